@@ -75,9 +75,9 @@ from tarsy.installation import (
     sample_incidents,
     watched_servers,
 )
-from tarsy.intake.maintenance import look_after_incidents
+from tarsy.intake.maintenance import maintain_incidents
 from tarsy.intake.policy import policy_of
-from tarsy.intake.service import Desk
+from tarsy.intake.service import IncidentService
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
@@ -233,7 +233,7 @@ def _look_after(parts: "_Parts", built: Application, tasks: TaskGroup) -> None:
     tasks.start_soon(parts.retention.run, name="retention")
     tasks.start_soon(parts.reload.run, name="reload")
     tasks.start_soon(parts.budget_watch.run, parts.deliver, name="budgets")
-    tasks.start_soon(look_after_incidents, lambda: built.api.state.services.desk.upkeep, name="incidents")
+    tasks.start_soon(maintain_incidents, lambda: built.api.state.services.incident_service.maintenance, name="incidents")
     tasks.start_soon(_presence(parts, built.pool).run, name="presence")
 
 
@@ -475,13 +475,14 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         recorded_alert=partial(recorded_alert, recording_loader(RecordingFiles())),
         max_queue_size=config.queue.max_queue_size,
     )
-    policy = policy_of(config, parts.loaded.env)
     return Services(
         version=__version__,
         pod_id=parts.pod_id,
         auth=parts.auth,
         intake=intake,
-        desk=Desk.on(engine, lambda: policy, intake, partial(resolved_server, config), watch=CountedIntake(parts.metrics)),
+        incident_service=IncidentService.build(
+            engine, policy_of(config, parts.loaded.env), intake, partial(resolved_server, config), metrics=CountedIntake(parts.metrics)
+        ),
         incidents=IncidentRepository(engine),
         mutes=MuteRepository(engine),
         changes=ChangeRepository(engine),

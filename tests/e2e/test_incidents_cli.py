@@ -6,7 +6,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from support.door_ground import RESOLVED, alert, door_ground
+from support.intake_world import RESOLVED, alert, intake_world
 from support.tarsy_process import Tarsy
 
 BODY: dict[str, Any] = {
@@ -18,7 +18,7 @@ BODY: dict[str, Any] = {
 
 
 async def test_incidents_are_listed_and_shown(database_url: str, tarsy: Tarsy, tmp_path: Path) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         taken = (await ground.take(alert("f1"), alert("f2", title="\x1b[2JDisk f2"))).main
         await ground.take(alert("f1", RESOLVED))
     assert taken

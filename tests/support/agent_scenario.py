@@ -17,14 +17,13 @@ from tarsy.config.resolve.resolved import (
     ResolvedChain,
     ResolvedFallback,
     ResolvedMcpServer,
-    ResolvedProvider,
     ResolvedStage,
     ResolvedTransport,
 )
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.execution import AgentType
-from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.recording import (
     RecordedCall,
     RecordedCatalog,

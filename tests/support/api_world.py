@@ -20,14 +20,7 @@ from tarsy.api.auth import AuthSettings
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
 from tarsy.api.services import Health, Services
 from tarsy.config.load.display import Differences
-from tarsy.config.resolve.resolved import (
-    ResolvedAgentConfig,
-    ResolvedChain,
-    ResolvedMcpServer,
-    ResolvedProvider,
-    ResolvedStage,
-    ResolvedTransport,
-)
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.audit import AuditLog
@@ -50,16 +43,16 @@ from tarsy.db.spending import PostgresSpendingBook
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.execution import AgentType
-from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.tool import ServerHealth, ServerState, ToolCalling, ToolDefinition
 from tarsy.events.hub import ConnectionManager
 from tarsy.events.live_state import LiveState
 from tarsy.intake.policy import Policy
-from tarsy.intake.service import Desk
+from tarsy.intake.service import IncidentService
 from tarsy.intake.sns import SnsClient
 from tarsy.session.chains import AlertType, UnknownAlertTypeError
 from tarsy.session.submission import Intake
-from tarsy.tools.masking import Masker
+from tarsy.tools.masking.masker import Masker
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
@@ -148,7 +141,7 @@ def services_on(
         pod_id="pod-1",
         auth=auth or AuthSettings(),
         intake=intake,
-        desk=Desk.on(engine, lambda: policy, intake, tool_server, sns=sns),
+        incident_service=IncidentService.build(engine, policy, intake, tool_server, sns=sns),
         incidents=IncidentRepository(engine),
         mutes=MuteRepository(engine),
         changes=ChangeRepository(engine),

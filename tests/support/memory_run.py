@@ -34,7 +34,7 @@ from tarsy.kit.clock import Clock, FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.session.stage_runner import continued_with
-from tarsy.tools.masking import Unmasked
+from tarsy.tools.masking.masker import Unmasked
 from tarsy.tools.recorded import RecordedTools, RecordedToolServers
 
 EXECUTION = "execution"

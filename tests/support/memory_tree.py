@@ -26,7 +26,7 @@ from tarsy.llm.prices import PriceList
 from tarsy.session.dependencies import Cancellations, Dependencies
 from tarsy.session.plan import StageOutcome, plan
 from tarsy.session.stage_runner import StageJob, StageRunner
-from tarsy.tools.masking import Unmasked
+from tarsy.tools.masking.masker import Unmasked
 from tarsy.tools.recorded import RecordedToolServers
 
 

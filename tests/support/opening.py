@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from support.paths import FAULT_SERVER, TESTS
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedProvider, ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentType
-from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
 from tarsy.tools.executor import MaskedTools, McpToolServers
 from tarsy.tools.pool import ConnectionPool

@@ -7,16 +7,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tarsy.config.resolve.resolved import (
-    ResolvedAgentConfig,
-    ResolvedChain,
-    ResolvedMcpServer,
-    ResolvedProvider,
-    ResolvedStage,
-    ResolvedTransport,
-)
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.domain.execution import AgentType
-from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import ParallelType

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tarsy.intake.adapters.registry import deliver
-from tarsy.intake.delivery import Delivery, Received, receive
+from tarsy.intake.delivery import Delivery, WebhookRequest, parse_request
 
 EXAMPLES = Path(__file__).parents[1] / "unit" / "intake" / "examples"
 
@@ -22,8 +22,8 @@ class Example:
     becomes: Any
 
     @property
-    def received(self) -> Received:
-        return receive(json.dumps(self.body), self.headers)
+    def received(self) -> WebhookRequest:
+        return parse_request(json.dumps(self.body), self.headers)
 
     @property
     def label(self) -> str:

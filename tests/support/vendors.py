@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.vendor_server import Reply, json_reply
-from tarsy.config.resolve.resolved import ResolvedProvider
-from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.usage import TokenUsage
 
 

@@ -33,7 +33,7 @@ from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import ConnectionManager
-from tarsy.intake.service import Desk
+from tarsy.intake.service import IncidentService
 from tarsy.kit.prometheus import generate_latest
 from tarsy.session.submission import Intake
 from tarsy.setup.service import SetupDesk
@@ -81,8 +81,7 @@ class Services:
     pod_id: str
     auth: AuthSettings
     intake: Intake
-    # Where senders come in, and what people do to incidents.
-    desk: Desk
+    incident_service: IncidentService
     incidents: IncidentRepository
     mutes: MuteRepository
     changes: ChangeRepository

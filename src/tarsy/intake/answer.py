@@ -1,88 +1,91 @@
-"""Pure module: what became of a request, as its sender is told, at once and when it sends the same again."""
+"""The answer to a delivery: what TARSy did with its alerts. It is stored, and given again if the sender repeats the delivery."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from tarsy.domain.incident import Incident
 from tarsy.domain.status import SessionStatus
-from tarsy.intake.batch import Entered, Outcome
 from tarsy.kit.model import adapter
 
 
+class Outcome(StrEnum):
+    """What TARSy did with an alert."""
+
+    OPENED = "opened"
+    JOINED = "joined"
+    REPEATED = "repeated"
+    REOPENED = "reopened"
+    ESCALATED = "escalated"
+    INVESTIGATED_AGAIN = "investigated_again"
+    RESOLVED = "resolved"
+    RECORDED = "recorded"
+    DROPPED = "dropped"
+
+
+# The most important outcome first.
+_RANKING = (
+    Outcome.OPENED,
+    Outcome.REOPENED,
+    Outcome.ESCALATED,
+    Outcome.INVESTIGATED_AGAIN,
+    Outcome.JOINED,
+    Outcome.RESOLVED,
+    Outcome.REPEATED,
+    Outcome.RECORDED,
+    Outcome.DROPPED,
+)
+
+
 @dataclass(frozen=True, slots=True)
-class TakenAlerts:
-    """What became of the alerts of one incident, or of those that belong to none."""
+class Result:
+    """The most important outcome of alerts of one incident, or of alerts that belong to no incident."""
 
     incident_id: str | None
-    # The weightiest of what happened to them.
     action: Outcome
-    alerts: int
-    # The incident's last investigation, which need not be new.
+    alerts: int = 1
+    # The incident's latest investigation, which need not be new.
     session_id: str | None = None
     session_status: SessionStatus | None = None
-    # Why they are in no incident.
+    # Why the alerts belong to no incident.
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Answer:
     source: str
     alerts: int
     changes: int = 0
-    # How many alerts the sender, or our limit, left out.
+    # The number of alerts that the sender, or TARSy's limit, left out.
     truncated: int = 0
-    # Why there was neither an alert nor a change.
+    # Why the delivery holds neither an alert nor a change.
     remark: str | None = None
-    results: tuple[TakenAlerts, ...] = ()
+    results: tuple[Result, ...] = ()
 
     @property
-    def main(self) -> TakenAlerts | None:
-        """What a sender of one alert wants to know; of many, the weightiest."""
-        return min(self.results, key=lambda result: _WEIGHT[result.action], default=None)
+    def main(self) -> Result | None:
+        """The most important result, or None if there was no alert."""
+        return min(self.results, key=lambda result: _RANKING.index(result.action), default=None)
 
     def as_json(self) -> dict[str, Any]:
-        return adapter(Taken).dump_python(self, mode="json")
+        return adapter(Answer).dump_python(self, mode="json")
 
 
-def taken_from(stored: Mapping[str, Any]) -> Taken:
-    """Read back what `as_json` wrote."""
-    return adapter(Taken).validate_python(stored)
+def answer_from(stored: Mapping[str, Any]) -> Answer:
+    """Read what `as_json` returned."""
+    return adapter(Answer).validate_python(stored)
 
 
-_WEIGHT: Mapping[Outcome, int] = {
-    outcome: weight
-    for weight, outcome in enumerate(
-        (
-            Outcome.OPENED,
-            Outcome.REOPENED,
-            Outcome.ESCALATED,
-            Outcome.INVESTIGATED_AGAIN,
-            Outcome.JOINED,
-            Outcome.RESOLVED,
-            Outcome.REPEATED,
-            Outcome.RECORDED,
-            Outcome.DROPPED,
-        )
-    )
-}
-
-
-def summed_up(entered: Sequence[Entered], incidents: Mapping[str, Incident]) -> tuple[TakenAlerts, ...]:
-    """One result for each incident, and one for each thing that befell alerts of none."""
-    groups: dict[str, list[Entered]] = {}
-    for one in entered:
-        groups.setdefault(one.incident_id or one.outcome, []).append(one)
-    return tuple(_result(group, incidents.get(group[0].incident_id or "")) for group in groups.values())
-
-
-def _result(group: Sequence[Entered], incident: Incident | None) -> TakenAlerts:
-    weightiest = min(group, key=lambda one: _WEIGHT[one.outcome])
-    return TakenAlerts(
-        weightiest.incident_id,
-        weightiest.outcome,
-        len(group),
-        incident.session_id if incident else None,
-        incident.session_status if incident else None,
-        weightiest.reason,
-    )
+def summarise(results: Sequence[Result], incidents: Mapping[str, Incident]) -> tuple[Result, ...]:
+    """Combine the results of single alerts: one for each incident, and one for each outcome of alerts without an incident."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        groups.setdefault(result.incident_id or result.action, []).append(result)
+    summary: list[Result] = []
+    for group in groups.values():
+        main = min(group, key=lambda result: _RANKING.index(result.action))
+        incident = incidents.get(main.incident_id or "")
+        latest = {"session_id": incident.session_id, "session_status": incident.session_status} if incident else {}
+        summary.append(replace(main, alerts=len(group), **latest))
+    return tuple(summary)

@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from tarsy.config.schema.routes import Scheme
+from tarsy.intake.delivery import WebhookRequest
 from tarsy.intake.fields import Fields, moment
 from tarsy.intake.sns import is_signed
 
@@ -35,11 +36,11 @@ class Refusal(StrEnum):
     FOREIGN_TOPIC = "foreign_topic"
 
     @property
-    def told(self) -> str:
-        return _TOLD[self]
+    def message(self) -> str:
+        return _MESSAGES[self]
 
 
-_TOLD: Mapping[Refusal, str] = {
+_MESSAGES: Mapping[Refusal, str] = {
     Refusal.MISSING: "the sender has to prove who it is, and showed nothing",
     Refusal.WRONG: "what the sender showed as its proof is not right",
     Refusal.TOO_OLD: "it was signed more than five minutes ago",
@@ -53,15 +54,6 @@ _HEADERS: Mapping[Scheme, str] = {
     Scheme.GRAFANA: "x-grafana-alerting-signature",
     Scheme.GITHUB: "x-hub-signature-256",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Presented:
-    """A request as it came. Header names are in lower case."""
-
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    query: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +82,7 @@ class Signature:
 Proof = Token | Basic | Signature
 
 
-def check_sender(proof: Proof, request: Presented, *, now: datetime) -> Refusal | None:
+def check_sender(proof: Proof, request: WebhookRequest, *, now: datetime) -> Refusal | None:
     """Why `request` does not prove what `proof` asks for; None if it does."""
     match proof:
         case Token():
@@ -114,13 +106,13 @@ def check_sns(body: Fields, certificate: bytes, topics: Collection[str], *, now:
     return None if _is_fresh(body.time("Timestamp"), now) else Refusal.TOO_OLD
 
 
-def _tokens(request: Presented) -> list[str]:
+def _tokens(request: WebhookRequest) -> list[str]:
     scheme, _, credential = request.headers.get("authorization", "").partition(" ")
     given = [credential.strip()] if scheme.lower() == "bearer" else []
     return [*given, *([request.query[TOKEN_PARAMETER]] if TOKEN_PARAMETER in request.query else [])]
 
 
-def _basic(request: Presented) -> list[str]:
+def _basic(request: WebhookRequest) -> list[str]:
     scheme, _, credential = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return []
@@ -131,9 +123,9 @@ def _basic(request: Presented) -> list[str]:
         return [""]
 
 
-def _check_signature(proof: Signature, request: Presented, now: datetime) -> Refusal | None:
+def _check_signature(proof: Signature, request: WebhookRequest, now: datetime) -> Refusal | None:
     given = _signatures(proof.scheme, request.headers.get((proof.header or _HEADERS[proof.scheme]).lower(), ""))
-    signed, at = request.body, now
+    signed, at = request.raw, now
     if proof.timestamp_header:
         stamp = request.headers.get(proof.timestamp_header.lower(), "")
         signed, at = stamp.encode() + b":" + signed, moment(stamp)

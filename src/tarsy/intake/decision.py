@@ -1,4 +1,4 @@
-"""Pure module: what follows from an alert that comes in, given its route, what is known of it, and its incident. One function decides; applying is the door's."""
+"""What follows from an alert, given its route, what is known of it, its incident and the time. `decide` is pure; `UnitOfWork` applies its decisions."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -11,12 +11,12 @@ from tarsy.intake.policy import Route
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """An investigation to be started, not before `at`. `again` counts those that repeat an earlier one without anything new."""
+class Schedule:
+    """An investigation to start, not before `at`. `repeats` counts the investigations since the incident last changed."""
 
     at: datetime
     priority: int
-    again: int = 0
+    repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,64 +26,64 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Keep the alert, without an incident."""
+    """Store the alert without an incident."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class CountRepeat:
-    """Nothing new, but that it was said again; or older than what is known."""
+    """Only count the event: it repeats what is known, or is older."""
 
     incident_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIncident:
-    look: Look
+    schedule: Schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The alert becomes part of an open incident (`new`), or fires again within it. `note`: a running investigation is told."""
+    """The alert becomes part of an open incident (`new`), or fires again within it. `note`: inform the running investigation."""
 
     incident_id: str
     new: bool
     note: bool
-    look: Look | None = None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reopen:
-    """The incident was over, and is not: for one of its alerts, or for a `new` one."""
+    """The resolved incident fires again, because of one of its alerts or of a `new` one."""
 
     incident_id: str
     new: bool
     note: bool
-    look: Look | None = None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Escalate:
-    """A member has become worse: `severity` is the incident's from now on."""
+    """A member has become worse: `severity` is now the incident's."""
 
     incident_id: str
     severity: Severity
     note: bool
-    look: Look | None = None
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InvestigateAgain:
-    """It still fires, and the last investigation is long ago."""
+    """The alert still fires, and the repeat interval has passed since the last investigation."""
 
     incident_id: str
-    look: Look
+    schedule: Schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
-    """The alert is over; `last`: and with it the incident."""
+    """The alert is resolved; `last`: and with it the incident."""
 
     incident_id: str
     last: bool
@@ -96,12 +96,13 @@ Action = Drop | Record | CountRepeat | OpenIncident | Join | Reopen | Escalate |
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Applied in one transaction. Where an alert joins, reopens or escalates an incident, the worse of their severities counts, also for what waits.
+    """Applied in one transaction.
 
-    New members and a worse severity begin the count of further investigations anew.
+    An alert that joins, reopens or escalates an incident raises the incident's severity, and the priority of its pending investigation,
+    to its own if that is worse. New members and a worse severity reset the count of repeated investigations.
     """
 
-    # As it is known from now on. The incident that it belongs to is the action's.
+    # The alert's state after the event. The incident it belongs to is the action's.
     alert: KnownAlert
     action: Action
 
@@ -109,125 +110,96 @@ class Decision:
 def decide(
     event: Alert, *, route: Route, incident: IncidentView | None, known: KnownAlert | None, now: datetime, mute: Mute | None = None
 ) -> Decision:
-    """What follows from `event`. Equal events in any order leave an alert in the same status, as long as they say of which time they speak."""
-    after = hear(event, known, now)
-    return Decision(after, _action(event, after, _Case(route, incident, known, now, mute)))
+    """Decide what follows from `event`. Events that carry times leave an alert in the same status, in whichever order they arrive."""
+    after = updated(event, known, now)
+    is_open = incident is not None and incident.resolved_at is None
+    is_member = known is not None and incident is not None and known.incident_id == incident.id
+    was_firing = known is not None and known.status is AlertStatus.FIRING
+    action: Action
+    if route.action is RouteAction.DROP:
+        action = Drop(f"route {route.name}")
+    elif known and is_older(event, known, now):
+        action = CountRepeat(known.incident_id)
+    elif event.status is AlertStatus.RESOLVED:
+        if incident and is_open and is_member and was_firing:
+            action = resolution(route, incident)
+        else:
+            action = CountRepeat(known.incident_id) if known else Record("over before it was known to fire")
+    elif route.action is RouteAction.RECORD or mute:
+        reason = f"muted: {mute.reason}" if mute and route.action is not RouteAction.RECORD else f"route {route.name}"
+        action = CountRepeat(incident.id) if incident and is_open and is_member else Record(reason)
+    else:
+        action = _firing(event, after, route, incident, now, is_member=is_member, was_firing=was_firing)
+    return Decision(after, action)
 
 
-def hear(event: Alert, known: KnownAlert | None, now: datetime) -> KnownAlert:
-    """What is known after `event`: an older one counts, and changes nothing else."""
-    fresh = KnownAlert(status=event.status, reported=event.status, reported_at=spoken_of(event, now), count=1, severity=event.severity)
+def updated(event: Alert, known: KnownAlert | None, now: datetime) -> KnownAlert:
+    """Return the alert's state after `event`. An event older than the known state is only counted."""
+    fresh = KnownAlert(status=event.status, reported=event.status, reported_at=event_time(event, now), count=1, severity=event.severity)
     if known is None:
         return fresh
     if is_older(event, known, now):
         return replace(known, count=known.count + 1)
-    # Senders often leave the severity out when it is over.
+    # Many senders leave out the severity of a resolved alert.
     severity = event.severity if event.status is AlertStatus.FIRING else known.severity
     return replace(fresh, count=known.count + 1, severity=severity, incident_id=known.incident_id)
 
 
-def spoken_of(event: Alert, now: datetime) -> datetime | None:
-    """The time of which an event speaks: when it began, or when it was over. Never a time to come, which would outlast everything said after it."""
+def event_time(event: Alert, now: datetime) -> datetime | None:
+    """Return when the alert started to fire or was resolved, at most `now`: a future time would make all later events older than it."""
     at = event.starts_at if event.status is AlertStatus.FIRING else event.ends_at
     return min(at, now) if at else None
 
 
 def is_older(event: Alert, known: KnownAlert, now: datetime) -> bool:
-    """Whether `event` speaks of a time before the one that the sender spoke of last."""
-    at = spoken_of(event, now)
-    # Without times, the order of arrival is all there is.
+    """Return whether `event` is about an earlier time than the sender's last event."""
+    at = event_time(event, now)
+    # Without times, events count in the order of their arrival.
     if at is None or known.reported_at is None:
         return False
-    # At one moment, the end comes after the beginning.
+    # At the same time, firing comes before resolved.
     return (at, event.status is AlertStatus.RESOLVED) < (known.reported_at, known.reported is AlertStatus.RESOLVED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """What a decision looks at besides the event."""
-
-    route: Route
-    incident: IncidentView | None
-    known: KnownAlert | None
-    now: datetime
-    mute: Mute | None
-
-    @property
-    def open(self) -> IncidentView | None:
-        return self.incident if self.incident and self.incident.resolved_at is None else None
-
-    @property
-    def is_member(self) -> bool:
-        return self.known is not None and self.incident is not None and self.known.incident_id == self.incident.id
-
-    @property
-    def was_firing(self) -> bool:
-        return self.known is not None and self.known.status is AlertStatus.FIRING
-
-
-def _action(event: Alert, after: KnownAlert, case: _Case) -> Action:
-    if case.route.action is RouteAction.DROP:
-        return Drop(f"route {case.route.name}")
-    if case.known and is_older(event, case.known, case.now):
-        return CountRepeat(case.known.incident_id)
-    if event.status is AlertStatus.RESOLVED:
-        return _over(case)
-    if quiet := _quiet(case):
-        return CountRepeat(case.incident.id) if case.incident and case.open and case.is_member else Record(quiet)
-    return _fires(event, after, case)
-
-
-def _quiet(case: _Case) -> str | None:
-    """Why the alert is only recorded."""
-    if case.route.action is RouteAction.RECORD:
-        return f"route {case.route.name}"
-    return f"muted: {case.mute.reason}" if case.mute else None
-
-
-def _over(case: _Case) -> Action:
-    if case.open and case.is_member and case.was_firing:
-        return resolution(case.route, case.open)
-    return CountRepeat(case.known.incident_id) if case.known else Record("over before it was known to fire")
-
-
 def resolution(route: Route, incident: IncidentView) -> Resolve:
-    """What the end of one firing member means for an open incident."""
+    """Decide what follows for an open incident when one of its firing alerts is resolved."""
     last = incident.firing <= 1
-    told = incident.investigation is Investigation.RUNNING
+    running = incident.investigation is Investigation.RUNNING
     match route.on_resolved:
         case OnResolved.CANCEL_PENDING:
-            cancelled = last and incident.may_be_cancelled
-            return Resolve(incident.id, last, cancelled, told and not cancelled)
+            cancel = last and incident.may_be_cancelled
+            return Resolve(incident.id, last, cancel, running and not cancel)
         case OnResolved.NOTE:
-            return Resolve(incident.id, last, cancel_pending=False, note=told)
+            return Resolve(incident.id, last, cancel_pending=False, note=running)
         case OnResolved.IGNORE:
             return Resolve(incident.id, last, cancel_pending=False, note=False)
         case _:
             assert_never(route.on_resolved)
 
 
-def _fires(event: Alert, after: KnownAlert, case: _Case) -> Action:
-    incident, now = case.incident, case.now
-    priority = case.route.priority_of(event)
-    if incident is None or (incident.resolved_at is not None and now - incident.resolved_at > case.route.reopen_after):
-        return OpenIncident(Look(now + case.route.wait_for(event), priority))
-    told, new = incident.investigation is Investigation.RUNNING, not case.is_member
+def _firing(
+    event: Alert, after: KnownAlert, route: Route, incident: IncidentView | None, now: datetime, *, is_member: bool, was_firing: bool
+) -> Action:
+    priority = route.priority_of(event)
+    if incident is None or (incident.resolved_at is not None and now - incident.resolved_at > route.reopen_after):
+        return OpenIncident(Schedule(now + route.wait_for(event), priority))
+    running, new = incident.investigation is Investigation.RUNNING, not is_member
     worse = after.severity.priority > incident.severity.priority
-    # With a new member, or worse than before, looking again is worth it again. An alert that comes and goes is nothing new.
-    look = due_look(case.route, replace(incident, reinvestigations=0) if new or worse else incident, priority, now)
+    # A new member or a worse severity is worth further investigations. An alert that comes and goes is not.
+    due = due_investigation(route, replace(incident, reinvestigations=0) if new or worse else incident, priority, now)
     if incident.resolved_at is not None:
-        return Reopen(incident.id, new, told, look)
-    if new or not case.was_firing:
-        return Join(incident.id, new, told, look)
+        return Reopen(incident.id, new, running, due)
+    if new or not was_firing:
+        return Join(incident.id, new, running, due)
     if worse:
-        return Escalate(incident.id, after.severity, told, look)
-    return InvestigateAgain(incident.id, look) if look else CountRepeat(incident.id)
+        return Escalate(incident.id, after.severity, running, due)
+    return InvestigateAgain(incident.id, due) if due else CountRepeat(incident.id)
 
 
-def due_look(route: Route, incident: IncidentView, priority: int, now: datetime) -> Look | None:
-    """The investigation that an incident which fires should have now, if any: at first, and then at intervals that double."""
+def due_investigation(route: Route, incident: IncidentView, priority: int, now: datetime) -> Schedule | None:
+    """Return the investigation that a firing incident needs now, or None: the first one, then repeats at intervals that double."""
     if incident.investigation is Investigation.NONE:
-        return Look(now, priority)
+        return Schedule(now, priority)
     if (
         incident.investigation is not Investigation.FINISHED
         or incident.finished_at is None
@@ -235,16 +207,16 @@ def due_look(route: Route, incident: IncidentView, priority: int, now: datetime)
     ):
         return None
     due = incident.finished_at + route.repeat_interval * 2**incident.reinvestigations
-    return Look(now, priority, incident.reinvestigations + 1) if due <= now else None
+    return Schedule(now, priority, incident.reinvestigations + 1) if due <= now else None
 
 
-def ended_by_silence(known: KnownAlert, *, heard_at: datetime, route: Route, says_resolved: bool, now: datetime) -> KnownAlert | None:
-    """The alert as it is known once its sender has been silent for too long; None while it still counts as firing.
+def auto_resolved(known: KnownAlert, *, heard_at: datetime, route: Route, sends_resolved: bool, now: datetime) -> KnownAlert | None:
+    """Return the alert as resolved if its sender has sent nothing for too long, else None.
 
-    A sender that says when something is over is believed, unless the route sets a time for it as well. What the sender
-    said stays known: when it speaks again, it is heard.
+    A sender that reports resolved alerts has no time limit, unless the route sets one. The sender's last event stays known: a later
+    event of the sender counts as usual.
     """
-    limit: timedelta | None = route.auto_resolve_after or (None if says_resolved else AUTO_RESOLVE_AFTER)
+    limit: timedelta | None = route.auto_resolve_after or (None if sends_resolved else AUTO_RESOLVE_AFTER)
     if known.status is AlertStatus.RESOLVED or limit is None or now - heard_at < limit:
         return None
     return replace(known, status=AlertStatus.RESOLVED)

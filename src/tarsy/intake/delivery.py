@@ -1,89 +1,92 @@
-"""The request of a monitoring system, and the alerts and changes that an adapter reads from it."""
+"""A webhook request, and the alerts and changes that an adapter reads from it."""
 
-import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
 from tarsy.domain.alert import Alert, Change, ChangeOutcome
-from tarsy.intake.fields import Fields
+from tarsy.intake.fields import Fields, parse_json
 
 _FORM = "application/x-www-form-urlencoded"
 # Senders use one.
-_FORM_FIELDS = 100
+_MAX_FORM_FIELDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
-    """What a sender sent. Header names are in lower case."""
+class WebhookRequest:
+    """A request of a monitoring system. Nothing in it is trusted. Header names are in lower case."""
 
+    # The body, or the field of a form that holds it.
     text: str
-    # None when the text is not JSON.
+    # `text` as JSON; None if it is not JSON.
     value: Any = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    # The bytes that a signature covers.
+    raw: bytes = b""
+    query: Mapping[str, str] = field(default_factory=dict[str, str])
+    # The sender that the URL names.
+    source: str | None = None
+    # The caller as the API authenticated it; None if it could not.
+    author: str | None = None
+    # Set in the URL; they replace those of the route and of the alert.
+    alert_type: str | None = None
+    runbook_url: str | None = None
 
     @property
     def body(self) -> Fields:
-        """The fields of the body; none if it is not a JSON object."""
+        """The fields of the body; empty if it is not a JSON object."""
         return Fields.of(self.value)
 
 
-def receive(text: str, headers: Mapping[str, str] | None = None) -> Received:
-    """Read a request. What cannot be read as JSON, also because it is nested too deeply, is text."""
+def parse_request(text: str, headers: Mapping[str, str] | None = None) -> WebhookRequest:
+    """Parse a body. A form is replaced by its `payload` field, which is what GitHub sends unless it is configured to send JSON."""
     named = {name.lower(): content for name, content in (headers or {}).items()}
-    sent = _payload(text) if named.get("content-type", "").lower().startswith(_FORM) else text
-    try:
-        value = json.loads(sent)
-    except (ValueError, RecursionError):
-        value = None
-    return Received(text=sent, value=value, headers=named)
-
-
-def _payload(form: str) -> str:
-    """The field in which senders put JSON when they are told to send forms, which GitHub is unless it is told otherwise."""
-    try:
-        return parse_qs(form, max_num_fields=_FORM_FIELDS).get("payload", [form])[0]
-    except ValueError:
-        return form
+    if named.get("content-type", "").lower().startswith(_FORM):
+        with suppress(ValueError):
+            text = parse_qs(text, max_num_fields=_MAX_FORM_FIELDS).get("payload", [text])[0]
+    return WebhookRequest(text=text, value=parse_json(text), headers=named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What a request says. At least one of its parts says something: no request is without meaning."""
+    """The content of a request: at least one alert, one change, or a remark."""
 
     source: str
     alerts: tuple[Alert, ...] = ()
     changes: tuple[Change, ...] = ()
-    # The same again when the sender repeats this very request; None if the sender has no such thing.
+    # The same when the sender repeats this request; None if the sender does not number its requests.
     delivery_id: str | None = None
-    # How many further alerts the sender, or our limit, left out.
+    # The number of further alerts that the sender, or TARSy's limit, left out.
     truncated: int = 0
-    # Why there is neither an alert nor a change in it: a ping, a comment, a handshake.
+    # Why there is neither an alert nor a change: a ping, a comment, a handshake.
     remark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
+    """Reads the requests of one monitoring system."""
+
     source: str
     # By shape alone: true for this sender's bodies and for no other's.
-    recognises: Callable[[Received], bool]
-    # What a body says, often a single thing; None when it holds nothing of what this sender says: it is a plain text then.
-    read: Callable[[Received], Delivery | Alert | Change | None]
-    # Whether it tells when something is over. What others said is over after a long silence.
-    says_resolved: bool = True
+    recognises: Callable[[WebhookRequest], bool]
+    # None if the body holds nothing that this sender sends; it is then read as plain text.
+    read: Callable[[WebhookRequest], Delivery | Alert | Change | None]
+    # Whether it reports that an alert is resolved. Alerts of other senders are resolved after a timeout.
+    sends_resolved: bool = True
 
-    def deliver(self, received: Received) -> Delivery | None:
-        match said := self.read(received):
+    def deliver(self, request: WebhookRequest) -> Delivery | None:
+        match content := self.read(request):
             case Alert():
-                return Delivery(source=self.source, alerts=(said,))
+                return Delivery(source=self.source, alerts=(content,))
             case Change():
-                return Delivery(source=self.source, changes=(said,))
+                return Delivery(source=self.source, changes=(content,))
             case _:
-                return said
+                return content
 
 
 def outcomes(*, started: str, succeeded: str, failed: str) -> dict[str, ChangeOutcome]:
-    """What the words of a sender mean."""
+    """Map the words of a sender, separated by spaces, to outcomes of a change."""
     words = {ChangeOutcome.STARTED: started, ChangeOutcome.SUCCEEDED: succeeded, ChangeOutcome.FAILED: failed}
-    return {word: outcome for outcome, said in words.items() for word in said.split()}
+    return {word: outcome for outcome, listed in words.items() for word in listed.split()}

@@ -32,9 +32,17 @@ _EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
 _SECONDS_AT_MOST = 1e11
 
 
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text, or None if it is not JSON or is nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A JSON object, or nothing where something else stood."""
+    """A JSON object. Any other value counts as an empty one."""
 
     values: Mapping[str, Any]
 

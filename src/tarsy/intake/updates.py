@@ -1,6 +1,6 @@
-"""Pure module: what became of an incident's alerts while it was being investigated, in words for those who investigate it."""
+"""Updates about an incident's alerts, stored as notes for the investigation that is running."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -15,14 +15,16 @@ from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.note import NoteKind
 from tarsy.kit.text import clip
 
-# Of each kind: more of the same say nothing new.
+# For each kind; further ones are only counted.
 MAX_SHOWN = 10
-# Titles and labels are the senders' own words.
-_LONGEST_TITLE = 200
-_LONGEST_LABELS = 300
+# The sender chooses titles and labels.
+_MAX_TITLE = 200
+_MAX_LABELS = 300
 
 
-class NewsKind(StrEnum):
+class UpdateKind(StrEnum):
+    """What happened to an alert, as the note says it."""
+
     JOINED = "Joined the incident"
     BACK = "Fires again"
     WORSE = "Has become worse"
@@ -31,59 +33,46 @@ class NewsKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    kind: NewsKind
+class AlertUpdate:
+    kind: UpdateKind
     # Masked.
     alert: Alert
     severity: Severity
 
 
-def news_text(news: Sequence[News], incident: Incident) -> str:
-    """All that happened to an incident's alerts at one time, and where it leaves the incident."""
-    return "\n".join([*_sections(news), _standing(incident)])
-
-
-def _sections(news: Sequence[News]) -> Iterator[str]:
-    for kind in NewsKind:
-        told = [one for one in news if one.kind is kind]
-        if told:
-            yield f"{kind} ({len(told)}):"
-            yield from (f"- {_line(one)}" for one in told[:MAX_SHOWN])
-        if len(told) > MAX_SHOWN:
-            yield f"- and {len(told) - MAX_SHOWN} more"
-
-
-def _line(news: News) -> str:
-    title = clip(" ".join(news.alert.title.split()), _LONGEST_TITLE)
-    labels = _labels(news.alert.labels)
-    return f"{news.severity}: {title}" + (f" ({labels})" if labels else "")
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    return clip(", ".join(f"{name}={value}" for name, value in sorted(labels.items())), _LONGEST_LABELS)
-
-
-def _standing(incident: Incident) -> str:
+def update_text(updates: Sequence[AlertUpdate], incident: Incident) -> str:
+    """Return the text of a note: the updates by kind, and how many alerts of the incident fire now."""
+    lines: list[str] = []
+    for kind in UpdateKind:
+        of_kind = [update for update in updates if update.kind is kind]
+        if not of_kind:
+            continue
+        lines.append(f"{kind} ({len(of_kind)}):")
+        for update in of_kind[:MAX_SHOWN]:
+            title = clip(" ".join(update.alert.title.split()), _MAX_TITLE)
+            labels = clip(", ".join(f"{name}={value}" for name, value in sorted(update.alert.labels.items())), _MAX_LABELS)
+            lines.append(f"- {update.severity}: {title}" + (f" ({labels})" if labels else ""))
+        if len(of_kind) > MAX_SHOWN:
+            lines.append(f"- and {len(of_kind) - MAX_SHOWN} more")
     if incident.firing:
-        return f"{incident.firing} of {incident.alerts} alerts of the incident fire now; its severity is {incident.severity}."
-    return f"None of the incident's {incident.alerts} alerts fires any more."
+        lines.append(f"{incident.firing} of {incident.alerts} alerts of the incident fire now; its severity is {incident.severity}.")
+    else:
+        lines.append(f"None of the incident's {incident.alerts} alerts fires any more.")
+    return "\n".join(lines)
 
 
-ToldNews = list[tuple[str, LiveEvent]]
+async def store_updates(connection: AsyncConnection, updates: Sequence[tuple[Incident, str]], now: datetime) -> list[tuple[str, LiveEvent]]:
+    """Store a note for the latest investigation of each incident, and return the events to publish, by session.
 
-
-async def tell_news(connection: AsyncConnection, news: Sequence[tuple[Incident, str]], now: datetime) -> ToldNews:
-    """Leave a note for the last investigation of each incident; answers with what is to be published of them.
-
-    What ends an incident is a note of its own kind: its investigators must decide whether to go on.
+    A note about a resolved incident has a kind of its own: its investigators must decide whether to go on.
     """
-    told: ToldNews = []
+    events: list[tuple[str, LiveEvent]] = []
     for kind in (NoteKind.ALERTS, NoteKind.RESOLVED):
         new = [
             NewNote(incident.session_id, incident.source, text)
-            for incident, text in news
+            for incident, text in updates
             if incident.session_id and (incident.resolved_at is not None) == (kind is NoteKind.RESOLVED)
         ]
         stored = await store_notes(connection, kind, new, now)
-        told += [(session_id, live_events.note_created(session_id, note)) for session_id, note in stored]
-    return told
+        events += [(session_id, live_events.note_created(session_id, note)) for session_id, note in stored]
+    return events

@@ -50,7 +50,7 @@ class CountedIntake:
         self._source = BoundedLabel()
         self._alert_type = BoundedLabel()
 
-    def taken(self, source: str, action: str, alerts: int) -> None:
+    def accepted(self, source: str, action: str, alerts: int) -> None:
         self._intake.alerts.labels(self._source(source), action).inc(alerts)
 
     def changed(self, source: str, changes: int) -> None:

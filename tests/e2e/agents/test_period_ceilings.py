@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from support.agent_scenario import Scenario
 from support.claims import take
-from support.door_ground import RESOLVED, alert, door_ground
+from support.intake_world import RESOLVED, alert, intake_world
 from support.runaway import RATES, Runaway, endless_tools, priced_chain, runaway, used
 from tarsy.db.work.parking import wake_due
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
@@ -185,7 +185,7 @@ async def least_needed(running: Application) -> Decimal:
 
 async def test_what_a_budget_holds_up_is_cancelled_when_its_incident_is_over(database_url: str, tmp_path: Path) -> None:
     made = scenario(tmp_path, "  budgets: [{per: day, usd: 0}]\n")
-    async with door_ground(database_url) as ground, made.continued(database_url) as running:
+    async with intake_world(database_url) as ground, made.continued(database_url) as running:
         taken = (await ground.take(alert("f1"))).main
         assert taken
         await sql(running, "UPDATE alert_sessions SET chain_snapshot = CAST(:chain AS jsonb)", {"chain": made.chain.model_dump_json()})

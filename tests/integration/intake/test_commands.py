@@ -2,16 +2,16 @@
 
 import pytest
 
-from support.door_ground import RESOLVED, alert, door_ground
+from support.intake_world import RESOLVED, alert, intake_world
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.incident.repository import IncidentFilter, IncidentRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
-from tarsy.intake.batch import Outcome
+from tarsy.intake.answer import Outcome
 
 
 async def test_a_person_has_an_incident_investigated_again_but_not_twice_at_once(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         taken = await ground.take(alert())
         assert taken.main
         assert taken.main.incident_id
@@ -27,7 +27,7 @@ async def test_a_person_has_an_incident_investigated_again_but_not_twice_at_once
 
 
 async def test_what_a_person_resolved_is_opened_again_by_a_sender_that_says_it_fires(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         taken = await ground.take(alert("f1"), alert("f2"))
         assert taken.main
         await ground.commands().resolve(taken.main.incident_id or "", actor="alice")
@@ -41,7 +41,7 @@ async def test_what_a_person_resolved_is_opened_again_by_a_sender_that_says_it_f
 
 
 async def test_merged_incidents_are_one_from_then_on(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         first = (await ground.take(alert("f1", problem="cart"))).main
         ground.later(minutes=1)
         second = (await ground.take(alert("f2", problem="payment", severity=Severity.HIGH))).main
@@ -64,7 +64,7 @@ async def test_merged_incidents_are_one_from_then_on(database_url: str) -> None:
 
 
 async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         main = (await ground.take(alert("f1"), alert("f2"), alert("f3", severity=Severity.CRITICAL))).main
         assert main
         [row] = await ground.rows("SELECT id FROM alerts WHERE fingerprint = 'f3'")
@@ -75,7 +75,7 @@ async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
         rest = incidents[main.incident_id or ""]
         assert (rest["alerts"], rest["firing"], rest["deliveries"]) == (3, 3, 4)
         # Time gives it an investigation of its own.
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert {str(session["incident_id"]) for session in await ground.sessions()} == {new_id, main.incident_id}
         with pytest.raises(ConflictError, match="nothing left"):
             await ground.commands().split(new_id, [str(row["id"])], actor="alice")
@@ -84,7 +84,7 @@ async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
 async def test_incidents_are_found_by_the_verdict_of_their_last_investigation_which_the_next_one_is_told(database_url: str) -> None:
     disk = AffectedObject(kind="Volume", namespace="shop", name="data")
     fault = JudgedVerdict(Verdict(outcome=VerdictOutcome.FAULT, object=disk), Confidence.MEDIUM)
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         first = (await ground.take(alert("f1", problem="a"))).main
         ground.later(seconds=1)
         await ground.take(alert("f2", problem="b"))

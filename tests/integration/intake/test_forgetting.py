@@ -5,20 +5,20 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from support.door_ground import RESOLVED, ROUTE, DoorGround, alert, door_ground
+from support.intake_world import RESOLVED, ROUTE, IntakeWorld, alert, intake_world
 from tarsy.db.session.retention import OldIncidents
 from tarsy.domain.alert import Change, ChangeOutcome
 from tarsy.domain.route import RouteAction
 from tarsy.intake.policy import Route
 
 
-async def _left(ground: DoorGround) -> list[int]:
+async def _left(ground: IntakeWorld) -> list[int]:
     tables = ("incidents", "alerts", "incident_activity", "changes", "webhook_deliveries")
     return [(await ground.rows(f"SELECT count(*) AS n FROM {table}"))[0]["n"] for table in tables]  # noqa: S608 - our own words
 
 
 async def test_what_is_old_is_forgotten_once_its_investigations_are_gone(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         ground.clock.at -= timedelta(days=100)
         change = Change(source="ci", fingerprint="c", title="Deploy", outcome=ChangeOutcome.SUCCEEDED, body="{}")
         await ground.take(alert("f1"), alert("f2", problem="open"), changes=(change,), delivery_id="d1")
@@ -36,7 +36,7 @@ async def test_what_is_old_is_forgotten_once_its_investigations_are_gone(databas
 
 
 async def test_what_is_young_is_kept(database_url: str) -> None:
-    async with door_ground(database_url, routes=[replace(ROUTE, action=RouteAction.RECORD)]) as ground:
+    async with intake_world(database_url, routes=[replace(ROUTE, action=RouteAction.RECORD)]) as ground:
         await ground.take(alert(), delivery_id="d1")
         assert await OldIncidents(ground.engine).forget(days=90) == 0
         assert await _left(ground) == [0, 1, 0, 0, 1]

@@ -1,16 +1,19 @@
 """What monitoring systems say is in /metrics: counted once it is stored, and by what became of it."""
 
+from dataclasses import replace
+
 import pytest
 from prometheus_client import generate_latest
 
-from support.api_world import MASK, services_on
-from support.door_ground import RESOLVED, ROUTE, alert, delivery, door_ground
+from support.api_world import MASK, tool_server
+from support.intake_world import RESOLVED, ROUTE, alert, delivery, intake_world
 from support.scraped import value
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.acceptance import Door, Incoming
+from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.authentication import Token
+from tarsy.intake.delivery import parse_request
 from tarsy.intake.policy import Policy
-from tarsy.intake.service import Reception, SenderRefusedError, Visit
+from tarsy.intake.service import IncidentService, SenderRefusedError
 from tarsy.telemetry.measured_requests import CountedIntake
 from tarsy.telemetry.metrics import Metrics
 
@@ -18,12 +21,12 @@ from tarsy.telemetry.metrics import Metrics
 async def test_alerts_are_counted_by_what_became_of_them_and_repeated_requests_are_not(database_url: str) -> None:
     metrics = Metrics()
     change = Change(source="monitor", fingerprint="c", title="Deploy", outcome=ChangeOutcome.SUCCEEDED, body="{}")
-    async with door_ground(database_url) as ground:
-        door = Door(ground.engine, ground.policy, ground.investigations, MASK, ground.clock, CountedIntake(metrics))
+    async with intake_world(database_url) as ground:
+        acceptance = AlertAcceptance(ground.engine, ground.policy(), ground.investigations, MASK, ground.clock, CountedIntake(metrics))
         told = delivery(alert("f1"), alert("f2", problem="other"), changes=(change,), delivery_id="d1")
         for _ in range(3):
-            await door.take(Incoming(delivery=told, author="monitor"))
-        await door.take(Incoming(delivery=delivery(alert("f1"), alert("f2", RESOLVED, problem="other")), author="monitor"))
+            await acceptance.accept(told, author="monitor")
+        await acceptance.accept(delivery(alert("f1"), alert("f2", RESOLVED, problem="other")), author="monitor")
     scraped = generate_latest(metrics.registry)
     assert value(scraped, "tarsy_alerts_total", source="monitor", action="opened") == 2
     assert value(scraped, "tarsy_alerts_total", source="monitor", action="repeated") == 1
@@ -35,12 +38,11 @@ async def test_alerts_are_counted_by_what_became_of_them_and_repeated_requests_a
 async def test_refused_requests_are_counted_by_their_reason(database_url: str) -> None:
     metrics = Metrics()
     policy = Policy(routes=(ROUTE,), default_alert_type="kubernetes", proofs={"splunk": Token(("t",))})
-    async with door_ground(database_url) as ground:
-        investigations = services_on(ground.engine).desk.commands.investigations
-        reception = Reception(Door(ground.engine, lambda: policy, investigations, MASK, watch=CountedIntake(metrics)), lambda: policy)
+    async with intake_world(database_url) as ground:
+        service = IncidentService.build(ground.engine, policy, ground.investigations.intake, tool_server, metrics=CountedIntake(metrics))
         for query in ({}, {"token": "wrong"}, {"token": "wrong"}):
             with pytest.raises(SenderRefusedError):
-                await reception.admit(Visit(body=b"{}", text="{}", headers={}, query=query, source="splunk", author="alice"))
+                await service.receive(replace(parse_request("{}"), query=query, source="splunk", author="alice"))
     scraped = generate_latest(metrics.registry)
     assert value(scraped, "tarsy_webhook_refused_total", source="splunk", reason="missing") == 1
     assert value(scraped, "tarsy_webhook_refused_total", source="splunk", reason="wrong") == 2

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.config.schema.routes import Scheme
-from tarsy.intake.authentication import MAX_AGE, Basic, Presented, Proof, Refusal, Signature, Token, check_sender
+from tarsy.intake.authentication import MAX_AGE, Basic, Proof, Refusal, Signature, Token, check_sender
+from tarsy.intake.delivery import WebhookRequest
 
 NOW = datetime(2026, 11, 15, 10, 30, tzinfo=UTC)
 BODY = '{"title": "Größe"}'.encode()
@@ -23,7 +24,7 @@ def _sign(secret: str, body: bytes = BODY) -> str:
 
 def _check(proof: Proof, body: Any = BODY, query: Any = None, **headers: str) -> Refusal | None:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return check_sender(proof, Presented(body=body, headers=named, query=query or {}), now=NOW)
+    return check_sender(proof, WebhookRequest(text="", raw=body, headers=named, query=query or {}), now=NOW)
 
 
 def test_a_token_is_taken_as_bearer_or_from_the_address() -> None:
@@ -110,7 +111,7 @@ def test_an_empty_secret_opens_nothing(proof: Proof) -> None:
 
 @given(st.sampled_from(list(Scheme)), st.text(max_size=80), st.text(max_size=20))
 def test_no_header_fails_or_opens(scheme: Scheme, header: str, stamp: str) -> None:
-    request = Presented(body=BODY, headers={"x-s": header, "x-t": stamp, "authorization": header})
+    request = WebhookRequest(text="", raw=BODY, headers={"x-s": header, "x-t": stamp, "authorization": header})
     for proof in (Signature(scheme, ("k",), "X-S"), Signature(scheme, ("k",), "X-S", "X-T"), Token(("k" * 30,)), Basic("u", ("k",))):
         assert check_sender(proof, request, now=NOW) is not None
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.incident import IncidentView, Investigation, KnownAlert, Mute
 from tarsy.domain.route import OnResolved, RouteAction
-from tarsy.intake.adapters.registry import says_resolved
+from tarsy.intake.adapters.registry import sends_resolved
 from tarsy.intake.decision import (
     CountRepeat,
     Decision,
@@ -21,13 +21,13 @@ from tarsy.intake.decision import (
     Escalate,
     InvestigateAgain,
     Join,
-    Look,
     OpenIncident,
     Record,
     Reopen,
     Resolve,
+    Schedule,
+    auto_resolved,
     decide,
-    ended_by_silence,
 )
 from tarsy.intake.policy import Route
 
@@ -65,7 +65,7 @@ class Ledger:
     alerts: dict[str, KnownAlert] = field(default_factory=dict[str, KnownAlert])
     incidents: dict[str, IncidentView] = field(default_factory=dict[str, IncidentView])
     keys: dict[str, str] = field(default_factory=dict[str, str])
-    looks: list[tuple[str, Look]] = field(default_factory=list[tuple[str, Look]])
+    schedules: list[tuple[str, Schedule]] = field(default_factory=list[tuple[str, Schedule]])
     notes: Counter[str] = field(default_factory=Counter[str])
     cancelled: Counter[str] = field(default_factory=Counter[str])
 
@@ -92,19 +92,19 @@ class Ledger:
                 return
             case Record() | CountRepeat():
                 incident_id = known.incident_id
-            case OpenIncident(look):
+            case OpenIncident(schedule):
                 incident_id = f"i{len(self.incidents)}"
                 self.keys[self.route.incident_key(event)] = incident_id
                 self.incidents[incident_id] = IncidentView(
                     id=incident_id, severity=event.severity, firing=0, investigation=Investigation.NONE
                 )
-                self._look(incident_id, look)
-            case Join(incident_id, new, note, look) | Reopen(incident_id, new, note, look):
-                self._changed(incident_id, new=new, note=note, look=look)
-            case Escalate(incident_id, _, note, look):
-                self._changed(incident_id, new=True, note=note, look=look)
-            case InvestigateAgain(incident_id, look):
-                self._look(incident_id, look)
+                self._schedule(incident_id, schedule)
+            case Join(incident_id, new, note, schedule) | Reopen(incident_id, new, note, schedule):
+                self._changed(incident_id, new=new, note=note, schedule=schedule)
+            case Escalate(incident_id, _, note, schedule):
+                self._changed(incident_id, new=True, note=note, schedule=schedule)
+            case InvestigateAgain(incident_id, schedule):
+                self._schedule(incident_id, schedule)
             case Resolve(incident_id, last, cancel, note):
                 incident = self.incidents[incident_id]
                 self.notes[incident_id] += note
@@ -116,17 +116,17 @@ class Ledger:
         self.alerts[event.fingerprint] = replace(known, incident_id=incident_id)
         self._recount()
 
-    def _changed(self, incident_id: str, *, new: bool, note: bool, look: Look | None) -> None:
+    def _changed(self, incident_id: str, *, new: bool, note: bool, schedule: Schedule | None) -> None:
         incident = self.incidents[incident_id]
         self.incidents[incident_id] = replace(incident, resolved_at=None, reinvestigations=0 if new else incident.reinvestigations)
         self.notes[incident_id] += note
-        self._look(incident_id, look)
+        self._schedule(incident_id, schedule)
 
-    def _look(self, incident_id: str, look: Look | None) -> None:
-        if look:
-            self.looks.append((incident_id, look))
+    def _schedule(self, incident_id: str, schedule: Schedule | None) -> None:
+        if schedule:
+            self.schedules.append((incident_id, schedule))
             self.incidents[incident_id] = replace(
-                self.incidents[incident_id], investigation=Investigation.PENDING, reinvestigations=look.again
+                self.incidents[incident_id], investigation=Investigation.PENDING, reinvestigations=schedule.repeats
             )
 
     def _recount(self) -> None:
@@ -180,13 +180,13 @@ def test_counts_equal_deliveries(events: list[Alert]) -> None:
 def test_an_older_event_never_reopens_nor_investigates(events: list[Alert], data: st.DataObject) -> None:
     ledger = Ledger().take_all(events)
     newest = {name: alert.reported_at for name, alert in ledger.alerts.items()}
-    before = (ledger.statuses, ledger.looks[:], {name: one.resolved_at for name, one in ledger.incidents.items()})
+    before = (ledger.statuses, ledger.schedules[:], {name: one.resolved_at for name, one in ledger.incidents.items()})
     for event in data.draw(st.permutations(events)):
         at = event.starts_at if event.status is FIRING else event.ends_at
         said = newest[event.fingerprint]
         if at and said and min(at, NOW) < said:
             assert isinstance(ledger.take(event).action, CountRepeat)
-    assert (ledger.statuses, ledger.looks, {name: one.resolved_at for name, one in ledger.incidents.items()}) == before
+    assert (ledger.statuses, ledger.schedules, {name: one.resolved_at for name, one in ledger.incidents.items()}) == before
 
 
 @given(timed_events())
@@ -207,7 +207,7 @@ def test_a_storm_is_one_incident_and_one_investigation_for_each_problem(alerts: 
     events = [_event(fingerprint=f"f{number}", labels={"problem": str(number % problems)}) for number in range(alerts)]
     for event in events * 3:
         ledger.take(event)
-    assert len(ledger.incidents) == len(ledger.looks) == min(alerts, problems)
+    assert len(ledger.incidents) == len(ledger.schedules) == min(alerts, problems)
     assert sum(alert.count for alert in ledger.alerts.values()) == 3 * alerts
 
 
@@ -215,7 +215,7 @@ def test_a_storm_is_one_incident_and_one_investigation_for_each_problem(alerts: 
 
 
 def test_the_first_alert_opens_an_incident_and_waits_for_its_companions() -> None:
-    assert Ledger().take(_event()).action == OpenIncident(Look(NOW + timedelta(seconds=15), Severity.WARNING.priority))
+    assert Ledger().take(_event()).action == OpenIncident(Schedule(NOW + timedelta(seconds=15), Severity.WARNING.priority))
 
 
 def test_a_repeat_counts_and_does_nothing_else() -> None:
@@ -277,7 +277,7 @@ def test_what_fires_again_soon_is_investigated_if_it_never_was() -> None:
     ledger = _resolved_ledger(Investigation.PENDING)
     assert ledger.cancelled["i0"] == 1
     ledger.now = _at(10)
-    assert ledger.take(_event(start=9)).action == Reopen("i0", new=False, note=False, look=Look(_at(10), Severity.WARNING.priority))
+    assert ledger.take(_event(start=9)).action == Reopen("i0", new=False, note=False, schedule=Schedule(_at(10), Severity.WARNING.priority))
 
 
 def test_what_fires_again_late_is_a_new_incident() -> None:
@@ -308,7 +308,7 @@ def test_a_new_member_makes_looking_again_worth_it_again() -> None:
     ledger.now = NOW + timedelta(hours=5)
     assert isinstance(ledger.take(_event()).action, CountRepeat)
     joined = ledger.take(_event(fingerprint="f2")).action
-    assert joined == Join("i0", new=True, note=False, look=Look(ledger.now, Severity.WARNING.priority, 1))
+    assert joined == Join("i0", new=True, note=False, schedule=Schedule(ledger.now, Severity.WARNING.priority, 1))
 
 
 def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
@@ -320,9 +320,9 @@ def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
         again = ledger.take(_event(start=60 * hour - 10, fingerprint="f2")).action
         assert isinstance(again, Join)
         assert not again.new
-        if again.look:
+        if again.schedule:
             ledger.proceed(Investigation.FINISHED)
-    assert [look.again for _, look in ledger.looks] == [0, 1, 2, 3]
+    assert [schedule.repeats for _, schedule in ledger.schedules] == [0, 1, 2, 3]
 
 
 def test_a_new_alert_reopens_what_was_over_a_moment_ago() -> None:
@@ -396,17 +396,17 @@ def test_silence_ends_what_a_sender_would_never_end_and_the_next_word_of_it_is_h
     ledger = Ledger().take_all([_event()])
     known = ledger.alerts["f1"]
     day = timedelta(hours=24)
-    assert ended_by_silence(known, heard_at=NOW, route=ROUTE, says_resolved=False, now=NOW + day - timedelta(seconds=1)) is None
-    assert ended_by_silence(known, heard_at=NOW, route=ROUTE, says_resolved=True, now=NOW + 9 * day) is None
-    ended = ended_by_silence(known, heard_at=NOW, route=ROUTE, says_resolved=False, now=NOW + day)
+    assert auto_resolved(known, heard_at=NOW, route=ROUTE, sends_resolved=False, now=NOW + day - timedelta(seconds=1)) is None
+    assert auto_resolved(known, heard_at=NOW, route=ROUTE, sends_resolved=True, now=NOW + 9 * day) is None
+    ended = auto_resolved(known, heard_at=NOW, route=ROUTE, sends_resolved=False, now=NOW + day)
     assert ended
     assert ended.status is RESOLVED
     told = replace(ROUTE, auto_resolve_after=timedelta(hours=1))
-    assert ended_by_silence(known, heard_at=NOW, route=told, says_resolved=True, now=NOW + timedelta(hours=1))
+    assert auto_resolved(known, heard_at=NOW, route=told, sends_resolved=True, now=NOW + timedelta(hours=1))
     # The same words as before: it still fires.
     assert decide(_event(), route=ROUTE, incident=None, known=ended, now=NOW + day).alert.status is FIRING
 
 
 @pytest.mark.parametrize(("source", "says"), [("alertmanager", True), ("splunk", False), ("webhook", False), ("unheard-of", False)])
 def test_it_is_known_who_says_when_it_is_over(source: str, *, says: bool) -> None:
-    assert says_resolved(source) is says
+    assert sends_resolved(source) is says

@@ -11,7 +11,7 @@ from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.expression import ExpressionError, check_expression
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import deliver
-from tarsy.intake.delivery import receive
+from tarsy.intake.delivery import parse_request
 
 MAPPING = GenericMapping(
     each="checks",
@@ -44,7 +44,7 @@ BODY: Any = {
 
 
 def _read(body: Any, mapping: GenericMapping = MAPPING) -> Any:
-    return deliver(receive(json.dumps(body)), "checks", {"checks": mapping})
+    return deliver(parse_request(json.dumps(body)), "checks", {"checks": mapping})
 
 
 def test_a_described_sender_speaks_for_itself() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from support.document_blocks import blocks_of
 from tarsy.intake.adapters.registry import ADAPTERS, deliver, recognise
-from tarsy.intake.delivery import receive
+from tarsy.intake.delivery import parse_request
 
 PAGE = Path(__file__).parents[3] / "docs" / "sender-recipes.md"
 HEADINGS = {line: text.removeprefix("### ") for line, text in enumerate(PAGE.read_text().splitlines(), 1) if text.startswith("### ")}
@@ -28,10 +28,10 @@ def test_every_sender_has_a_recipe() -> None:
 def test_what_a_recipe_sends_is_recognised_and_has_a_title(sender: str, body: str) -> None:
     # Every placeholder stands for some words.
     filled = re.sub(r"\{\{[.\w]+\}\}|\{[$\w.]+\}|\$[A-Z_]+", "some words", body)
-    adapter = recognise(receive(filled))
+    adapter = recognise(parse_request(filled))
     assert adapter
     assert adapter.source == sender
-    delivery = deliver(receive(filled))
+    delivery = deliver(parse_request(filled))
     [said] = [*delivery.alerts, *delivery.changes]
     assert len(said.title.split()) > 1
     assert said.source == sender

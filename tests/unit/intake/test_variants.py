@@ -11,7 +11,7 @@ from tarsy.config.resolve.resolved import ResolvedChain, resolved_server
 from tarsy.config.resolve.resolver import resolve_chain, with_variants
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.installation import watched_servers
-from tarsy.intake.investigations import LabelledServers
+from tarsy.intake.investigations import with_labelled_servers
 from tarsy.intake.policy import policy_of
 
 CONFIG = """
@@ -40,9 +40,9 @@ def directory(tmp_path: Path) -> ConfigDirectory:
 
 def chosen(directory: ConfigDirectory, labels: Mapping[str, str], *, route: str = "clusters") -> ResolvedChain:
     loaded = directory.load(CONFIG)
-    servers = LabelledServers(lambda: policy_of(loaded.config, loaded.env).routes, partial(resolved_server, loaded.config))
+    routes = policy_of(loaded.config, loaded.env).routes
     alert = Alert(source="t", fingerprint="f", title="t", severity=Severity.HIGH, status=AlertStatus.FIRING, labels=labels, body="b")
-    return servers.chosen_for(alert, route, resolve_chain(loaded.config, "web"))
+    return with_labelled_servers(resolve_chain(loaded.config, "web"), alert, route, routes, partial(resolved_server, loaded.config))
 
 
 def test_a_label_chooses_the_variant_for_every_agent_that_has_the_server(directory: ConfigDirectory) -> None:

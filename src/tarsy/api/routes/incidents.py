@@ -99,26 +99,26 @@ async def get_incident(incident_id: IncidentId, services: ServicesOf) -> Inciden
 @router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")
 async def investigate_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> Investigated:
     """Have it investigated, or investigated again; 409 while an investigation waits or runs."""
-    return Investigated(session_id=UUID(await services.desk.commands.investigate(str(incident_id), actor=author)))
+    return Investigated(session_id=UUID(await services.incident_service.commands.investigate(str(incident_id), actor=author)))
 
 
 @router.post("/incidents/{incident_id}/resolve", status_code=204, operation_id="resolveIncident")
 async def resolve_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> None:
     """Resolve the incident and cancel waiting investigations. An alert that fires again reopens it."""
-    await services.desk.commands.resolve(str(incident_id), actor=author)
+    await services.incident_service.commands.resolve(str(incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/merge", status_code=204, operation_id="mergeIncidents")
 async def merge_incidents(incident_id: IncidentId, wanted: MergeRequest, services: ServicesOf, author: AuthorOf) -> None:
     """Merge another incident into this one, with all its future alerts."""
-    await services.desk.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
+    await services.incident_service.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/split", status_code=201, operation_id="splitIncident")
 async def split_incident(incident_id: IncidentId, wanted: SplitRequest, services: ServicesOf, author: AuthorOf) -> SplitOff:
     """Split some of its alerts off into a new incident."""
     alerts = [str(alert) for alert in wanted.alerts]
-    return SplitOff(incident_id=UUID(await services.desk.commands.split(str(incident_id), alerts, actor=author)))
+    return SplitOff(incident_id=UUID(await services.incident_service.commands.split(str(incident_id), alerts, actor=author)))
 
 
 @router.post("/incidents/{incident_id}/mute", status_code=201, operation_id="muteIncident")
@@ -132,7 +132,7 @@ async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, services:
 async def list_mutes(services: ServicesOf) -> MuteList:
     """All mutes that have not ended, those of the configuration first."""
     now = _now()
-    configured = [mute for mute in services.desk.reception.policy().mutes if mute.ends > now]
+    configured = [mute for mute in services.incident_service.policy.mutes if mute.ends > now]
     return MuteList(mutes=[MuteItem.of(mute) for mute in (*configured, *await services.mutes.list(now))])
 
 

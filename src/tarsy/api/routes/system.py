@@ -115,7 +115,7 @@ async def get_mcp_servers(services: ServicesOf) -> MCPServers:
 @router.get("/warnings", operation_id="getWarnings")
 async def get_warnings(services: ServicesOf) -> SystemWarnings:
     """Warnings for the operator."""
-    found = [*await _diagnosed(services), *services.system.warnings(), *_refused_senders(services.desk.reception.refusals)]
+    found = [*await _diagnosed(services), *services.system.warnings(), *_refused_senders(services.incident_service.refusals)]
     return SystemWarnings(warnings=[*found, *await _unpriced(services)])
 
 
@@ -137,7 +137,7 @@ def _refused_senders(refusals: Refusals) -> list[SystemWarningItem]:
     return [
         SystemWarningItem(
             source=WarningSource.SENDER,
-            message=f"{count} requests of sender {source} were refused by this process: {refusal.told}.",
+            message=f"{count} requests of sender {source} were refused by this process: {refusal.message}.",
             since=refusals.last[source, refusal],
         )
         for (source, refusal), count in sorted(refusals.counts.items())

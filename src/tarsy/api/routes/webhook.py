@@ -1,6 +1,7 @@
 """What monitoring systems send."""
 
 import re
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Path, Request, Response
@@ -12,7 +13,7 @@ from tarsy.api.schemas.incidents import WebhookAccepted
 from tarsy.api.services import Services, ServicesOf
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.authentication import TOKEN_PARAMETER
-from tarsy.intake.service import Visit
+from tarsy.intake.delivery import parse_request
 from tarsy.session.chains import AlertRefusedError
 from tarsy.session.submission import Submission, check_text
 
@@ -66,17 +67,16 @@ async def _taken(request: Request, services: Services, source: str | None, alert
         raise AlertRefusedError("The alert is empty.")
     # What the address asks for is checked as for any alert.
     check_text(Submission(data="-", author="", alert_type=alert_type, runbook_url=runbook))
-    visit = Visit(
-        body=body,
-        text=text,
-        headers={name.lower(): value for name, value in request.headers.items()},
+    parsed = replace(
+        parse_request(text, request.headers),
+        raw=body,
         query=dict(request.query_params),
         source=source,
         author=_author(request, services),
         alert_type=alert_type,
         runbook_url=runbook,
     )
-    return WebhookAccepted.of(await services.desk.reception.admit(visit))
+    return WebhookAccepted.of(await services.incident_service.receive(parsed))
 
 
 def _author(request: Request, services: Services) -> str | None:

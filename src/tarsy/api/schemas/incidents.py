@@ -18,8 +18,7 @@ from tarsy.domain.note import SessionNote
 from tarsy.domain.route import MatcherError, parse_matchers
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
-from tarsy.intake.answer import Taken
-from tarsy.intake.batch import Outcome
+from tarsy.intake.answer import Answer, Outcome
 
 
 class WebhookAction(StrEnum):
@@ -64,10 +63,10 @@ class WebhookAccepted(View):
     results: list[WebhookResult]
 
     @classmethod
-    def of(cls, taken: Taken) -> "WebhookAccepted":
-        main = taken.main
+    def of(cls, answer: Answer) -> "WebhookAccepted":
+        main = answer.main
         return cls.shown(
-            taken,
+            answer,
             incident_id=main.incident_id if main else None,
             session_id=main.session_id if main else None,
             action=main.action if main else WebhookAction.NOTED,

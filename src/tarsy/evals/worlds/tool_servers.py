@@ -13,7 +13,7 @@ from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.evals.worlds.world import Answer, World
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.tools.executor import MaskedTools
-from tarsy.tools.masking import Masker
+from tarsy.tools.masking.masker import Masker
 
 # Where a tool server has its address, a world has the name of its case.
 _SCHEME = "case:"

@@ -9,7 +9,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, severity_of, title, web_address
 
 SOURCE = "alertmanager"
@@ -17,8 +17,8 @@ _WORKLOADS = ("pod", "deployment", "statefulset", "daemonset", "job_name", "pers
 _MACHINES = ("instance", "node", "host", "hostname", "device")
 
 
-def recognises(received: Received) -> bool:
-    return is_group(received.body) and "orgId" not in received.body
+def recognises(request: WebhookRequest) -> bool:
+    return is_group(request.body) and "orgId" not in request.body
 
 
 def is_group(body: Fields) -> bool:
@@ -26,12 +26,12 @@ def is_group(body: Fields) -> bool:
     return isinstance(body.values.get("alerts"), list) and "groupKey" in body and "commonLabels" in body
 
 
-def read(received: Received) -> Delivery | None:
-    return read_group(received, SOURCE)
+def read(request: WebhookRequest) -> Delivery | None:
+    return read_group(request, SOURCE)
 
 
-def read_group(received: Received, source: str) -> Delivery | None:
-    body = received.body
+def read_group(request: WebhookRequest, source: str) -> Delivery | None:
+    body = request.body
     items = body.list("alerts")
     if not items:
         return None

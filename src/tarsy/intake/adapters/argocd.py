@@ -5,24 +5,24 @@ https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#appl
 """
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.delivery import Adapter, Received, outcomes
+from tarsy.intake.delivery import Adapter, WebhookRequest, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
 
 SOURCE = "argocd"
 _OUTCOMES = outcomes(started="running terminating", succeeded="succeeded", failed="failed error")
 
 
-def recognises(received: Received) -> bool:
-    application = received.body.at("app")
+def recognises(request: WebhookRequest) -> bool:
+    application = request.body.at("app")
     return "name" in application.at("metadata") and "status" in application
 
 
-def read(received: Received) -> Change | None:
-    application = received.body.at("app")
-    return _change(received, application) if application.at("metadata").text("name") else None
+def read(request: WebhookRequest) -> Change | None:
+    application = request.body.at("app")
+    return _change(request, application) if application.at("metadata").text("name") else None
 
 
-def _change(received: Received, application: Fields) -> Change:
+def _change(request: WebhookRequest, application: Fields) -> Change:
     operation, name = application.at("status", "operationState"), application.at("metadata").text("name", limit=MAX_LABEL)
     phase, health = operation.word("phase"), application.at("status", "health").word("status")
     synced = (operation.at("syncResult"), application.at("status", "sync"))
@@ -33,9 +33,9 @@ def _change(received: Received, application: Fields) -> Change:
         title=title(": ".join(part for part in (_deed(name, revision), phase or health) if part), fallback="Argo CD"),
         outcome=_OUTCOMES.get(phase, ChangeOutcome.UNKNOWN),
         labels=labels([("application", name), ("revision", revision), *_places(application), ("health", health)]),
-        link=received.body.link("url"),
+        link=request.body.link("url"),
         at=operation.time("finishedAt", "startedAt"),
-        body=received.text,
+        body=request.text,
     )
 
 

@@ -6,23 +6,23 @@ https://learn.microsoft.com/en-us/azure/azure-monitor/alerts/alerts-common-schem
 from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, severity_of, title, web_address
 
 SOURCE = "azure-monitor"
 _PORTAL = "https://portal.azure.com/#view/Microsoft_Azure_Monitoring_Alerts/AlertDetails.ReactView/alertId/"
 
 
-def recognises(received: Received) -> bool:
-    return received.body.text("schemaId") == "azureMonitorCommonAlertSchema"
+def recognises(request: WebhookRequest) -> bool:
+    return request.body.text("schemaId") == "azureMonitorCommonAlertSchema"
 
 
-def read(received: Received) -> Alert | None:
-    essentials = received.body.at("data", "essentials")
-    return _alert(received, essentials) if essentials.text("alertId", "alertRule") else None
+def read(request: WebhookRequest) -> Alert | None:
+    essentials = request.body.at("data", "essentials")
+    return _alert(request, essentials) if essentials.text("alertId", "alertRule") else None
 
 
-def _alert(received: Received, essentials: Fields) -> Alert:
+def _alert(request: WebhookRequest, essentials: Fields) -> Alert:
     resolved = essentials.word("monitorCondition") == "resolved"
     rule, targets = essentials.text("alertRule", limit=MAX_LABEL), _joined(essentials, "alertTargetIDs")
     resource = _joined(essentials, "configurationItems") or targets.rpartition("/")[2]
@@ -34,19 +34,19 @@ def _alert(received: Received, essentials: Fields) -> Alert:
         title=title(located(rule, resource), fallback="Azure Monitor alert"),
         severity=severity_of(essentials.text("severity")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=_labels(received, essentials, resource),
+        labels=_labels(request, essentials, resource),
         annotations=labels([("description", essentials.text("description"))], MAX_ANNOTATION),
         links=Links(source=essentials.link("investigationLink") or _portal(essentials)),
         starts_at=essentials.time("firedDateTime"),
         ends_at=essentials.time("resolvedDateTime") if resolved else None,
         # Each firing of a rule is an alert of its own.
         group_key=fingerprint(rule, targets),
-        body=received.text,
+        body=request.text,
     )
 
 
-def _labels(received: Received, essentials: Fields, resource: str) -> dict[str, str]:
-    context = received.body.at("data", "alertContext")
+def _labels(request: WebhookRequest, essentials: Fields, resource: str) -> dict[str, str]:
+    context = request.body.at("data", "alertContext")
     dimensions = [
         (item.text("name"), item.text("value"))
         for criterion in context.at("condition").each("allOf")
@@ -55,7 +55,7 @@ def _labels(received: Received, essentials: Fields, resource: str) -> dict[str, 
     own = essentials.picked(alertname="alertRule", signal="signalType", monitoring_service="monitoringService", severity="severity")
     target = _joined(essentials, "alertTargetIDs").lower().split("/")
     group = target[target.index("resourcegroups") + 1] if "resourcegroups" in target[:-1] else ""
-    custom = received.body.at("data").labels("customProperties")
+    custom = request.body.at("data").labels("customProperties")
     return labels([*own.items(), ("resource", resource), ("resource_group", group), *dimensions, *custom.items()])
 
 

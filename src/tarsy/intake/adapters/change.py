@@ -1,7 +1,7 @@
 """Changes in our own words, for pipelines and feature flags that can send what they like: `{"kind": "change", "title": …}`."""
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.delivery import Adapter, Received, outcomes
+from tarsy.intake.delivery import Adapter, WebhookRequest, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
 
 SOURCE = "change"
@@ -14,12 +14,12 @@ _OUTCOMES = outcomes(
 )
 
 
-def recognises(received: Received) -> bool:
-    return received.body.text("kind") == "change"
+def recognises(request: WebhookRequest) -> bool:
+    return request.body.text("kind") == "change"
 
 
-def read(received: Received) -> Change | None:
-    return change_of(received.body, SOURCE, received.text) if received.body else None
+def read(request: WebhookRequest) -> Change | None:
+    return change_of(request.body, SOURCE, request.text) if request.body else None
 
 
 def change_of(body: Fields, source: str, text: str) -> Change:

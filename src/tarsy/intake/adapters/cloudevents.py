@@ -9,8 +9,8 @@ import binascii
 from typing import Any, cast
 
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links, alert_title
-from tarsy.intake.delivery import Adapter, Delivery, Received, receive
-from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, labels, severity_of, title
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
+from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, labels, parse_json, severity_of, title
 
 SOURCE = "cloudevents"
 _CHANGES = "dev.cdevents."
@@ -18,8 +18,8 @@ _ENDINGS = ("resolved", "recovered", "closed", "cleared", "ok")
 _ATTRIBUTES = {"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "data_base64"}
 
 
-def recognises(received: Received) -> bool:
-    events = _events(received)
+def recognises(request: WebhookRequest) -> bool:
+    events = _events(request)
     return bool(events) and all(_is_event(event) for event in events)
 
 
@@ -27,19 +27,19 @@ def _is_event(event: Fields) -> bool:
     return all(name in event for name in ("specversion", "id", "source", "type"))
 
 
-def _events(received: Received) -> list[Fields]:
+def _events(request: WebhookRequest) -> list[Fields]:
     """The events of a request, each with its attributes and its data together."""
-    headers = received.headers
+    headers = request.headers
     if "ce-specversion" in headers:
         attributes: dict[str, Any] = {name.removeprefix("ce-"): value for name, value in headers.items() if name.startswith("ce-")}
-        return [Fields({**attributes, "data": received.text if received.value is None else received.value})]
-    value: Any = received.value
+        return [Fields({**attributes, "data": request.text if request.value is None else request.value})]
+    value: Any = request.value
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
     return [Fields.of(item) for item in items]
 
 
-def read(received: Received) -> Delivery | None:
-    events = _events(received)
+def read(request: WebhookRequest) -> Delivery | None:
+    events = _events(request)
     if not any(event.text("type") or event.text("source") for event in events):
         return None
     told = events[:MAX_ALERTS]
@@ -47,8 +47,8 @@ def read(received: Received) -> Delivery | None:
     ids = fingerprint(*(event.text(name, limit=MAX_LABEL) for event in events for name in ("source", "id")))
     return Delivery(
         source=SOURCE,
-        alerts=tuple(_alert(received, event) for event in told if not _is_change(event)),
-        changes=tuple(_change(received, event) for event in told if _is_change(event)),
+        alerts=tuple(_alert(request, event) for event in told if not _is_change(event)),
+        changes=tuple(_change(request, event) for event in told if _is_change(event)),
         delivery_id=ids if all(event.text("id") for event in events) else None,
         truncated=len(events) - len(told),
     )
@@ -58,7 +58,7 @@ def _is_change(event: Fields) -> bool:
     return event.text("type").startswith(_CHANGES)
 
 
-def _alert(received: Received, event: Fields) -> Alert:
+def _alert(request: WebhookRequest, event: Fields) -> Alert:
     data, kind, subject = _data(event), event.text("type", limit=MAX_LABEL), event.text("subject", limit=MAX_LABEL)
     resolved = data.word("status", "state") in _ENDINGS or kind.lower().endswith(_ENDINGS)
     origin = event.text("source", limit=MAX_LABEL)
@@ -75,7 +75,7 @@ def _alert(received: Received, event: Fields) -> Alert:
         links=Links(source=data.link("url", "link", "html_url"), runbook=data.link("runbook_url", "runbook")),
         starts_at=None if resolved else data.time("starts_at", "startsAt") or at,
         ends_at=data.time("ends_at", "endsAt") or at if resolved else None,
-        body=as_body(event.values, received.text),
+        body=as_body(event.values, request.text),
     )
 
 
@@ -91,7 +91,7 @@ def _data(event: Fields) -> Fields:
     if not isinstance(encoded, str):
         return event.at("data")
     try:
-        return receive(base64.b64decode(encoded).decode()).body
+        return Fields.of(parse_json(base64.b64decode(encoded).decode()))
     except (ValueError, binascii.Error):
         return Fields({})
 
@@ -101,7 +101,7 @@ def _said(event: Fields) -> str:
     return alert_title(data, "") if isinstance(data, str) else ""
 
 
-def _change(received: Received, event: Fields) -> Change:
+def _change(request: WebhookRequest, event: Fields) -> Change:
     data, kind = _data(event), event.text("type", limit=MAX_LABEL)
     subject = data.at("subject")
     service, word = subject.text("id") or event.text("subject"), kind.removeprefix(_CHANGES).split(".")
@@ -115,7 +115,7 @@ def _change(received: Received, event: Fields) -> Change:
         outcome=ChangeOutcome.SUCCEEDED if word[1:2] in (["deployed"], ["upgraded"], ["rolledback"]) else ChangeOutcome.UNKNOWN,
         labels=labels([("service", service), ("environment", environment), ("artifact", subject.at("content").text("artifactId"))]),
         at=event.time("time") or data.at("context").time("timestamp"),
-        body=as_body(event.values, received.text),
+        body=as_body(event.values, request.text),
     )
 
 

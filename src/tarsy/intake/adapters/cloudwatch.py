@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity, alert_title
-from tarsy.intake.delivery import Adapter, Delivery, Received, receive
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, severity_of, title, web_address
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, parse_json, severity_of, title, web_address
 from tarsy.intake.sns import is_envelope
 from tarsy.kit.text import whole_characters
 
@@ -35,22 +35,22 @@ class _Alarm:
     dimensions: Mapping[str, str]
 
 
-def recognises(received: Received) -> bool:
-    return is_envelope(received.body) or _alarm_in(received.body) is not None
+def recognises(request: WebhookRequest) -> bool:
+    return is_envelope(request.body) or _alarm_in(request.body) is not None
 
 
-def read(received: Received) -> Delivery | None:
-    body = received.body
+def read(request: WebhookRequest) -> Delivery | None:
+    body = request.body
     if not is_envelope(body):
         alarm = _alarm_in(body)
-        return Delivery(source=SOURCE, alerts=(_alert(alarm, received.text),)) if alarm else None
+        return Delivery(source=SOURCE, alerts=(_alert(alarm, request.text),)) if alarm else None
     # SNS repeats the id of the message when it delivers again.
     delivery_id = body.text("MessageId", limit=MAX_LABEL) or None
     if body.word("Type") != "notification":
         return Delivery(source=SOURCE, delivery_id=delivery_id, remark=f"SNS: {body.text('Type')}")
     message = body.values.get("Message")
-    text = message if isinstance(message, str) else received.text
-    alarm = _alarm_in(receive(text).body)
+    text = message if isinstance(message, str) else request.text
+    alarm = _alarm_in(Fields.of(parse_json(text)))
     alert = _alert(alarm, text) if alarm else _in_plain_words(body, text)
     return Delivery(source=SOURCE, alerts=(alert,), delivery_id=delivery_id)
 

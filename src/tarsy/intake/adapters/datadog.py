@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, tags, title
 
 SOURCE = "datadog"
@@ -19,17 +19,17 @@ _TRANSITION = re.compile(
 _SEVERITIES = {"triggered": Severity.HIGH, "warn": Severity.WARNING, "no data": Severity.WARNING}
 
 
-def recognises(received: Received) -> bool:
-    body = received.body
+def recognises(request: WebhookRequest) -> bool:
+    body = request.body
     return "event_type" in body and "last_updated" in body and ("org" in body or "alert_transition" in body)
 
 
-def read(received: Received) -> Alert | None:
-    body = received.body
-    return _alert(received, body) if body.text("title", "alert_title", "alert_id") else None
+def read(request: WebhookRequest) -> Alert | None:
+    body = request.body
+    return _alert(request, body) if body.text("title", "alert_title", "alert_id") else None
 
 
-def _alert(received: Received, body: Fields) -> Alert:
+def _alert(request: WebhookRequest, body: Fields) -> Alert:
     headline = _headline(body.text("title", "alert_title"))
     transition = body.word("alert_transition") or headline.transition
     scope = body.text("alert_scope", limit=MAX_LABEL) or headline.scope
@@ -47,7 +47,7 @@ def _alert(received: Received, body: Fields) -> Alert:
         links=Links(source=body.link("link"), dashboard=body.link("snapshot")),
         starts_at=None if resolved else at,
         ends_at=at if resolved else None,
-        body=received.text,
+        body=request.text,
     )
 
 

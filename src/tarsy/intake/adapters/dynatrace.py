@@ -4,7 +4,7 @@ https://docs.dynatrace.com/docs/analyze-explore-automate/notifications-and-alert
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, severity_of, tags, title
 
 SOURCE = "dynatrace"
@@ -13,16 +13,16 @@ _ENDINGS = {"resolved", "closed", "merged"}
 _SEVERITIES = {"availability": "critical", "monitoring_unavailable": "high", "resource_contention": "warning", "slowdown": "warning"}
 
 
-def recognises(received: Received) -> bool:
-    return "ProblemID" in received.body and "State" in received.body
+def recognises(request: WebhookRequest) -> bool:
+    return "ProblemID" in request.body and "State" in request.body
 
 
-def read(received: Received) -> Alert | None:
-    return _alert(received) if received.body.text("ProblemID", "PID", "ProblemTitle") else None
+def read(request: WebhookRequest) -> Alert | None:
+    return _alert(request) if request.body.text("ProblemID", "PID", "ProblemTitle") else None
 
 
-def _alert(received: Received) -> Alert:
-    body, details = received.body, received.body.at("ProblemDetailsJSON")
+def _alert(request: WebhookRequest) -> Alert:
+    body, details = request.body, request.body.at("ProblemDetailsJSON")
     resolved = body.word("State") in _ENDINGS
     name, entity = body.text("ProblemTitle"), _entity(body)
     severity = body.word("ProblemSeverity")
@@ -38,7 +38,7 @@ def _alert(received: Received) -> Alert:
         links=Links(source=body.link("ProblemURL")),
         starts_at=body.time("ProblemStartTime") or details.time("startTime"),
         ends_at=(body.time("ProblemEndTime") or details.time("endTime")) if resolved else None,
-        body=received.text,
+        body=request.text,
     )
 
 

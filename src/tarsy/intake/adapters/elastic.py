@@ -4,7 +4,7 @@ https://www.elastic.co/guide/en/kibana/current/rule-action-variables.html
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, located, severity_of, tags, title
 
 SOURCE = "elastic"
@@ -12,16 +12,16 @@ SOURCE = "elastic"
 _NAMELESS = {"query matched", "*", ""}
 
 
-def recognises(received: Received) -> bool:
-    return "name" in received.body.at("rule") and "actionGroup" in received.body.at("alert")
+def recognises(request: WebhookRequest) -> bool:
+    return "name" in request.body.at("rule") and "actionGroup" in request.body.at("alert")
 
 
-def read(received: Received) -> Alert | None:
-    return _alert(received) if received.body.at("rule").text("id", "name") else None
+def read(request: WebhookRequest) -> Alert | None:
+    return _alert(request) if request.body.at("rule").text("id", "name") else None
 
 
-def _alert(received: Received) -> Alert:
-    body = received.body
+def _alert(request: WebhookRequest) -> Alert:
+    body = request.body
     rule, alert, context = body.at("rule"), body.at("alert"), body.at("context")
     resolved = alert.word("actionGroup") == "recovered"
     name, group = rule.text("name"), alert.text("id", limit=MAX_LABEL)
@@ -39,7 +39,7 @@ def _alert(received: Received) -> Alert:
         links=Links(source=context.link("alertDetailsUrl", "viewInAppUrl", "link") or rule.link("url")),
         starts_at=None if resolved else at,
         ends_at=at if resolved else None,
-        body=received.text,
+        body=request.text,
     )
 
 

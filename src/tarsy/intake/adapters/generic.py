@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.domain.expression import compiled
 from tarsy.intake.adapters.change import change_of
-from tarsy.intake.delivery import Delivery, Received
+from tarsy.intake.delivery import Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, severity_of, title
 
 _ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok", "up", "normal", "false", "0"}
@@ -26,14 +26,14 @@ class GenericMapping:
     parts: Mapping[str, str]
 
 
-def read_mapped(received: Received, source: str, mapping: GenericMapping) -> Delivery | None:
+def read_mapped(request: WebhookRequest, source: str, mapping: GenericMapping) -> Delivery | None:
     """The alerts or changes that `mapping` finds in a body; None if it finds none."""
-    found = _evaluated(mapping.each, received.value) if mapping.each else [received.value]
+    found = _evaluated(mapping.each, request.value) if mapping.each else [request.value]
     items = cast("list[Any]", found) if isinstance(found, list) else []
     parts = [_parts(mapping, item) for item in items[:MAX_ALERTS]]
     if not any(parts):
         return None
-    bodies = [received.text if mapping.each is None else as_body(item, received.text) for item in items]
+    bodies = [request.text if mapping.each is None else as_body(item, request.text) for item in items]
     left_out = max(0, len(items) - MAX_ALERTS)
     told = list(zip(parts, bodies, strict=False))
     if mapping.kind == "change":

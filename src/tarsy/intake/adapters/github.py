@@ -4,7 +4,7 @@ https://docs.github.com/en/webhooks/webhook-events-and-payloads
 """
 
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.delivery import Adapter, Delivery, Received, outcomes
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
 
 SOURCE = "github"
@@ -15,28 +15,28 @@ _OUTCOMES = outcomes(
 )
 
 
-def recognises(received: Received) -> bool:
-    return "full_name" in received.body.at("repository") and "sender" in received.body
+def recognises(request: WebhookRequest) -> bool:
+    return "full_name" in request.body.at("repository") and "sender" in request.body
 
 
-def read(received: Received) -> Delivery | None:
-    body = received.body
-    if not body.at("repository").text("full_name") and "x-github-event" not in received.headers:
+def read(request: WebhookRequest) -> Delivery | None:
+    body = request.body
+    if not body.at("repository").text("full_name") and "x-github-event" not in request.headers:
         return None
     subject = next((name for name in _SUBJECTS if body.at(name)), "")
-    delivery_id = received.headers.get("x-github-delivery")
+    delivery_id = request.headers.get("x-github-delivery")
     if not subject or (subject == "pull_request" and not _merged(body)):
-        remark = f"{received.headers.get('x-github-event', 'this event')} changes nothing that runs"
+        remark = f"{request.headers.get('x-github-event', 'this event')} changes nothing that runs"
         return Delivery(source=SOURCE, delivery_id=delivery_id, remark=remark)
-    return Delivery(source=SOURCE, changes=(_change(received, subject),), delivery_id=delivery_id)
+    return Delivery(source=SOURCE, changes=(_change(request, subject),), delivery_id=delivery_id)
 
 
 def _merged(body: Fields) -> bool:
     return body.word("action") == "closed" and body.at("pull_request").values.get("merged") is True
 
 
-def _change(received: Received, subject: str) -> Change:
-    body, what = received.body, received.body.at(subject)
+def _change(request: WebhookRequest, subject: str) -> Change:
+    body, what = request.body, request.body.at(subject)
     repository = body.at("repository").text("full_name", limit=MAX_LABEL)
     return Change(
         source=SOURCE,
@@ -46,7 +46,7 @@ def _change(received: Received, subject: str) -> Change:
         labels=_labels(body, what),
         link=what.link("log_url", "target_url", "html_url", "environment_url", "url") or body.at("repository").link("html_url"),
         at=what.time("updated_at", "merged_at", "published_at", "created_at", "timestamp"),
-        body=received.text,
+        body=request.text,
     )
 
 

@@ -4,23 +4,23 @@ https://cloud.google.com/monitoring/support/notification-options#webhooks
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, title
 
 SOURCE = "google-monitoring"
 
 
-def recognises(received: Received) -> bool:
-    incident = received.body.at("incident")
-    return "version" in received.body and "incident_id" in incident and "policy_name" in incident
+def recognises(request: WebhookRequest) -> bool:
+    incident = request.body.at("incident")
+    return "version" in request.body and "incident_id" in incident and "policy_name" in incident
 
 
-def read(received: Received) -> Alert | None:
-    incident = received.body.at("incident")
-    return _alert(received, incident) if incident.text("incident_id", "policy_name", "summary") else None
+def read(request: WebhookRequest) -> Alert | None:
+    incident = request.body.at("incident")
+    return _alert(request, incident) if incident.text("incident_id", "policy_name", "summary") else None
 
 
-def _alert(received: Received, incident: Fields) -> Alert:
+def _alert(request: WebhookRequest, incident: Fields) -> Alert:
     resolved = incident.word("state") == "closed"
     policy, place = incident.text("policy_name"), incident.text("resource_display_name", "resource_name")
     group = fingerprint(incident.text("scoping_project_id"), policy, incident.text("condition_name"), place)
@@ -39,7 +39,7 @@ def _alert(received: Received, incident: Fields) -> Alert:
         ends_at=incident.time("ended_at") if resolved else None,
         # Each violation of a policy is an incident of its own.
         group_key=group,
-        body=received.text,
+        body=request.text,
     )
 
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 from tarsy.domain.alert import Alert
 from tarsy.intake.adapters.alertmanager import is_group, problem_title, read_group
-from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 
 SOURCE = "grafana"
 # What Grafana calls a rule that it could not evaluate; the rule's own name is in another label then.
 _UNEVALUATED = {"DatasourceNoData": "No data", "DatasourceError": "Rule cannot be evaluated"}
 
 
-def recognises(received: Received) -> bool:
-    return is_group(received.body) and "orgId" in received.body
+def recognises(request: WebhookRequest) -> bool:
+    return is_group(request.body) and "orgId" in request.body
 
 
-def read(received: Received) -> Delivery | None:
-    delivery = read_group(received, SOURCE)
+def read(request: WebhookRequest) -> Delivery | None:
+    delivery = read_group(request, SOURCE)
     return replace(delivery, alerts=tuple(_named(alert) for alert in delivery.alerts)) if delivery else None
 
 

@@ -5,24 +5,24 @@ https://docs.newrelic.com/docs/alerts-applied-intelligence/new-relic-alerts/adva
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, plain_text, severity_of, title
 
 SOURCE = "newrelic"
 _ENDINGS = {"closed", "deactivated", "resolved"}
 
 
-def recognises(received: Received) -> bool:
-    body = received.body
+def recognises(request: WebhookRequest) -> bool:
+    body = request.body
     return ("issueUrl" in body and "state" in body) or ("current_state" in body and "incident_id" in body)
 
 
-def read(received: Received) -> Alert | None:
-    body = received.body
-    return _alert(received, body) if body.text("title", "details", "condition_name", "id", "incident_id") else None
+def read(request: WebhookRequest) -> Alert | None:
+    body = request.body
+    return _alert(request, body) if body.text("title", "details", "condition_name", "id", "incident_id") else None
 
 
-def _alert(received: Received, body: Fields) -> Alert:
+def _alert(request: WebhookRequest, body: Fields) -> Alert:
     resolved = body.word("state", "current_state") in _ENDINGS
     headline = body.text("title", "details", "condition_name")
     return Alert(
@@ -40,7 +40,7 @@ def _alert(received: Received, body: Fields) -> Alert:
         ),
         starts_at=body.time("createdAt", "activatedAt") or (None if resolved else body.time("timestamp")),
         ends_at=body.time("closedAt", "updatedAt", "timestamp") if resolved else None,
-        body=received.text,
+        body=request.text,
     )
 
 

@@ -4,26 +4,26 @@ https://support.atlassian.com/opsgenie/docs/integrate-opsgenie-with-outgoing-web
 """
 
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, labels, severity_of, tags, title
 
 SOURCE = "opsgenie"
 _ENDINGS = {"close", "delete"}
 
 
-def recognises(received: Received) -> bool:
-    return "action" in received.body and "alertId" in received.body.at("alert")
+def recognises(request: WebhookRequest) -> bool:
+    return "action" in request.body and "alertId" in request.body.at("alert")
 
 
-def read(received: Received) -> Alert | None:
-    alert = received.body.at("alert")
+def read(request: WebhookRequest) -> Alert | None:
+    alert = request.body.at("alert")
     # The alias is what Opsgenie itself tells problems apart by.
     identity = alert.text("alias", "alertId", limit=MAX_LABEL)
-    return _alert(received, alert, identity) if identity else None
+    return _alert(request, alert, identity) if identity else None
 
 
-def _alert(received: Received, alert: Fields, identity: str) -> Alert:
-    resolved = received.body.word("action") in _ENDINGS
+def _alert(request: WebhookRequest, alert: Fields, identity: str) -> Alert:
+    resolved = request.body.word("action") in _ENDINGS
     return Alert(
         source=SOURCE,
         fingerprint=identity,
@@ -34,7 +34,7 @@ def _alert(received: Received, alert: Fields, identity: str) -> Alert:
         annotations=labels([("description", alert.text("description"))], MAX_ANNOTATION),
         starts_at=alert.time("createdAt"),
         ends_at=alert.time("updatedAt") if resolved else None,
-        body=received.text,
+        body=request.text,
     )
 
 

@@ -6,7 +6,7 @@ https://developer.pagerduty.com/docs/webhooks/v3-overview
 import re
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
-from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_LABEL, Fields, labels, severity_of, title
 
 SOURCE = "pagerduty"
@@ -15,25 +15,25 @@ _NEWS = re.compile(r"incident\.(triggered|(un)?acknowledged|escalated|delegated|
 _URGENCIES = {"high": Severity.HIGH, "low": Severity.WARNING}
 
 
-def recognises(received: Received) -> bool:
-    event = received.body.at("event")
+def recognises(request: WebhookRequest) -> bool:
+    event = request.body.at("event")
     return "event_type" in event and "data" in event
 
 
-def read(received: Received) -> Delivery | None:
-    event = received.body.at("event")
+def read(request: WebhookRequest) -> Delivery | None:
+    event = request.body.at("event")
     kind = event.word("event_type")
     # Repeated with each attempt to deliver the same webhook.
-    delivery_id = received.headers.get("x-webhook-id") or event.text("id", limit=MAX_LABEL) or None
+    delivery_id = request.headers.get("x-webhook-id") or event.text("id", limit=MAX_LABEL) or None
     incident = event.at("data")
     if incident.word("type") in {"", "incident"} and incident.text("id"):
-        return Delivery(source=SOURCE, alerts=(_alert(received, event, incident),), delivery_id=delivery_id)
+        return Delivery(source=SOURCE, alerts=(_alert(request, event, incident),), delivery_id=delivery_id)
     if _NEWS.fullmatch(kind) or not kind.startswith(("incident.", "service.", "pagey.")):
         return None
     return Delivery(source=SOURCE, delivery_id=delivery_id, remark=f"{kind} does not say whether anything is wrong")
 
 
-def _alert(received: Received, event: Fields, incident: Fields) -> Alert:
+def _alert(request: WebhookRequest, event: Fields, incident: Fields) -> Alert:
     kind = event.word("event_type")
     resolved = kind == "incident.resolved" or incident.word("status") == "resolved"
     return Alert(
@@ -47,7 +47,7 @@ def _alert(received: Received, event: Fields, incident: Fields) -> Alert:
         # An incident that is opened again keeps the time of its creation.
         starts_at=event.time("occurred_at") if kind == "incident.reopened" else incident.time("created_at"),
         ends_at=event.time("occurred_at") if resolved else None,
-        body=received.text,
+        body=request.text,
     )
 
 

@@ -25,7 +25,7 @@ from tarsy.intake.adapters import (
     zabbix,
 )
 from tarsy.intake.adapters.generic import GenericMapping, read_mapped
-from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import fingerprint, title
 from tarsy.kit.text import whole_characters
 
@@ -33,13 +33,13 @@ from tarsy.kit.text import whole_characters
 UNTOLD = "webhook"
 
 
-def read_plain(received: Received, source: str = UNTOLD) -> Delivery:
+def read_plain(request: WebhookRequest, source: str = UNTOLD) -> Delivery:
     """One alert that fires. The same text again is the same alert again."""
-    body = whole_characters(received.text).replace("\0", "")
+    body = whole_characters(request.text).replace("\0", "")
     alert = Alert(
         source=source,
         fingerprint=fingerprint(source, body),
-        title=title(_headline(received, body), fallback=f"Alert from {source}"),
+        title=title(_headline(request, body), fallback=f"Alert from {source}"),
         severity=Severity.UNKNOWN,
         status=AlertStatus.FIRING,
         body=body,
@@ -47,10 +47,10 @@ def read_plain(received: Received, source: str = UNTOLD) -> Delivery:
     return Delivery(source=source, alerts=(alert,))
 
 
-def _headline(received: Received, body: str) -> str:
+def _headline(request: WebhookRequest, body: str) -> str:
     found = alert_title(body, "")
     # Data in which no field is a title begins like data: no person would call a problem that.
-    return "" if isinstance(received.value, list | dict) and found.startswith(("[", "{")) else found
+    return "" if isinstance(request.value, list | dict) and found.startswith(("[", "{")) else found
 
 
 _MODULES = (
@@ -77,26 +77,26 @@ _MODULES = (
 ADAPTERS: Mapping[str, Adapter] = MappingProxyType({module.ADAPTER.source: module.ADAPTER for module in _MODULES})
 
 
-def says_resolved(source: str, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> bool:
+def sends_resolved(source: str, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> bool:
     """Whether a sender tells when something is over."""
     if source in mappings:
         return "status" in mappings[source].parts
-    return source in ADAPTERS and ADAPTERS[source].says_resolved
+    return source in ADAPTERS and ADAPTERS[source].sends_resolved
 
 
-def recognise(received: Received) -> Adapter | None:
+def recognise(request: WebhookRequest) -> Adapter | None:
     """The sender of a body, by its shape."""
-    return next((adapter for adapter in ADAPTERS.values() if adapter.recognises(received)), None)
+    return next((adapter for adapter in ADAPTERS.values() if adapter.recognises(request)), None)
 
 
-def deliver(received: Received, source: str | None = None, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> Delivery:
+def deliver(request: WebhookRequest, source: str | None = None, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> Delivery:
     """What a request says. `source` is the sender that its address names; `mappings` are the senders that the operator described.
 
     Never fails: what cannot be read as its sender's words is one alert in plain text.
     """
     if source and source in mappings:
-        delivery = read_mapped(received, source, mappings[source])
+        delivery = read_mapped(request, source, mappings[source])
     else:
-        adapter = ADAPTERS.get(source) if source else recognise(received)
-        delivery = adapter.deliver(received) if adapter else None
-    return delivery or (read_plain(received, source) if source else read_plain(received))
+        adapter = ADAPTERS.get(source) if source else recognise(request)
+        delivery = adapter.deliver(request) if adapter else None
+    return delivery or (read_plain(request, source) if source else read_plain(request))

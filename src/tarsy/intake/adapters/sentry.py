@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Delivery, Received
+from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, moment, plain_text, severity_of, tags, title
 
 SOURCE = "sentry"
@@ -17,30 +17,30 @@ _ENDINGS = {"resolved", "archived", "ignored"}
 _STATE = re.compile(r"^(critical|warning|resolved):\s*", re.IGNORECASE)
 
 
-def recognises(received: Received) -> bool:
-    body = received.body
+def recognises(request: WebhookRequest) -> bool:
+    body = request.body
     spoken_of = (*_SUBJECTS, "comment", "installation")
     return "action" in body and ("actor" in body or "installation" in body) and any(name in body.at("data") for name in spoken_of)
 
 
-def read(received: Received) -> Delivery | None:
-    data = received.body.at("data")
+def read(request: WebhookRequest) -> Delivery | None:
+    data = request.body.at("data")
     subject = next((name for name in _SUBJECTS if data.at(name)), None)
     if subject == "metric_alert":
-        alert = _metric(received, data)
+        alert = _metric(request, data)
     elif subject:
-        alert = _issue(received, data.at(subject), data)
+        alert = _issue(request, data.at(subject), data)
     elif "comment" in data or "installation" in data:
         return Delivery(
-            source=SOURCE, remark=f"{received.headers.get('sentry-hook-resource', 'this')} does not say whether anything is wrong"
+            source=SOURCE, remark=f"{request.headers.get('sentry-hook-resource', 'this')} does not say whether anything is wrong"
         )
     else:
         return None
     return Delivery(source=SOURCE, alerts=(alert,))
 
 
-def _issue(received: Received, subject: Fields, data: Fields) -> Alert:
-    resolved = received.body.word("action") in _ENDINGS or subject.word("status") in _ENDINGS
+def _issue(request: WebhookRequest, subject: Fields, data: Fields) -> Alert:
+    resolved = request.body.word("action") in _ENDINGS or subject.word("status") in _ENDINGS
     return Alert(
         source=SOURCE,
         fingerprint=subject.text("issue_id", "id", limit=MAX_LABEL) or fingerprint(subject.text("title")),
@@ -51,8 +51,8 @@ def _issue(received: Received, subject: Fields, data: Fields) -> Alert:
         annotations=labels([("description", subject.at("metadata").text("value"))], MAX_ANNOTATION),
         links=Links(source=subject.link("web_url", "permalink")),
         starts_at=None if resolved else subject.time("datetime", "lastSeen", "firstSeen"),
-        ends_at=_sent_at(received) if resolved else None,
-        body=received.text,
+        ends_at=_sent_at(request) if resolved else None,
+        body=request.text,
     )
 
 
@@ -62,8 +62,8 @@ def _labels(subject: Fields, data: Fields) -> dict[str, str]:
     return labels([("project", project), *own.items(), ("rule", data.text("triggered_rule")), *tags(subject.list("tags")).items()])
 
 
-def _metric(received: Received, data: Fields) -> Alert:
-    alert, action = data.at("metric_alert"), received.body.word("action")
+def _metric(request: WebhookRequest, data: Fields) -> Alert:
+    alert, action = data.at("metric_alert"), request.body.word("action")
     rule, projects = alert.at("alert_rule"), ", ".join(plain_text(project, MAX_LABEL) for project in alert.list("projects")[:10])
     headline = _STATE.sub("", data.text("description_title")) or rule.text("name") or alert.text("title")
     return Alert(
@@ -78,13 +78,13 @@ def _metric(received: Received, data: Fields) -> Alert:
         annotations=labels([("description", data.text("description_text"))], MAX_ANNOTATION),
         links=Links(source=data.link("web_url")),
         starts_at=alert.time("date_started", "date_detected"),
-        ends_at=(alert.time("date_closed") or _sent_at(received)) if action == "resolved" else None,
-        body=received.text,
+        ends_at=(alert.time("date_closed") or _sent_at(request)) if action == "resolved" else None,
+        body=request.text,
     )
 
 
-def _sent_at(received: Received) -> datetime | None:
-    return moment(received.headers.get("sentry-hook-timestamp"))
+def _sent_at(request: WebhookRequest) -> datetime | None:
+    return moment(request.headers.get("sentry-hook-timestamp"))
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

@@ -4,22 +4,22 @@ https://help.splunk.com/en/splunk-enterprise/alert-and-respond/alerting-manual/1
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, located, severity_of, title
 
 SOURCE = "splunk"
 
 
-def recognises(received: Received) -> bool:
-    return "sid" in received.body and "results_link" in received.body and "search_name" in received.body
+def recognises(request: WebhookRequest) -> bool:
+    return "sid" in request.body and "results_link" in request.body and "search_name" in request.body
 
 
-def read(received: Received) -> Alert | None:
-    return _alert(received) if received.body.text("sid", "search_name") else None
+def read(request: WebhookRequest) -> Alert | None:
+    return _alert(request) if request.body.text("sid", "search_name") else None
 
 
-def _alert(received: Received) -> Alert:
-    body, row = received.body, received.body.at("result")
+def _alert(request: WebhookRequest) -> Alert:
+    body, row = request.body, request.body.at("result")
     search, app = body.text("search_name", limit=MAX_LABEL), body.text("app", limit=MAX_LABEL)
     host = row.text("host", "dest", "service", limit=MAX_LABEL)
     name = search or (f"Splunk search in {app}" if app else "")
@@ -33,7 +33,7 @@ def _alert(received: Received) -> Alert:
         labels=labels([("alertname", search), ("app", app), ("owner", body.text("owner")), *_row(row)]),
         links=Links(source=body.link("results_link")),
         starts_at=row.time("_time"),
-        body=received.text,
+        body=request.text,
     )
 
 
@@ -42,4 +42,4 @@ def _row(row: Fields) -> list[tuple[str, object]]:
     return [(name, value) for name, value in row.values.items() if not name.startswith("_")]
 
 
-ADAPTER = Adapter(SOURCE, recognises, read, says_resolved=False)
+ADAPTER = Adapter(SOURCE, recognises, read, sends_resolved=False)

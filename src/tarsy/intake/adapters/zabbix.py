@@ -7,21 +7,21 @@ https://www.zabbix.com/documentation/current/en/manual/appendix/macros/supported
 import json
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
-from tarsy.intake.delivery import Adapter, Received
+from tarsy.intake.delivery import Adapter, WebhookRequest
 from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, tags, title, web_address
 
 SOURCE = "zabbix"
 _SEVERITIES = {"5": Severity.CRITICAL, "4": Severity.HIGH, "3": Severity.WARNING, "2": Severity.WARNING, "1": Severity.INFO}
 
 
-def recognises(received: Received) -> bool:
-    return "event_id" in received.body and "event_value" in received.body
+def recognises(request: WebhookRequest) -> bool:
+    return "event_id" in request.body and "event_value" in request.body
 
 
-def read(received: Received) -> Alert | None:
+def read(request: WebhookRequest) -> Alert | None:
     # A macro that has no value here stays as it was written.
-    known = Fields({name: value for name, value in received.body.values.items() if not _is_macro(value)})
-    return _alert(received, known) if known.text("event_id", "event_name", "alert_subject") else None
+    known = Fields({name: value for name, value in request.body.values.items() if not _is_macro(value)})
+    return _alert(request, known) if known.text("event_id", "event_name", "alert_subject") else None
 
 
 def _is_macro(value: object) -> bool:
@@ -30,7 +30,7 @@ def _is_macro(value: object) -> bool:
     )
 
 
-def _alert(received: Received, body: Fields) -> Alert:
+def _alert(request: WebhookRequest, body: Fields) -> Alert:
     resolved = body.word("event_value") == "0"
     name, host = body.text("event_name", "alert_subject"), body.text("host_name", "host_host")
     return Alert(
@@ -47,7 +47,7 @@ def _alert(received: Received, body: Fields) -> Alert:
         links=Links(source=_event_page(body), runbook=body.link("trigger_url")),
         starts_at=body.time("event_timestamp"),
         ends_at=body.time("event_recovery_timestamp") if resolved else None,
-        body=received.text,
+        body=request.text,
     )
 
 

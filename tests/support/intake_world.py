@@ -1,4 +1,4 @@
-"""The door on a real PostgreSQL, at a time that the test chooses, with alerts that the test makes up."""
+"""Intake on a real PostgreSQL, at a time that the test chooses, with alerts that the test makes up."""
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -23,12 +23,12 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Step
 from tarsy.domain.verdict import JudgedVerdict
 from tarsy.domain.work import Claimed
-from tarsy.intake.acceptance import Door, Incoming
-from tarsy.intake.answer import Taken
+from tarsy.intake.acceptance import AlertAcceptance
+from tarsy.intake.answer import Answer
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.delivery import Delivery
-from tarsy.intake.investigations import Investigations, LabelledServers
-from tarsy.intake.maintenance import IncidentUpkeep
+from tarsy.intake.investigations import Investigations
+from tarsy.intake.maintenance import IncidentMaintenance
 from tarsy.intake.policy import Policy, Route
 from tarsy.kit.clock import FixedClock
 from tarsy.session.chains import ChainSource
@@ -57,7 +57,7 @@ def delivery(*alerts: Alert, **more: Any) -> Delivery:
 
 
 @dataclass
-class DoorGround:
+class IntakeWorld:
     engine: AsyncEngine
     routes: Sequence[Route] = (ROUTE,)
     mutes: Sequence[Mute] = ()
@@ -69,23 +69,23 @@ class DoorGround:
     def investigations(self) -> Investigations:
         sessions = SessionRepository(self.engine)
         intake = Intake(chains=self.chains, store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=self.max_queue_size)
-        return Investigations(intake, LabelledServers(lambda: self.routes, tool_server))
+        return Investigations(intake, self.routes, tool_server)
 
     def policy(self) -> Policy:
         return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")
 
-    def door(self) -> Door:
-        """A door of its own, as another replica has it."""
-        return Door(self.engine, self.policy, self.investigations, MASK, self.clock)
+    def acceptance(self) -> AlertAcceptance:
+        """A new one, as another replica has it."""
+        return AlertAcceptance(self.engine, self.policy(), self.investigations, MASK, self.clock)
 
     def commands(self) -> IncidentCommands:
-        return IncidentCommands(self.engine, self.policy, self.investigations, self.clock)
+        return IncidentCommands(self.engine, self.policy(), self.investigations, self.clock)
 
-    def upkeep(self) -> IncidentUpkeep:
-        return IncidentUpkeep(self.engine, self.policy, self.commands())
+    def maintenance(self) -> IncidentMaintenance:
+        return IncidentMaintenance(self.engine, self.policy(), self.commands())
 
-    async def take(self, *alerts: Alert, **more: Any) -> Taken:
-        return await self.door().take(Incoming(delivery=delivery(*alerts, **more), author="monitor"))
+    async def take(self, *alerts: Alert, **more: Any) -> Answer:
+        return await self.acceptance().accept(delivery(*alerts, **more), author="monitor")
 
     def later(self, **by: float) -> None:
         self.clock.at += timedelta(**by)
@@ -122,9 +122,9 @@ class DoorGround:
 
 
 @asynccontextmanager
-async def door_ground(database_url: str, **changes: Any) -> AsyncGenerator[DoorGround]:
+async def intake_world(database_url: str, **changes: Any) -> AsyncGenerator[IntakeWorld]:
     engine = create_engine(database_url)
     try:
-        yield DoorGround(engine, **changes)
+        yield IntakeWorld(engine, **changes)
     finally:
         await engine.dispose()

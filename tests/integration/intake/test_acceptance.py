@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import anyio
@@ -13,15 +14,13 @@ from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 
 from support.api_world import FixedChains, tool_server
-from support.door_ground import FIRING, RESOLVED, ROUTE, DoorGround, alert, delivery, door_ground
+from support.intake_world import FIRING, RESOLVED, ROUTE, IntakeWorld, alert, delivery, intake_world
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Severity
 from tarsy.domain.incident import Mute
 from tarsy.domain.route import OnResolved, RouteAction
-from tarsy.intake.acceptance import Incoming
-from tarsy.intake.answer import Taken
-from tarsy.intake.batch import Outcome
+from tarsy.intake.answer import Answer, Outcome
 from tarsy.intake.delivery import Delivery
 from tarsy.intake.policy import Route, ServerVariants
 
@@ -31,7 +30,7 @@ REPLICAS = 3
 
 
 async def test_a_repeat_is_counted_and_starts_nothing(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         first = await ground.take(alert())
         ground.later(minutes=5)
         second = await ground.take(alert())
@@ -48,12 +47,12 @@ async def test_a_repeat_is_counted_and_starts_nothing(database_url: str) -> None
 
 
 async def test_a_crowd_on_three_replicas_opens_exactly_one_incident(database_url: str) -> None:
-    async with door_ground(database_url) as one, door_ground(database_url) as two, door_ground(database_url) as three:
-        doors = [ground.door() for ground in (one, two, three)]
+    async with intake_world(database_url) as one, intake_world(database_url) as two, intake_world(database_url) as three:
+        replicas = [ground.acceptance() for ground in (one, two, three)]
         async with anyio.create_task_group() as tasks:
             for number in range(CROWD):
-                told = Incoming(delivery=delivery(alert(f"f{number % 7}")), author="monitor")
-                tasks.start_soon(doors[number % REPLICAS].take, told)
+                accept = partial(replicas[number % REPLICAS].accept, delivery(alert(f"f{number % 7}")), author="monitor")
+                tasks.start_soon(accept)
         [incident] = await one.incidents()
         assert len(await one.sessions()) == 1
         assert (incident["deliveries"], incident["alerts"], incident["firing"]) == (CROWD, 7, 7)
@@ -61,7 +60,7 @@ async def test_a_crowd_on_three_replicas_opens_exactly_one_incident(database_url
 
 
 async def test_what_resolves_before_its_investigation_began_costs_nothing(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"), alert("f2"))
         await ground.take(alert("f1", RESOLVED))
         assert [session["status"] for session in await ground.sessions()] == ["pending"]
@@ -75,7 +74,7 @@ async def test_what_resolves_before_its_investigation_began_costs_nothing(databa
 
 
 async def test_an_investigation_that_runs_goes_on_when_its_incident_is_over(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert())
         await ground.begin()
         await ground.take(alert(status=RESOLVED))
@@ -83,14 +82,14 @@ async def test_an_investigation_that_runs_goes_on_when_its_incident_is_over(data
 
 
 async def test_a_route_can_let_pending_investigations_go_on(database_url: str) -> None:
-    async with door_ground(database_url, routes=[replace(ROUTE, on_resolved=OnResolved.NOTE)]) as ground:
+    async with intake_world(database_url, routes=[replace(ROUTE, on_resolved=OnResolved.NOTE)]) as ground:
         await ground.take(alert())
         await ground.take(alert(status=RESOLVED))
         assert [session["status"] for session in await ground.sessions()] == ["pending"]
 
 
 async def test_what_comes_back_soon_is_the_same_incident_and_what_comes_back_late_another(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert())
         await ground.take(alert(status=RESOLVED))
         ground.later(minutes=20)
@@ -111,7 +110,7 @@ async def test_what_comes_back_soon_is_the_same_incident_and_what_comes_back_lat
 
 
 async def test_what_still_fires_is_investigated_again_by_one_who_knows_what_was_found(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert())
         await ground.finish(await ground.begin(), "The log rotation is broken.")
         ground.later(hours=3)
@@ -127,7 +126,7 @@ async def test_what_still_fires_is_investigated_again_by_one_who_knows_what_was_
 
 
 async def test_an_investigation_is_told_of_every_alert_that_joined_before_it_began(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
         await ground.take(alert("f2", severity=Severity.CRITICAL))
         begun = await ground.begin()
@@ -141,7 +140,7 @@ async def test_an_investigation_is_told_of_every_alert_that_joined_before_it_beg
 
 
 async def test_a_worse_alert_moves_what_waits_ahead(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1", problem="first"))
         ground.later(seconds=1)
         await ground.take(alert("f2", problem="second"))
@@ -150,7 +149,7 @@ async def test_a_worse_alert_moves_what_waits_ahead(database_url: str) -> None:
 
 
 async def test_secrets_are_stored_nowhere(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         told = alert(title="hunter2", body="hunter2", labels={"problem": "p", "x": "hunter2"}, annotations={"summary": "hunter2"})
         change = Change(
             source="ci", fingerprint="c", title="hunter2", outcome=ChangeOutcome.SUCCEEDED, labels={"a": "hunter2"}, body="hunter2"
@@ -161,7 +160,7 @@ async def test_secrets_are_stored_nowhere(database_url: str) -> None:
 
 
 async def test_a_large_delivery_is_a_few_statements(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         statements: list[str] = []
 
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
@@ -174,11 +173,11 @@ async def test_a_large_delivery_is_a_few_statements(database_url: str) -> None:
 
 
 async def test_a_request_that_is_sent_again_counts_once_and_gets_the_same_answer(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
-        door, answers = ground.door(), list[Taken]()
+    async with intake_world(database_url) as ground:
+        acceptance, answers = ground.acceptance(), list[Answer]()
 
         async def send() -> None:
-            answers.append(await door.take(Incoming(delivery=delivery(alert(), delivery_id="d1"), author="monitor")))
+            answers.append(await acceptance.accept(delivery(alert(), delivery_id="d1"), author="monitor"))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(4):
@@ -189,7 +188,7 @@ async def test_a_request_that_is_sent_again_counts_once_and_gets_the_same_answer
 
 
 async def test_a_full_queue_keeps_the_incident_without_an_investigation(database_url: str) -> None:
-    async with door_ground(database_url, max_queue_size=1) as ground:
+    async with intake_world(database_url, max_queue_size=1) as ground:
         await ground.take(alert("f1", problem="first"))
         second = await ground.take(alert("f2", problem="second"))
         assert second.main
@@ -199,7 +198,7 @@ async def test_a_full_queue_keeps_the_incident_without_an_investigation(database
 
 
 async def test_a_change_opens_nothing_and_is_stored_once(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         begun = Change(source="ci", fingerprint="c", title="Deploy cart", outcome=ChangeOutcome.STARTED, body="{}")
         await ground.take(changes=(begun,))
         taken = await ground.take(changes=(replace(begun, outcome=ChangeOutcome.FAILED),))
@@ -210,7 +209,7 @@ async def test_a_change_opens_nothing_and_is_stored_once(database_url: str) -> N
 
 async def test_muted_and_recorded_alerts_are_kept_without_an_incident(database_url: str) -> None:
     quiet = Route(name="quiet", match=(), action=RouteAction.RECORD)
-    async with door_ground(database_url, routes=[quiet]) as ground:
+    async with intake_world(database_url, routes=[quiet]) as ground:
         taken = await ground.take(alert())
         assert taken.main
         assert (taken.main.action, taken.main.reason) == (Outcome.RECORDED, "route quiet")
@@ -230,15 +229,15 @@ async def test_muted_and_recorded_alerts_are_kept_without_an_incident(database_u
 
 
 async def test_one_alert_that_cannot_be_stored_does_not_keep_the_others_out(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.rows("SELECT 1 AS n")
         async with ground.engine.begin() as connection:
             await connection.execute(sa.text("ALTER TABLE alerts ADD CONSTRAINT no_poison CHECK (title <> 'poison')"))
-        door, refused = ground.door(), list[str]()
+        acceptance, refused = ground.acceptance(), list[str]()
 
         async def send(told: Alert) -> None:
             try:
-                await door.take(Incoming(delivery=delivery(told), author="monitor"))
+                await acceptance.accept(delivery(told), author="monitor")
             except IntegrityError:
                 refused.append(told.title)
 
@@ -253,7 +252,7 @@ _MINUTES = st.integers(0, 30)
 _EVENTS = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from([FIRING, RESOLVED]), _MINUTES), min_size=1, max_size=12)
 
 
-def _told(events: Sequence[tuple[str, AlertStatus, int]], ground: DoorGround, problem: str) -> list[Alert]:
+def _told(events: Sequence[tuple[str, AlertStatus, int]], ground: IntakeWorld, problem: str) -> list[Alert]:
     """Events that say of which time they speak."""
     return [
         alert(
@@ -268,7 +267,7 @@ def _told(events: Sequence[tuple[str, AlertStatus, int]], ground: DoorGround, pr
 
 
 async def test_any_order_and_grouping_of_deliveries_ends_in_the_same_statuses_and_counts_them_all(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         runs: list[tuple[list[tuple[str, AlertStatus, int]], list[int], int]] = []
 
         @settings(max_examples=12)
@@ -295,8 +294,8 @@ async def test_any_order_and_grouping_of_deliveries_ends_in_the_same_statuses_an
 
 
 async def test_a_delivery_without_alerts_says_why(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
-        taken = await ground.door().take(Incoming(delivery=Delivery(source="github", remark="ping"), author="github"))
+    async with intake_world(database_url) as ground:
+        taken = await ground.acceptance().accept(Delivery(source="github", remark="ping"), author="github")
         assert (taken.remark, taken.main, await ground.incidents()) == ("ping", None, [])
 
 
@@ -310,7 +309,7 @@ class WithTools(FixedChains):
 
 async def test_an_investigation_has_the_tool_servers_that_its_alerts_label_chooses(database_url: str) -> None:
     servers = (ServerVariants("kubernetes-server", "cluster", {"eu1": "kubernetes-eu1"}),)
-    async with door_ground(database_url, routes=(replace(ROUTE, tool_servers=servers),), chains=WithTools()) as ground:
+    async with intake_world(database_url, routes=(replace(ROUTE, tool_servers=servers),), chains=WithTools()) as ground:
         await ground.take(alert("f1", labels={"cluster": "eu1", "problem": "one"}))
         await ground.take(alert("f2", labels={"cluster": "eu9", "problem": "two"}))
         rows = await ground.rows("SELECT chain_snapshot FROM alert_sessions ORDER BY created_at, alert_data")

@@ -3,46 +3,46 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from support.door_ground import RESOLVED, ROUTE, alert, door_ground
+from support.intake_world import RESOLVED, ROUTE, alert, intake_world
 from tarsy.domain.incident import Mute
 
 
 async def test_an_alert_of_a_sender_that_never_says_over_ends_by_silence(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"), alert("f2"))
         ground.later(hours=23)
         await ground.take(alert("f2"))
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert (await ground.incidents())[0]["firing"] == 2
         ground.later(hours=1)
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert (await ground.incidents())[0]["firing"] == 1
         ground.later(hours=23)
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         [incident] = await ground.incidents()
         assert (incident["firing"], incident["resolved_at"] is not None) == (0, True)
         assert [session["status"] for session in await ground.sessions()] == ["cancelled"]
 
 
 async def test_a_sender_that_says_over_is_waited_for_unless_its_route_sets_a_time(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(replace(alert(), source="alertmanager"))
         ground.later(days=3)
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert (await ground.incidents())[0]["firing"] == 1
         ground.routes = [replace(ROUTE, auto_resolve_after=timedelta(days=2))]
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert (await ground.incidents())[0]["resolved_at"] is not None
 
 
 async def test_what_fires_on_without_a_word_is_looked_at_again_after_intervals_that_double(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(replace(alert(), source="alertmanager"))
         looks = list[float]()
         await ground.finish(await ground.begin())
         for hours in (3.9, 0.2, 7.7, 0.4, 15.5, 0.6, 40.0):
             ground.later(hours=hours)
-            await ground.upkeep().round()
+            await ground.maintenance().round()
             looks.append(len(await ground.sessions()))
             if (await ground.sessions())[-1]["status"] == "pending":
                 await ground.finish(await ground.begin())
@@ -50,23 +50,23 @@ async def test_what_fires_on_without_a_word_is_looked_at_again_after_intervals_t
 
 
 async def test_an_incident_that_found_the_queue_full_gets_its_turn(database_url: str) -> None:
-    async with door_ground(database_url, max_queue_size=1) as ground:
+    async with intake_world(database_url, max_queue_size=1) as ground:
         await ground.take(alert("f1", problem="first"))
         await ground.take(alert("f2", problem="second"))
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert len(await ground.sessions()) == 1
         await ground.begin()
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert [session["status"] for session in await ground.sessions()] == ["in_progress", "pending"]
 
 
 async def test_what_is_muted_or_over_is_not_looked_at_again(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1", problem="over"), alert("f2", problem="muted"))
         await ground.finish(await ground.begin())
         await ground.finish(await ground.begin())
         await ground.take(alert("f1", RESOLVED, problem="over"))
         ground.later(hours=5)
         ground.mutes = [Mute(starts=ground.clock.at, ends=ground.clock.at + timedelta(hours=1))]
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         assert len(await ground.sessions()) == 2

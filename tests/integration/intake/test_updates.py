@@ -3,7 +3,7 @@
 from dataclasses import replace
 from unittest.mock import patch
 
-from support.door_ground import RESOLVED, ROUTE, DoorGround, alert, door_ground
+from support.intake_world import RESOLVED, ROUTE, IntakeWorld, alert, intake_world
 from tarsy.db.session.notes import NoteRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.note import NoteKind
@@ -11,13 +11,13 @@ from tarsy.domain.route import OnResolved
 from tarsy.intake import acceptance
 
 
-async def _notes(ground: DoorGround) -> list[tuple[NoteKind, str]]:
+async def _notes(ground: IntakeWorld) -> list[tuple[NoteKind, str]]:
     [incident] = [one for one in await ground.incidents() if one["merged_into"] is None]
     return [(one.note.kind, one.note.text) for one in await NoteRepository(ground.engine).of_incident(str(incident["id"]))]
 
 
 async def test_alerts_that_join_or_end_are_told_to_an_investigation_that_runs_and_repeats_are_not(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
         await ground.begin()
         await ground.take(alert("f1"))
@@ -40,7 +40,7 @@ async def test_alerts_that_join_or_end_are_told_to_an_investigation_that_runs_an
 
 
 async def test_that_everything_is_over_is_told_as_such(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"), alert("f2"))
         await ground.begin()
         await ground.take(alert("f1", RESOLVED), alert("f2", RESOLVED))
@@ -50,7 +50,7 @@ async def test_that_everything_is_over_is_told_as_such(database_url: str) -> Non
 
 
 async def test_a_route_can_keep_the_end_of_alerts_from_an_investigation(database_url: str) -> None:
-    async with door_ground(database_url, routes=[replace(ROUTE, on_resolved=OnResolved.IGNORE)]) as ground:
+    async with intake_world(database_url, routes=[replace(ROUTE, on_resolved=OnResolved.IGNORE)]) as ground:
         await ground.take(alert())
         await ground.begin()
         await ground.take(alert(status=RESOLVED))
@@ -58,7 +58,7 @@ async def test_a_route_can_keep_the_end_of_alerts_from_an_investigation(database
 
 
 async def test_an_investigation_that_has_not_begun_gets_no_notes_for_it_is_briefed_when_it_does(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
         await ground.take(alert("f2"))
         claimed = await ground.begin()
@@ -67,7 +67,7 @@ async def test_an_investigation_that_has_not_begun_gets_no_notes_for_it_is_brief
 
 
 async def test_an_investigation_that_begins_while_an_alert_joins_is_told_of_it(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
         lock = acceptance.lock_waiting
 
@@ -82,7 +82,7 @@ async def test_an_investigation_that_begins_while_an_alert_joins_is_told_of_it(d
 
 
 async def test_a_storm_is_told_in_few_words(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f0"))
         await ground.begin()
         await ground.take(*(alert(f"f{number}") for number in range(1, 301)))
@@ -93,14 +93,14 @@ async def test_a_storm_is_told_in_few_words(database_url: str) -> None:
 
 
 async def test_silence_and_what_a_person_does_are_told_too(database_url: str) -> None:
-    async with door_ground(database_url) as ground:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f1"), alert("f2"))
         await ground.begin()
         [incident] = await ground.incidents()
         ground.later(hours=23)
         await ground.take(alert("f2"))
         ground.later(hours=2)
-        await ground.upkeep().round()
+        await ground.maintenance().round()
         await ground.take(alert("x1", problem="p2", title="The switch is down"))
         other = next(one for one in await ground.incidents() if one["id"] != incident["id"])
         await ground.commands().merge(str(incident["id"]), str(other["id"]), actor="ada")

@@ -1,0 +1,250 @@
+"""The decisions about a batch of alerts, applied in memory before one transaction writes what has changed."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import assert_never
+from uuid import uuid4
+
+from tarsy.domain.alert import Alert, AlertStatus
+from tarsy.domain.incident import Incident, Investigation, KnownAlert, Member, Mute, identity_of, muted_by
+from tarsy.domain.route import OnResolved
+from tarsy.domain.status import SessionStatus
+from tarsy.intake.answer import Outcome, Result
+from tarsy.intake.decision import (
+    CountRepeat,
+    Drop,
+    Escalate,
+    InvestigateAgain,
+    Join,
+    OpenIncident,
+    Record,
+    Reopen,
+    Resolve,
+    Schedule,
+    decide,
+    is_older,
+)
+from tarsy.intake.policy import Route
+from tarsy.intake.updates import AlertUpdate, UpdateKind
+
+_CONTINUED: Mapping[type, Outcome] = {
+    Join: Outcome.JOINED,
+    Reopen: Outcome.REOPENED,
+    Escalate: Outcome.ESCALATED,
+    InvestigateAgain: Outcome.INVESTIGATED_AGAIN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingAlert:
+    """An alert with its route: as it was sent, which routes and decisions use, and masked, which is stored."""
+
+    sent: Alert
+    masked: Alert
+    route: Route
+    alert_type: str
+    author: str
+    runbook_url: str | None = None
+    # The text of the runbook, if it had to be fetched before its address was masked.
+    runbook: str | None = None
+
+    @property
+    def key(self) -> str:
+        return identity_of(self.sent.source, self.sent.fingerprint)
+
+    @property
+    def incident_key(self) -> str:
+        return self.route.incident_key(self.sent)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedInvestigation:
+    session_id: str
+    schedule: Schedule
+    cause: IncomingAlert
+
+
+@dataclass(slots=True, kw_only=True)
+class UnitOfWork:
+    """The incidents and alerts that a batch concerns, and the changes to write.
+
+    The state is loaded under the transaction's locks. `apply` is called for each alert; each decision sees the changes of those before it.
+    """
+
+    now: datetime
+    mutes: Sequence[Mute]
+    # Incidents by id, the id of the latest incident of each key, and alerts by key.
+    incidents: dict[str, Incident]
+    latest: dict[str, str]
+    members: dict[str, Member]
+    # Ids of changed incidents, in the order of their first change.
+    changed: dict[str, None] = field(default_factory=dict[str, None])
+    # Changed rows of alerts, by id.
+    rows: dict[str, Member] = field(default_factory=dict[str, Member])
+    # Rows that are no longer the current ones of their alerts.
+    retired: list[str] = field(default_factory=list[str])
+    # New investigations, by incident.
+    planned: dict[str, PlannedInvestigation] = field(default_factory=dict[str, PlannedInvestigation])
+    # Sessions of pending investigations to cancel, by incident.
+    cancelled: dict[str, str] = field(default_factory=dict[str, str])
+    # New priorities of pending investigations, by session.
+    priorities: dict[str, int] = field(default_factory=dict[str, int])
+    # Updates for running investigations, by incident.
+    updates: dict[str, list[AlertUpdate]] = field(default_factory=dict[str, list[AlertUpdate]])
+    activity: Counter[tuple[str, AlertStatus]] = field(default_factory=Counter[tuple[str, AlertStatus]])
+
+    def apply(self, incoming: IncomingAlert) -> Result:
+        """Decide about one alert and record the changes that follow."""
+        key, member = incoming.incident_key, self.members.get(incoming.key)
+        incident = self._incident_of(member, key)
+        decision = decide(
+            incoming.sent,
+            route=incoming.route,
+            incident=incident.view if incident else None,
+            known=member.known if member else None,
+            now=self.now,
+            mute=muted_by(incoming.sent, self.mutes, self.now, key),
+        )
+        after = decision.alert
+        match decision.action:
+            case Drop(reason):
+                result = Result(None, Outcome.DROPPED, reason=reason)
+            case Record(reason):
+                self._store(incoming, after, None, reason)
+                result = Result(None, Outcome.RECORDED, reason=reason)
+            case CountRepeat(incident_id):
+                self._store(incoming, after, incident_id, member.reason if member else None)
+                result = Result(incident_id, Outcome.REPEATED)
+            case OpenIncident(schedule):
+                result = Result(self._open(incoming, after, schedule), Outcome.OPENED)
+            case Join() | Reopen() | Escalate() | InvestigateAgain():
+                self._continue(incoming, after, decision.action)
+                result = Result(decision.action.incident_id, _CONTINUED[type(decision.action)])
+            case Resolve():
+                self._resolve(incoming, after, decision.action)
+                result = Result(decision.action.incident_id, Outcome.RESOLVED)
+            case _:
+                assert_never(decision.action)
+        return result
+
+    def _incident_of(self, member: Member | None, key: str) -> Incident | None:
+        """Return the open incident that the alert is part of, else the latest incident of its key."""
+        own = self.incidents.get(member.known.incident_id or "") if member else None
+        if own and own.resolved_at is None:
+            return own
+        latest = self.incidents.get(self.latest.get(key, ""))
+        return self.incidents.get(latest.merged_into, latest) if latest and latest.merged_into else latest
+
+    def _open(self, incoming: IncomingAlert, after: KnownAlert, schedule: Schedule) -> str:
+        incident = Incident(
+            id=str(uuid4()),
+            key=incoming.incident_key,
+            route=incoming.route.name,
+            title=incoming.masked.title,
+            severity=after.severity,
+            source=incoming.masked.source,
+            alert_type=incoming.alert_type,
+            opened_at=self.now,
+            heard_at=self.now,
+        )
+        self.latest[incident.key] = incident.id
+        self._change(incident)
+        self._store(incoming, after, incident.id)
+        self._plan(incident.id, schedule, incoming)
+        return incident.id
+
+    def _continue(self, incoming: IncomingAlert, after: KnownAlert, action: Join | Reopen | Escalate | InvestigateAgain) -> None:
+        """Keep the incident open, with the worst severity of its alerts."""
+        incident_id = action.incident_id
+        before = self.incidents[incident_id]
+        new = isinstance(action, Join | Reopen) and action.new
+        if not isinstance(action, InvestigateAgain) and (action.note or before.view.investigation is Investigation.PENDING):
+            rejoins = UpdateKind.JOINED if new else UpdateKind.BACK
+            kind = UpdateKind.WORSE if isinstance(action, Escalate) else rejoins
+            self._inform(incident_id, AlertUpdate(kind, incoming.masked, after.severity))
+        severity = before.severity.worst(after.severity)
+        repeats = 0 if new or severity is not before.severity else before.reinvestigations
+        self._change(replace(before, resolved_at=None, severity=severity, reinvestigations=repeats))
+        self._store(incoming, after, incident_id)
+        if action.schedule:
+            self._plan(incident_id, action.schedule, incoming)
+        # A pending investigation gets the priority of the worst alert.
+        incident, priority = self.incidents[incident_id], incoming.route.priority_of(incoming.sent)
+        if incident_id in self.planned:
+            planned = self.planned[incident_id]
+            schedule = replace(planned.schedule, priority=max(planned.schedule.priority, priority))
+            self.planned[incident_id] = replace(planned, schedule=schedule)
+        elif incident.session_id and incident.view.investigation is Investigation.PENDING:
+            self.priorities[incident.session_id] = max(self.priorities.get(incident.session_id, 0), priority)
+
+    def _resolve(self, incoming: IncomingAlert, after: KnownAlert, action: Resolve) -> None:
+        incident_id, member = action.incident_id, self.members.get(incoming.key)
+        waits = self.incidents[incident_id].view.may_be_cancelled
+        if action.note or (waits and incoming.route.on_resolved is not OnResolved.IGNORE):
+            self._inform(incident_id, AlertUpdate(UpdateKind.OVER, member.alert if member else incoming.masked, after.severity))
+        self._store(incoming, after, incident_id)
+        if action.last:
+            self._change(replace(self.incidents[incident_id], resolved_at=self.now))
+        if action.cancel_pending:
+            session_id = self.incidents[incident_id].session_id
+            # A planned investigation is not stored yet: dropping it is enough.
+            if incident_id not in self.planned and session_id:
+                self.cancelled[incident_id] = session_id
+            self.drop_investigation(incident_id)
+
+    def drop_investigation(self, incident_id: str) -> None:
+        """Leave the incident without its pending investigation."""
+        self.planned.pop(incident_id, None)
+        self._change(replace(self.incidents[incident_id], session_id=None, session_status=None))
+
+    def _plan(self, incident_id: str, schedule: Schedule, cause: IncomingAlert) -> None:
+        planned = self.planned[incident_id] = PlannedInvestigation(str(uuid4()), schedule, cause)
+        self._change(
+            replace(
+                self.incidents[incident_id],
+                session_id=planned.session_id,
+                session_status=SessionStatus.PENDING,
+                session_started=False,
+                reinvestigations=schedule.repeats,
+            )
+        )
+
+    def _inform(self, incident_id: str, update: AlertUpdate) -> None:
+        """Record an update for an investigation that runs, or that may start before the transaction commits."""
+        self.updates.setdefault(incident_id, []).append(update)
+
+    def _change(self, incident: Incident) -> None:
+        self.incidents[incident.id] = incident
+        self.changed[incident.id] = None
+
+    def _store(self, incoming: IncomingAlert, after: KnownAlert, incident_id: str | None, reason: str | None = None) -> None:
+        """Record the alert's row, and count the alert in its incident. An alert that changes its incident gets a new row."""
+        before = self.members.get(incoming.key)
+        known, shown = replace(after, incident_id=incident_id), incoming.masked
+        if before and is_older(incoming.sent, before.known, self.now):
+            shown = before.alert
+        elif before and after.status is AlertStatus.RESOLVED:
+            # Many senders leave out most fields of a resolved alert: show those that it had when it fired.
+            shown = replace(before.alert, status=AlertStatus.RESOLVED, ends_at=shown.ends_at or self.now)
+        if before and before.known.incident_id != incident_id:
+            self.retired.append(before.id)
+            before = None
+        if before:
+            member = replace(before, alert=shown, known=known, count=before.count + 1, heard_at=self.now, reason=reason)
+        else:
+            member = Member(id=str(uuid4()), alert=shown, known=known, count=1, first_at=self.now, heard_at=self.now, reason=reason)
+        self.members[incoming.key] = self.rows[member.id] = member
+        if incident := self.incidents.get(incident_id or ""):
+            was_firing = before is not None and before.known.status is AlertStatus.FIRING
+            self.activity[incident.id, incoming.sent.status] += 1
+            self._change(
+                replace(
+                    incident,
+                    heard_at=self.now,
+                    deliveries=incident.deliveries + 1,
+                    alerts=incident.alerts + (before is None),
+                    firing=incident.firing + (after.status is AlertStatus.FIRING) - was_firing,
+                )
+            )
