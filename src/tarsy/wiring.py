@@ -79,10 +79,10 @@ from tarsy.intake.maintenance import maintain_incidents
 from tarsy.intake.policy import policy_of
 from tarsy.intake.service import IncidentService
 from tarsy.kit.clock import SystemClock
+from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.llm.service_client import ServiceLLMClient
 from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
@@ -393,7 +393,7 @@ def _follow_others(parts: _Parts, reloaded_pod: str) -> None:
 def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
     """The way to the models: in this process, or the LLM service that TARSY_LLM_SERVICE_ADDR names."""
     if settings.llm_service_addr:
-        return ServiceLLMClient(settings.llm_service_addr, env=env)
+        return GrpcLLMClient(settings.llm_service_addr, env=env)
     return in_process_client(env=env, recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
 
 

@@ -17,7 +17,6 @@ from tarsy.domain.execution import AgentType, Wait
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, Unfinished, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock
-from tarsy.kit.turnstile import Turnstile
 
 
 class StopReason(StrEnum):
@@ -119,8 +118,6 @@ class ExecutionContext:
     ceilings: Ceilings
     mask: Mask
     clock: Clock
-    # Where the model calls of a process take turns when they end.
-    turnstile: Turnstile = field(default_factory=Turnstile)
     # What the ids of its tool calls begin with: its letter in the plan, or what a question gives.
     evidence_prefix: str
     # The id under which the result of each of its tool calls may be cited, by call id; the run fills it.

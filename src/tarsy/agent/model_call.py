@@ -128,8 +128,6 @@ class ModelCall:
             self._take(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
         self._keep(self._masker.finish())
         self._show_text(self._router.finish())
-        # The longest that a session computes at once follows: of fifty that end together, the text of those that still speak goes in between.
-        await self._context.turnstile.pass_through()
         self._settle()
         price = await self._context.prices.price(request.provider, started_at, self._answer.usage.input_tokens)
         interaction = LLMInteraction(

@@ -11,6 +11,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from pydantic import BaseModel
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
@@ -24,7 +25,6 @@ from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueF
 from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.domain.fork import ForkRefusedError
 from tarsy.intake.service import SenderRefusedError
-from tarsy.kit.model import Model
 from tarsy.kit.text import clip
 from tarsy.session.chains import AlertRefusedError, UnknownAlertTypeError
 from tarsy.session.submission import AlertTooLargeError, KeyReusedError
@@ -71,14 +71,14 @@ class ProblemKind(StrEnum):
     DATABASE_FULL = "database-full", HTTPStatus.INSUFFICIENT_STORAGE
 
 
-class FieldProblem(Model):
+class FieldProblem(BaseModel):
     """One thing that is wrong with a request, and where."""
 
     location: str
     message: str
 
 
-class Problem(Model):
+class Problem(BaseModel):
     """Problem details as in RFC 9457."""
 
     type: str

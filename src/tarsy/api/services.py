@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
+from prometheus_client import generate_latest
 
 from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
@@ -34,7 +35,6 @@ from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.service import IncidentService
-from tarsy.kit.prometheus import generate_latest
 from tarsy.session.submission import Intake
 from tarsy.setup.service import SetupDesk
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import orjson
+from pydantic import TypeAdapter
 
 from tarsy.db.driver import Row
 from tarsy.domain.citation import CheckedCitation, Citation, CitationCounts, CitationStatus
@@ -24,7 +25,6 @@ from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.domain.verdict import Confidence, JudgedVerdict, judged_fields, verdict_of
-from tarsy.kit.model import adapter
 from tarsy.kit.text import storable
 
 _INTEGERS = range(-(2**63), 2**64)
@@ -80,7 +80,12 @@ def read(kind: type[Value], row: Row, **made: object) -> Value:
     if isinstance(found.get("id"), UUID):
         # Text statements return uuid objects, tables strings.
         found = {name: str(value) if isinstance(value, UUID) else value for name, value in found.items()}
-    return adapter(kind).validate_python(found)
+    return _adapter(kind).validate_python(found)
+
+
+@cache
+def _adapter(kind: type[Value]) -> TypeAdapter[Value]:
+    return TypeAdapter(kind)
 
 
 @cache

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.load.skill_catalog import shipped_skills
 from tarsy.config.resolve.agent_resolver import resolved_skill
@@ -22,7 +22,6 @@ from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.skill import Skill
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 from tarsy.domain.tool import ToolCalling
-from tarsy.kit.model import Model
 
 SERVER = "cluster"
 RECORDING_SCHEME = "sample:"
@@ -33,7 +32,7 @@ limits, pods_log with previous=true for a container that has restarted, deployme
 metrics_query takes plain selectors only; metrics_list tells which metrics exist. Times are UTC."""
 
 
-class Part(Model):
+class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
 from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider, skills_of
 from tarsy.demo.incident_files import INCIDENTS, read_yaml
 from tarsy.domain.recording import RecordedAlert, RecordedCall, Recording
 from tarsy.domain.skill import text_hash
-from tarsy.kit.model import Model
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 
 
@@ -23,7 +22,7 @@ class UnknownSampleError(LookupError):
     """There is no sample incident of that name; the text lists those there are."""
 
 
-class IncidentFile(Model):
+class IncidentFile(BaseModel):
     """What `incident.yaml` says; the alert itself, the world and the recording stand in files of their own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from tarsy.demo.incident_files import INCIDENTS, read_yaml
-from tarsy.kit.model import Model
 
 _OFFSET = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
 _CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2})?")
@@ -32,7 +31,7 @@ def moment(text: str, now: datetime) -> datetime:
     return datetime.fromisoformat(text)
 
 
-class Piece(Model):
+class Piece(BaseModel):
     """Frozen and strict about unknown keys: a typo in a world is found when it is loaded."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

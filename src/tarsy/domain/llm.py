@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from tarsy.domain.conversation import ConversationMessage
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
-from tarsy.kit.model import Model
 
 
 class LLMBackend(StrEnum):
@@ -27,7 +26,7 @@ class ProviderType(StrEnum):
     REPLAY = "replay"
 
 
-class ResolvedProvider(Model):
+class ResolvedProvider(BaseModel):
     """A model and the way to reach it. Times in seconds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, assert_never
 
-from pydantic import ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, field_validator, model_validator
 
 from tarsy.domain.llm import (
     Chunk,
@@ -20,7 +20,8 @@ from tarsy.domain.llm import (
 )
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.usage import TokenUsage
-from tarsy.kit.model import Model, adapter
+
+_GROUNDING_CHUNK = TypeAdapter(GroundingChunk)
 
 _NEWEST = 2
 
@@ -40,7 +41,7 @@ def parent_track(track: str) -> str:
     return track.rpartition("/")[0]
 
 
-class Recorded(Model):
+class Recorded(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -259,7 +260,7 @@ def _to_recorded(chunk: Chunk) -> RecordedChunk:
         case CodeExecutionChunk(code, result):
             recorded = RecordedChunk(code_execution=RecordedCode(code=code, result=result))
         case GroundingChunk():
-            recorded = RecordedChunk(grounding=adapter(GroundingChunk).dump_python(chunk, mode="json"))
+            recorded = RecordedChunk(grounding=_GROUNDING_CHUNK.dump_python(chunk, mode="json"))
         case TokenUsage():
             recorded = RecordedChunk(usage=chunk)
         case FinishChunk(reason):
@@ -311,6 +312,6 @@ def _known(kind: type[Word], word: str, where: str) -> Word:
 
 def _grounding(value: Mapping[str, Any] | None) -> GroundingChunk:
     try:
-        return adapter(GroundingChunk).validate_python(value)
+        return _GROUNDING_CHUNK.validate_python(value)
     except ValidationError as error:
         raise UnplayableChunkError(f"a recorded grounding cannot be read: {error}") from error

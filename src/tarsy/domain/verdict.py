@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tarsy.kit.model import adapter
+from pydantic import TypeAdapter
+
 from tarsy.kit.text import clip
 
 
@@ -76,6 +77,9 @@ class Verdict:
         return at_most(self.confidence_object, self.confidence_mechanism)
 
 
+_VERDICT = TypeAdapter(Verdict)
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedVerdict:
     """A verdict with the confidence to show for it, and why that is less than was claimed; empty when it is not."""
@@ -93,12 +97,12 @@ def capped_by_ceiling(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
 
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     """A verdict as it is stored, told and recorded."""
-    return adapter(Verdict).dump_python(verdict, mode="json")
+    return _VERDICT.dump_python(verdict, mode="json")
 
 
 def verdict_of(fields: Mapping[str, Any]) -> Verdict:
     """A verdict as it was stored."""
-    return adapter(Verdict).validate_python(fields)
+    return _VERDICT.validate_python(fields)
 
 
 def judged_fields(judged: JudgedVerdict) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-
-from tarsy.kit.model import Model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 MAX_CHANNEL_LENGTH = 100
 
 
-class _Action(Model):
+class _Action(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
@@ -39,7 +37,7 @@ class Ping(_Action):
 
 
 ClientAction = Annotated[Subscribe | Unsubscribe | Catchup | Ping, Field(discriminator="action")]
-_ACTION: TypeAdapter[Subscribe | Unsubscribe | Catchup | Ping] = TypeAdapter(ClientAction, config=ConfigDict(defer_build=True))
+_ACTION: TypeAdapter[Subscribe | Unsubscribe | Catchup | Ping] = TypeAdapter(ClientAction)
 
 
 class BadActionError(ValueError):
@@ -60,12 +58,12 @@ def parse_action(text: str | bytes) -> Subscribe | Unsubscribe | Catchup | Ping:
         raise BadActionError(f"{where}: {first['msg']}" if where else first["msg"]) from error
 
 
-class ConnectionEstablished(Model):
+class ConnectionEstablished(BaseModel):
     type: Literal["connection.established"] = "connection.established"
     connection_id: str
 
 
-class SubscriptionConfirmed(Model):
+class SubscriptionConfirmed(BaseModel):
     """`last_event_id` is the newest event of the channel: without an id of its own, the client gets what follows it."""
 
     type: Literal["subscription.confirmed"] = "subscription.confirmed"
@@ -73,13 +71,13 @@ class SubscriptionConfirmed(Model):
     last_event_id: int
 
 
-class SubscriptionError(Model):
+class SubscriptionError(BaseModel):
     type: Literal["subscription.error"] = "subscription.error"
     channel: str
     message: str
 
 
-class CatchupOverflow(Model):
+class CatchupOverflow(BaseModel):
     """The client cannot be brought up to date event by event: it reloads by REST; events after `last_event_id` follow."""
 
     type: Literal["catchup.overflow"] = "catchup.overflow"
@@ -87,12 +85,12 @@ class CatchupOverflow(Model):
     last_event_id: int
 
 
-class ErrorMessage(Model):
+class ErrorMessage(BaseModel):
     type: Literal["error"] = "error"
     message: str
 
 
-class Pong(Model):
+class Pong(BaseModel):
     type: Literal["pong"] = "pong"
 
 

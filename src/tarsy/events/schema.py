@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import IncidentState
@@ -17,10 +17,9 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.verdict import Confidence, StillHappening, VerdictOutcome
 from tarsy.events.messages import ControlMessage
-from tarsy.kit.model import Model
 
 
-class _Message(Model):
+class _Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

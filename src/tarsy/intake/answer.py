@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from tarsy.domain.incident import Incident
 from tarsy.domain.status import SessionStatus
-from tarsy.kit.model import adapter
 
 
 class Outcome(StrEnum):
@@ -69,12 +70,15 @@ class Answer:
         return min(self.results, key=lambda result: _RANKING.index(result.action), default=None)
 
     def as_json(self) -> dict[str, Any]:
-        return adapter(Answer).dump_python(self, mode="json")
+        return _ANSWER.dump_python(self, mode="json")
+
+
+_ANSWER = TypeAdapter(Answer)
 
 
 def answer_from(stored: Mapping[str, Any]) -> Answer:
     """Read what `as_json` returned."""
-    return adapter(Answer).validate_python(stored)
+    return _ANSWER.validate_python(stored)
 
 
 def summarise(results: Sequence[Result], incidents: Mapping[str, Incident]) -> tuple[Result, ...]:

@@ -21,13 +21,8 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+import httpx
 import structlog
-
-from tarsy.kit.imports import load
-
-if TYPE_CHECKING:
-    import httpx
-
 
 _TYPES = ("Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation")
 # sns.REGION.amazonaws.com, in China with .cn. A region's form is held to: "sns.s3-us-west-2.amazonaws.com" is an S3 bucket called "sns".
@@ -150,16 +145,14 @@ MAX_CERTIFICATE_BYTES = 64 * 1024
 MAX_CERTIFICATES = 32
 
 
-def _client() -> "httpx.AsyncClient":
-    import httpx  # noqa: PLC0415 - loaded before, off the event loop
-
+def _client() -> httpx.AsyncClient:
     # A redirect would lead away from the address that was checked.
     return httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False)
 
 
 @dataclass(slots=True)
 class SnsClient:
-    connect: "Callable[[], httpx.AsyncClient]" = _client
+    connect: Callable[[], httpx.AsyncClient] = _client
     _certificates: OrderedDict[str, bytes] = field(default_factory=OrderedDict[str, bytes], init=False, repr=False)
 
     async def certificate(self, address: str) -> bytes | None:
@@ -179,9 +172,6 @@ class SnsClient:
             log.info("sns.subscription_confirmed", topic=subscription.topic)
 
     async def _get(self, address: str) -> bytes | None:
-        await load("httpx")
-        import httpx  # noqa: PLC0415 - just loaded, off the event loop
-
         try:
             async with self.connect() as client:
                 answer = await client.get(address)

@@ -11,8 +11,6 @@ from typing import Any
 
 import structlog
 
-from tarsy.kit.imports import absent
-
 # Enough to see that something goes on, too little to fill a disk or hide the rest.
 LINES_PER_WINDOW = 10
 WINDOW_SECONDS = 60.0
@@ -54,11 +52,6 @@ class LogLimit:
             self._windows.clear()
         self._windows[key] = _Window(now)
         return self._windows[key]
-
-
-# structlog imports Rich wherever it is installed, to draw tracebacks; ours are plain, and Rich is a tenth of what a command loads.
-with absent("rich"):
-    import structlog
 
 
 class LogMask:

@@ -5,17 +5,15 @@ from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from genai_prices.data_snapshot import get_snapshot
+from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 
 from tarsy.config.schema.budget import CostEstimationConfig, Rate
 from tarsy.config.schema.providers import is_local
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import ProviderType, ResolvedProvider
 from tarsy.domain.usage import FREE, Price
-from tarsy.kit.imports import load
-
-if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 
 # As the catalogue calls them; a recording is no vendor.
 _VENDORS = {
@@ -41,8 +39,6 @@ class PriceList:
         address = self._address(provider)
         if provider.type is ProviderType.REPLAY or (address and is_local(address, self._env)):
             return FREE
-        # The catalogue is large: it is read beside the event loop, once.
-        await load("genai_prices.data")
         return _known_price(provider, address, at, input_tokens)
 
     def _own(self, model: str, at: datetime) -> Price | None:
@@ -73,17 +69,15 @@ def _known_price(provider: ResolvedProvider, address: str | None, at: datetime, 
 
 # As many as an installation uses, and then some: looking through the catalogue costs as much as storing a step.
 @lru_cache(maxsize=128)
-def _listed(name: str, vendor: str | None, address: str | None) -> "ModelInfo | None":
+def _listed(name: str, vendor: str | None, address: str | None) -> ModelInfo | None:
     """A model's entry in the catalogue."""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - heavy, just loaded off the event loop
-
     try:
         return get_snapshot().find_provider_model(name, None, vendor, address)[1]
     except LookupError:
         return None
 
 
-def _at_size(prices: "ModelPrice", input_tokens: int) -> Price | None:
+def _at_size(prices: ModelPrice, input_tokens: int) -> Price | None:
     given, made = _tier(prices.input_mtok, input_tokens), _tier(prices.output_mtok, input_tokens)
     cached = _tier(prices.cache_read_mtok, input_tokens)
     if given is None or made is None:
@@ -91,7 +85,7 @@ def _at_size(prices: "ModelPrice", input_tokens: int) -> Price | None:
     return Price(given, given if cached is None else cached, made)
 
 
-def _tier(price: "Decimal | TieredPrices | None", input_tokens: int) -> Decimal | None:
+def _tier(price: Decimal | TieredPrices | None, input_tokens: int) -> Decimal | None:
     """The price that holds for a call of this size: beyond a threshold some vendors ask more for every token of the call."""
     if price is None or isinstance(price, Decimal):
         return price

@@ -21,7 +21,6 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.work import Claimed, Lane, Park, WorkRules
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import single_errors
-from tarsy.kit.turnstile import Turnstile
 from tarsy.session.runbook import RunbookSource
 
 
@@ -108,8 +107,6 @@ class Dependencies:
     # Sessions that do not take place here and now, by id.
     elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict[str, Elsewhere])
     cancellations: Cancellations
-    # Where model calls of this process take turns when they end.
-    turnstile: Turnstile = field(default_factory=Turnstile)
 
     def place_of(self, session_id: str) -> Elsewhere:
         """When a session takes place: now, unless it is known to be elsewhere."""

@@ -240,7 +240,6 @@ class StageRunner:
                 ceilings=ceilings,
                 mask=dependencies.mask,
                 clock=dependencies.clock,
-                turnstile=dependencies.turnstile,
                 evidence_prefix=job.planned.evidence_prefix(number),
                 evidence_ids=evidence_ids,
                 documents=_citable(job, documents),

@@ -14,12 +14,12 @@ from tarsy.config.schema import documents
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.providers import USUAL_KEYS, LLMProviderConfig
 from tarsy.domain.llm import LLMBackend, ProviderType
-from tarsy.kit.imports import load
+from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.setup.access import Door
 from tarsy.setup.files import CannotWriteError, Drafts, FileChange, StepRefusedError, restore, write_all
 from tarsy.setup.recipes import FieldRefusedError, Recipe, checked_fields, recipes, server_of
-from tarsy.setup.trials import ModelServer, NoModelsError, probe
+from tarsy.setup.trials import ModelServer, NoModelsError, probe, try_model, try_server
 
 # As the template has it: a model that has to be loaded first takes its time.
 _PATIENCE = {"first_chunk_timeout": "5m"}
@@ -148,11 +148,6 @@ class SetupDesk:
         return Drafts(self.settings, self.loaded())
 
     async def _try_model(self, provider: ResolvedProvider, backend: LLMBackend, more: Mapping[str, str]) -> Outcome:
-        await load("tarsy.llm.in_process")
-        await load("tarsy.setup.trials")
-        from tarsy.llm.in_process import in_process_client  # noqa: PLC0415 - just loaded, off the event loop
-        from tarsy.setup.trials import try_model  # noqa: PLC0415 - just loaded, off the event loop
-
         client = in_process_client(env={**self.loaded().env, **more})
         try:
             found = await try_model(provider.model, provider, backend, client)
@@ -161,9 +156,6 @@ class SetupDesk:
         return Outcome(not found.cure, found.text, found.cure)
 
     async def _try_server(self, recipe: Recipe, fields: Mapping[str, str]) -> Outcome:
-        await load("tarsy.setup.trials")
-        from tarsy.setup.trials import try_server  # noqa: PLC0415 - just loaded, off the event loop
-
         loaded = self.loaded()
         trial = await try_server(server_of(recipe, loaded.config), {**loaded.env, **fields})
         tried = Outcome(bool(trial.tools), trial.finding.text, trial.finding.cure, trial.tools)

@@ -14,7 +14,6 @@ import anyio
 import structlog
 from pydantic import ValidationError
 
-from tarsy.kit.imports import load
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import Endpoint, HttpEndpoint, StdioEndpoint
 from tarsy.tools.failures import (
@@ -30,6 +29,7 @@ from tarsy.tools.failures import (
 )
 from tarsy.tools.masking import Masker, StreamMasker
 from tarsy.tools.messages import CallResult, ListedTool
+from tarsy.tools.sdk_session import http_session, session_without_handshake
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, Session, SessionError, StdioSession
 from tarsy.tools.stdio import Observer, child_environment, stdio_link
 
@@ -47,8 +47,6 @@ KEPT_LINES = 5
 _ERRORS = r"error|fatal|panic|exception|fail|cannot|could not|unable|invalid|denied|refused|no such|not found"
 ERROR_LINE = re.compile(rf"(?!.*\bwarn).*({_ERRORS})", re.IGNORECASE)
 LINE_EXCERPT = 300
-# Heavy, and needed by some servers only.
-_SDK = "tarsy.tools.sdk_session"
 MASKED_EXCERPT = 16 * 1024
 
 OnOutput = Callable[[str], None]
@@ -265,17 +263,11 @@ class Connection:
             else:
                 yield session
                 return
-            await load(_SDK)
-            from tarsy.tools.sdk_session import session_without_handshake  # noqa: PLC0415 - just loaded, off the event loop
-
             async with session_without_handshake(link, self._ears) as modern:
                 yield modern
 
     @asynccontextmanager
     async def _http_session(self, endpoint: HttpEndpoint) -> AsyncGenerator[Session]:
-        await load(_SDK)
-        from tarsy.tools.sdk_session import http_session  # noqa: PLC0415 - just loaded, off the event loop
-
         async with http_session(endpoint, self._ears, self._break) as session:
             yield session
 

@@ -5,13 +5,11 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, assert_never, cast
 
-from pydantic import ConfigDict, Discriminator
+from pydantic import BaseModel, ConfigDict, Discriminator
 from pydantic.alias_generators import to_camel
 
-from tarsy.kit.model import Model
 
-
-class _Shape(Model):
+class _Shape(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import anyio
 import structlog
@@ -12,15 +12,12 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
-from tarsy.kit.imports import load
+from tarsy.tools.connection import Connection
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
 from tarsy.tools.messages import CallResult, ListedTool
 from tarsy.tools.pool import ConnectionPool
-
-if TYPE_CHECKING:
-    from tarsy.tools.connection import Connection
 
 log = structlog.get_logger(__name__)
 
@@ -182,14 +179,14 @@ class ToolServer:
         configured = self._config.tools
         return (configured is None or tool in configured) and (self._allowed is None or tool in self._allowed)
 
-    async def _alive(self) -> "Connection":
+    async def _alive(self) -> Connection:
         connection = self._connection
         if connection is not None and connection.is_alive and not self._lock.locked():
             return connection
         async with self._lock:
             return await self._connect()
 
-    async def _connect(self) -> "Connection":
+    async def _connect(self) -> Connection:
         if self._connection is not None and self._connection.is_alive:
             return self._connection
         if self._endpoint is None:
@@ -199,10 +196,7 @@ class ToolServer:
             raise self._connection.failure
         return self._connection
 
-    async def _new_connection(self, endpoint: Endpoint) -> "Connection":
-        await load("tarsy.tools.connection")
-        from tarsy.tools.connection import Connection  # noqa: PLC0415 - just loaded, off the event loop
-
+    async def _new_connection(self, endpoint: Endpoint) -> Connection:
         def make() -> Connection:
             return Connection(self.name, endpoint, ours=self._env, masker=self.masker, shared=self._shared)
 

@@ -25,7 +25,6 @@ from tarsy.llm.grpc_client import ClientTLS, GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.service import LLMService, ServerTLS, start_service
-from tarsy.llm.service_client import ServiceLLMClient
 
 PROTO = Path(__file__).parents[3] / "proto"
 VENDOR = ChatCompletions()
@@ -115,16 +114,6 @@ async def test_it_says_that_it_is_there_and_what_it_offers(service: LLMService) 
         asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
         listed = [service.name async for answer in stub.ServerReflectionInfo(asked) for service in answer.list_services_response.service]
     assert set(listed) == {"llm.v1.LLMService", "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
-
-
-async def test_a_client_that_is_loaded_late_hears_the_same_at_once_and_later(service: LLMService, server: VendorServer) -> None:
-    server.replies += [VENDOR.reply(Said(text=("Because.",)))] * 2
-    client = ServiceLLMClient(f"127.0.0.1:{service.port}", env={})
-    first, second = await hear(client, question(server.url)), await hear(client, question(server.url))
-    assert [chunk for chunk in first if isinstance(chunk, TextChunk)] == [TextChunk("Because.")]
-    assert [type(chunk) for chunk in first] == [type(chunk) for chunk in second]
-    assert (await client.health()).ok
-    await client.aclose()
 
 
 async def test_another_orchestrator_is_served_without_our_metadata(service: LLMService, server: VendorServer) -> None:

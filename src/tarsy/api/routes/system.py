@@ -5,6 +5,7 @@ from typing import Annotated
 
 import anyio
 from fastapi import Query, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from tarsy.agent.budget.unpriced import CURE
 from tarsy.api.auth import Identity, IdentityKind, is_loopback, peer_of
@@ -32,7 +33,6 @@ from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
 from tarsy.domain.diagnosis import diagnose
 from tarsy.intake.service import Refusals
-from tarsy.kit.prometheus import CONTENT_TYPE_LATEST
 
 health_router = plain_router(tag="health")
 

@@ -5,11 +5,14 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from pydantic import TypeAdapter
+
 from tarsy.api.schemas.view import View
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodState
 from tarsy.domain.usage import UsageGroup, UsageReport, UsageTotals
-from tarsy.kit.model import adapter
+
+_CEILING = TypeAdapter(Ceiling)
 
 
 class CeilingView(View):
@@ -24,7 +27,7 @@ class CeilingView(View):
     @classmethod
     def of(cls, snapshot: Mapping[str, Any]) -> "CeilingView | None":
         """The ceiling of a chain as it was stored with a session."""
-        ceiling = adapter(Ceiling).validate_python(snapshot.get("budget") or {})
+        ceiling = _CEILING.validate_python(snapshot.get("budget") or {})
         return None if ceiling == UNLIMITED else cls.shown(ceiling)
 
 

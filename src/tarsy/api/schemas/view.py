@@ -11,11 +11,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from starlette.types import Receive, Scope, Send
 
 from tarsy.domain.usage import Spending, TokenUsage
-from tarsy.kit.model import Model
 from tarsy.session.submission import is_storable
 
 
-class View(Model):
+class View(BaseModel):
     """An answer, read from a domain value; a field that is always there is required in the schema."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True, json_schema_serialization_defaults_required=True)

@@ -17,7 +17,6 @@ from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 from tarsy.domain.tool import ToolCalling
 from tarsy.domain.verdict import Confidence
-from tarsy.kit.model import Model
 
 Copied = TypeVar("Copied", bound=BaseModel)
 
@@ -45,7 +44,7 @@ def _limits_nothing(ceiling: Ceiling) -> bool:
     return ceiling == UNLIMITED
 
 
-class Resolved(Model):
+class Resolved(BaseModel):
     """Frozen and strict about unknown keys, so that an old snapshot is noticed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

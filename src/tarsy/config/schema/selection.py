@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.config.problems import did_you_mean
 from tarsy.config.schema.configuration import Config
-from tarsy.kit.model import Model
 
 # More than any installation has, and few enough to be checked in a blink.
 MAX_SERVERS = 100
@@ -19,7 +18,7 @@ SHOWN_PROBLEMS = 10
 Name = Annotated[str, Field(max_length=200)]
 
 
-class Selected(Model):
+class Selected(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -22,7 +23,6 @@ from pydantic_core import PydanticCustomError
 from tarsy.config.parsed_data import mapping
 from tarsy.config.problems import did_you_mean
 from tarsy.domain.llm import LLMBackend
-from tarsy.kit.model import Model
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
@@ -50,7 +50,7 @@ class KnownNames:
     skills: Collection[str] | None = ()
 
 
-class Section(Model):
+class Section(BaseModel):
     """A mapping in a file: frozen, and no key goes unnoticed. An empty value means that the key is not set."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
