@@ -1,34 +1,29 @@
-"""The model client that asks an LLM service over gRPC. Transport failures are error chunks; the connection heals by itself."""
+"""The model client that calls an LLM service over gRPC. Transport failures become error chunks."""
 
+import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from functools import partial
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from anyio.to_thread import run_sync
+import grpc
 from google.protobuf.message import DecodeError
-from grpc_health.v1 import health_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.propagate import inject
 
-from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
-from tarsy.domain.recording import merge_text
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.failures import code_in_words
-from tarsy.llm.grpc_call import Answer, Service
-from tarsy.llm.grpc_status import RpcError, Status
-from tarsy.llm.http2.channel import Channel
-from tarsy.llm.http2.dial import dial
-from tarsy.llm.http2.link import Link
-from tarsy.llm.http2.target import Target, UnusableAddressError, target_of
-from tarsy.llm.http2.tls import ClientTLS
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.signals import CodeExecutions
 from tarsy.llm.wire import (
     CALL_METADATA,
     GENERATE,
-    MESSAGE_SIZE,
+    MESSAGE_OPTIONS,
     SERVICE,
     Endpoint,
     call_metadata,
@@ -36,150 +31,170 @@ from tarsy.llm.wire import (
     request_to_proto,
 )
 
-_HEALTH = "/grpc.health.v1.Health/Check"
-_HEALTH_TIMEOUT = 2.0
-# Schemes that are gRPC's own ways to spell an address; others only say whether it is in the clear.
-_GRPC_SCHEMES = {"dns", "unix", "xds"}
+# Seconds before a call is repeated that the service refused before it answered, because it has enough others or is restarting.
+RETRY_PAUSES = (0.0, 0.01, 0.05, 0.25, 1.0)
+REFUSED = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED}
+CHANNEL_OPTIONS = (
+    *MESSAGE_OPTIONS,
+    ("grpc.primary_user_agent", "tarsy"),
+    # A service that comes back is found within two seconds.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    # The time limit for a connection attempt, in spite of its name: across continents, with TLS and a lost packet or two.
+    ("grpc.min_reconnect_backoff_ms", 10_000),
+    # A peer that vanished is noticed within forty seconds. Not pinged without calls: servers hang up on clients that ping too often.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+)
+# Address schemes that gRPC itself understands; others only say whether to use TLS.
+GRPC_SCHEMES = {"dns", "unix", "xds"}
+HEALTH_TIMEOUT = 2.0
+# How long a service may take to end a call after its final message, before the call is cancelled.
+END_SECONDS = 1.0
 
-# The contract asks for no health check: a service that says it has none, or none under this name, is there and answers.
-_WITHOUT_HEALTH = {Status.UNIMPLEMENTED, Status.NOT_FOUND}
+# The contract does not require a health check: a service that has none, or none under this name, is reachable.
+_WITHOUT_HEALTH = {grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.NOT_FOUND}
 
-# What a broken call means, and whether another try may help.
-_STATUS: Mapping[Status, tuple[ErrorCode, bool]] = {
-    Status.CANCELLED: (ErrorCode.CANCELLED, True),
-    Status.DEADLINE_EXCEEDED: (ErrorCode.TIMEOUT, True),
-    Status.UNAUTHENTICATED: (ErrorCode.CREDENTIALS, False),
-    Status.PERMISSION_DENIED: (ErrorCode.CREDENTIALS, False),
-    Status.INVALID_ARGUMENT: (ErrorCode.INVALID_REQUEST, False),
-    Status.UNIMPLEMENTED: (ErrorCode.INVALID_REQUEST, False),
-    # gRPC's own word for a message above the size limit.
-    Status.RESOURCE_EXHAUSTED: (ErrorCode.CONTEXT_TOO_LONG, False),
+# The meaning of a failed call, and whether another try may help.
+_STATUS: Mapping[grpc.StatusCode, tuple[ErrorCode, bool]] = {
+    grpc.StatusCode.CANCELLED: (ErrorCode.CANCELLED, True),
+    grpc.StatusCode.DEADLINE_EXCEEDED: (ErrorCode.TIMEOUT, True),
+    grpc.StatusCode.UNAUTHENTICATED: (ErrorCode.CREDENTIALS, False),
+    grpc.StatusCode.PERMISSION_DENIED: (ErrorCode.CREDENTIALS, False),
+    grpc.StatusCode.INVALID_ARGUMENT: (ErrorCode.INVALID_REQUEST, False),
+    grpc.StatusCode.UNIMPLEMENTED: (ErrorCode.INVALID_REQUEST, False),
+    # gRPC's own status for a message above the size limit.
+    grpc.StatusCode.RESOURCE_EXHAUSTED: (ErrorCode.CONTEXT_TOO_LONG, False),
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ClientTLS:
+    """How to trust the service, and the certificate to present if it asks for one.
+
+    Without `ca`, the authorities that gRPC knows are trusted, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
+    """
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+
 class GrpcLLMClient:
-    """Asks the LLM service at `address`: host:port in the clear, grpcs://host:port or with `tls` given over TLS."""
+    """Calls the LLM service at `address`: host:port in plain text, grpcs://host:port or with `tls` over TLS.
+
+    Proxies are those of the process's environment, as gRPC reads it. The channel is opened by the first call, because it belongs to the event loop and to the process it is made in.
+    """
 
     def __init__(self, address: str, *, tls: ClientTLS | None = None, env: Mapping[str, str] = os.environ) -> None:
         scheme, _, rest = address.rpartition("://")
-        self._address = address if scheme in _GRPC_SCHEMES else rest
+        self._address = address if scheme in GRPC_SCHEMES else rest
         self._tls = tls or (ClientTLS() if scheme == "grpcs" else None)
         self._env = env
-        self._open: Service | None = None
+        self._open: grpc.aio.Channel | None = None
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
-        try:
-            where = _endpoint(request.provider, self._env)
-        except MissingVariableError as error:
-            yield ErrorChunk(f"the provider {request.provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
-            return
-        reading = _Reading()
-        answer: Answer | None = None
-        try:
-            answer = self._ask(request, where)
-            while not reading.is_final and (messages := await answer.more()):
-                # What came at once is heard at once: a service that sends ten words in one packet costs as much as one that sends a sentence.
-                for chunk in reading.read(messages):
-                    yield chunk
-            if not reading.is_final:
-                yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
-        except RpcError as error:
-            yield self._transport_error(error, said=reading.said)
-        finally:
-            if answer is not None:
-                answer.close(is_whole=reading.is_final)
+        answered = False
+        for pause in (*RETRY_PAUSES, None):
+            try:
+                call = self._start(request)
+            except MissingVariableError as error:
+                yield ErrorChunk(f"the provider {request.provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
+                return
+            try:
+                async with aclosing(_chunks(call)) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+                        answered = True
+            except grpc.aio.AioRpcError as error:
+                if answered or pause is None or error.code() not in REFUSED:
+                    yield self._transport_error(error.code(), error.details(), answered=answered)
+                    return
+            except DecodeError as error:
+                yield self._transport_error(grpc.StatusCode.INTERNAL, f"a message cannot be read: {error}", answered=answered)
+                return
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # gRPC raises this also for a call that the service or `aclose` cancelled.
+                yield self._transport_error(grpc.StatusCode.CANCELLED, await call.details(), answered=answered)
+                return
+            else:
+                return
+            finally:
+                # When the reader leaves early, the service stops its call to the vendor.
+                call.cancel()
+            await asyncio.sleep(pause)
+
+    def _start(self, request: GenerateInput) -> Any:
+        provider = request.provider
+        # The contract carries addresses by value; keys stay with the service.
+        endpoint = Endpoint(
+            base_url=expand(provider.base_url, self._env) if provider.base_url else None,
+            project=self._env.get(provider.project_env or USUAL_PROJECT),
+            location=self._env.get(provider.location_env or USUAL_LOCATION),
+        )
+        trace: dict[str, str] = {}
+        inject(trace)
+        # Without a deserializer, because gRPC would only log a message that cannot be read.
+        channel: Any = self._channel()
+        method = channel.unary_stream(GENERATE, request_serializer=pb.GenerateRequest.SerializeToString)
+        return method(request_to_proto(request, endpoint), metadata=((CALL_METADATA, call_metadata(request)), *trace.items()))
 
     async def health(self) -> LLMHealth:
-        """Ask the service whether it takes calls."""
+        """Ask the service whether it accepts calls."""
+        stub: Any = health_pb2_grpc.HealthStub(self._channel())
         try:
-            serving = await self._is_serving()
-        except RpcError as error:
-            if error.status in _WITHOUT_HEALTH:
+            answer = await stub.Check(health_pb2.HealthCheckRequest(service=SERVICE), timeout=HEALTH_TIMEOUT)
+        except grpc.aio.AioRpcError as error:
+            if error.code() in _WITHOUT_HEALTH:
                 return LLMHealth(ok=True, detail=f"the LLM service at {self._address} answers; it has no health check")
-            return LLMHealth(ok=False, detail=f"the LLM service at {self._address} cannot be reached: {error.details}")
+            return LLMHealth(ok=False, detail=f"the LLM service at {self._address} cannot be reached: {error.details()}")
+        serving = answer.status == health_pb2.HealthCheckResponse.SERVING
         return LLMHealth(ok=serving, detail=f"the LLM service at {self._address} is {'serving' if serving else 'not serving'}")
 
     async def aclose(self) -> None:
         if self._open is not None:
-            service, self._open = self._open, None
-            await service.aclose()
+            channel, self._open = self._open, None
+            await channel.close()
 
-    def _ask(self, request: GenerateInput, where: Endpoint) -> Answer:
-        metadata = ((CALL_METADATA, call_metadata(request)), *_trace_metadata())
-        return self._service().ask(GENERATE, request_to_proto(request, where).SerializeToString(), metadata)
-
-    async def _is_serving(self) -> bool:
-        question = health_pb2.HealthCheckRequest(service=SERVICE).SerializeToString()
-        answer = await self._service().ask_once(_HEALTH, question, _HEALTH_TIMEOUT)
-        return health_pb2.HealthCheckResponse.FromString(answer).status == health_pb2.HealthCheckResponse.SERVING
-
-    def _service(self) -> Service:
-        """Opened on first use: what it holds belongs to the event loop it is used in."""
+    def _channel(self) -> grpc.aio.Channel:
         if self._open is None:
-            try:
-                target = target_of(self._address)
-            except UnusableAddressError as error:
-                raise RpcError(Status.UNAVAILABLE, str(error)) from error
-            scheme = "http" if self._tls is None else "https"
-            self._open = Service(Channel(partial(self._dial, target)), target.authority, scheme=scheme, largest_message=MESSAGE_SIZE)
+            if self._tls is None:
+                self._open = grpc.aio.insecure_channel(self._address, options=CHANNEL_OPTIONS)
+            else:
+                credentials = grpc.ssl_channel_credentials(
+                    root_certificates=self._tls.ca.read_bytes() if self._tls.ca else None,
+                    private_key=self._tls.key.read_bytes() if self._tls.key else None,
+                    certificate_chain=self._tls.certificate.read_bytes() if self._tls.certificate else None,
+                )
+                self._open = grpc.aio.secure_channel(self._address, credentials, options=CHANNEL_OPTIONS)
         return self._open
 
-    async def _dial(self, target: Target) -> Link:
-        # Reading the authorities takes a moment.
-        context = None if self._tls is None else await run_sync(self._tls.context, self._env)
-        return await dial(target, context, self._env)
-
-    def _transport_error(self, error: RpcError, *, said: bool) -> ErrorChunk:
-        code, retryable = _STATUS.get(error.status, (ErrorCode.PROVIDER_UNAVAILABLE, True))
-        message = f"the LLM service at {self._address} failed: {error.status.name}: {error.details}"
+    def _transport_error(self, status: grpc.StatusCode, details: str | None, *, answered: bool) -> ErrorChunk:
+        code, retryable = _STATUS.get(status, (ErrorCode.PROVIDER_UNAVAILABLE, True))
+        message = f"the LLM service at {self._address} failed: {status.name}: {details}"
         if code is ErrorCode.PROVIDER_UNAVAILABLE and code_in_words(message) is ErrorCode.TIMEOUT:
             code = ErrorCode.TIMEOUT
-        if said and retryable:
+        if answered and retryable:
             return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, code, retryable)
 
 
-class _Reading:
-    """What an answer has said so far."""
-
-    def __init__(self) -> None:
-        self.said = False
-        self.is_final = False
-        self._executions = CodeExecutions()
-
-    def read(self, messages: Iterable[bytes]) -> list[Chunk]:
-        """The chunks of some messages; none after the one that says it is the last."""
-        heard: list[Chunk] = []
-        for response in map(_response, messages):
-            heard += chunks_from_proto(response)
-            if response.is_final:
-                self.is_final = True
-                break
-        chunks = [whole for chunk in merge_text(heard) for whole in self._executions.feed(chunk)]
-        if self.is_final:
-            chunks += self._executions.end()
-        self.said = self.said or bool(chunks)
-        return chunks
-
-
-def _response(message: bytes) -> pb.GenerateResponse:
-    try:
-        return pb.GenerateResponse.FromString(message)
-    except DecodeError as error:
-        raise RpcError(Status.INTERNAL, f"a message cannot be read: {error}") from error
-
-
-def _trace_metadata() -> tuple[tuple[str, str], ...]:
-    """The trace that the call belongs to, where it is traced."""
-    headers: dict[str, str] = {}
-    inject(headers)
-    return tuple(headers.items())
-
-
-def _endpoint(provider: ResolvedProvider, env: Mapping[str, str]) -> Endpoint:
-    """Look up what the contract carries by value; keys stay with the service."""
-    return Endpoint(
-        base_url=expand(provider.base_url, env) if provider.base_url else None,
-        project=env.get(provider.project_env or USUAL_PROJECT),
-        location=env.get(provider.location_env or USUAL_LOCATION),
-    )
+async def _chunks(call: Any) -> AsyncGenerator[Chunk]:
+    """Translate the messages of a call until the final one."""
+    executions = CodeExecutions()
+    async for data in call:
+        message = pb.GenerateResponse.FromString(data)
+        for chunk in chunks_from_proto(message):
+            for whole in executions.feed(chunk):
+                yield whole
+        if message.is_final:
+            for left in executions.end():
+                yield left
+            with suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):
+                    await call.code()
+            return
+    yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
