@@ -11,16 +11,9 @@ from uuid import uuid4
 import anyio
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.agent.late_journal import LateJournal
+from tarsy.agent.execution import AgentServices
 from tarsy.agent.ports import Journal
-from tarsy.config.resolve.resolved import (
-    ResolvedAgentConfig,
-    ResolvedChain,
-    ResolvedMcpServer,
-    ResolvedProvider,
-    ResolvedStage,
-    ResolvedTransport,
-)
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.incident.changes import StoredChanges
@@ -29,13 +22,13 @@ from tarsy.db.run.history import SessionHistory, StoredResults
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentType
 from tarsy.domain.live_events import StoredLiveEvent, StreamDelta
-from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.step import Committed, Step
@@ -46,14 +39,14 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.dependencies import Cancellations, Dependencies
-from tarsy.session.executor import SessionExecutor
-from tarsy.session.followup import ChatAnswers, Scorings
+from tarsy.session.handlers import session_handlers
+from tarsy.session.ledgers import Ledgers
+from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
 from tarsy.telemetry.measured_work import MeasuredJournal, SessionTimes
 from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.observer import Observer
-from tarsy.tools.masking import Unmasked
+from tarsy.tools.masking.masker import Unmasked
 
 # Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
 TOOL_TURNS = 8
@@ -215,21 +208,24 @@ async def load(
     observer = observer or Observer()
     unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns, first)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
-    dependencies = Dependencies(
-        journal=LateJournal(observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics))),
-        history=observer.history(SessionHistory(engine)),
+    services = AgentServices(
         llm=observer.model(llm),
-        tools=observer.tools(TrivialTools()),
-        results=StoredResults(engine),
         prices=PriceList(CostEstimationConfig(), {}),
+        tools=observer.tools(TrivialTools()),
+        journal=observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics)),
+        results=StoredResults(engine),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=unwatched,
-        progress=unwatched,
-        book=PostgresSpendingBook(engine),
-        runbooks=RunbookSource(),
         mask=Unmasked(),
         clock=clock,
+    )
+    handlers = session_handlers(
+        services,
+        history=observer.history(SessionHistory(engine)),
+        ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock),
+        runbooks=RunbookSource(),
+        progress=unwatched,
         cancellations=Cancellations(),
     )
     config = QueueConfig(worker_count=min(concurrency, 50), max_concurrent_sessions=limit or concurrency, poll_interval_jitter=0.1)
@@ -239,7 +235,6 @@ async def load(
         deliver=unwatched.announce,
         is_transient=is_transient,
     )
-    handlers = (SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies))
     # More workers than a process is meant to have: what is measured is how little each costs.
     pool = WorkerPool(config.model_copy(update={"worker_count": concurrency}), runner, Recovery(engine), handlers, clock=clock)
     try:

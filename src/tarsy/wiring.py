@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy import __version__
-from tarsy.agent.late_journal import LateJournal
+from tarsy.agent.execution import AgentServices, SessionOverrides
 from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings, auth_settings
@@ -53,7 +53,7 @@ from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.session.retention import OldIncidents, OldSessions
 from tarsy.db.skill_texts import SkillTextRepository
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.parking import wake_within
 from tarsy.db.work.pauses import PauseRepository
@@ -88,9 +88,9 @@ from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.reload import Reload
 from tarsy.session.chains import ConfiguredChains, SeveralSources
-from tarsy.session.dependencies import Cancellations, Dependencies, Elsewhere
-from tarsy.session.executor import SessionExecutor
-from tarsy.session.followup import ChatAnswers, Scorings
+from tarsy.session.handlers import session_handlers
+from tarsy.session.ledgers import Ledgers
+from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.submission import Intake
 from tarsy.settings import Role, Settings
@@ -104,7 +104,7 @@ from tarsy.telemetry.metrics import Metrics
 from tarsy.telemetry.observer import Observer, observer
 from tarsy.tools.executor import McpToolServers
 from tarsy.tools.health import HealthMonitor
-from tarsy.tools.masking import Masker, Unmasked
+from tarsy.tools.masking.masker import Masker, Unmasked
 from tarsy.tools.pool import ConnectionPool, connection_pool
 from tarsy.tools.server_process import kept_supervisor
 
@@ -136,7 +136,7 @@ async def application(
     auth: AuthSettings | None = None,
     loaded: LoadedConfig | None = None,
     recorded_inputs: Sequence[AnyInput] = (),
-    elsewhere: Mapping[str, Elsewhere] | None = None,
+    overrides: Mapping[str, SessionOverrides] | None = None,
 ) -> AsyncGenerator[Application]:
     """Build the application on its database and keep its connections alive; what is given takes the place of what the settings say.
 
@@ -144,7 +144,7 @@ async def application(
         ConfigError: the configuration has problems (all of them are in it).
         DatabaseUnavailableError: there is no database to work with.
     """
-    given = _Given(tools=tools, llm=llm, mask=mask, auth=auth, recorded_inputs=recorded_inputs, elsewhere=elsewhere or {})
+    given = _Given(tools=tools, llm=llm, mask=mask, auth=auth, recorded_inputs=recorded_inputs, overrides=overrides or {})
     async with AsyncExitStack() as stack:
         parts = await _parts(stack, settings, loaded or await _configuration(settings), given)
         built = _assemble(parts)
@@ -170,7 +170,7 @@ class _Given:
     mask: Mask | None
     auth: AuthSettings | None
     recorded_inputs: Sequence[AnyInput]
-    elsewhere: Mapping[str, Elsewhere]
+    overrides: Mapping[str, SessionOverrides]
 
 
 async def _parts(stack: AsyncExitStack, settings: Settings, loaded: LoadedConfig, given: _Given) -> "_Parts":
@@ -413,28 +413,29 @@ def _runner(parts: _Parts) -> Runner:
 
 
 def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
-    engine, live, observer = parts.engine, parts.live, parts.observer
-    dependencies = Dependencies(
-        journal=LateJournal(observer.journal(MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times))),
-        history=observer.history(SessionHistory(engine)),
+    engine, observer, clock = parts.engine, parts.observer, SystemClock()
+    services = AgentServices(
         llm=observer.model(parts.llm),
-        tools=observer.tools(parts.tools),
-        results=StoredResults(engine),
         prices=PriceList(parts.config.system.cost_estimation, parts.loaded.env),
-        book=PostgresSpendingBook(engine),
-        period_budgets=_period_budgets(parts.config),
+        tools=observer.tools(parts.tools),
+        journal=observer.journal(MeasuredJournal(PostgresJournal(engine, parts.deliver), parts.metrics, parts.times)),
+        results=StoredResults(engine),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
-        live=live.publisher,
-        progress=live.publisher,
-        runbooks=parts.runbooks,
+        live=parts.live.publisher,
         mask=parts.mask,
-        clock=SystemClock(),
-        recorded_inputs=parts.given.recorded_inputs,
-        elsewhere=parts.given.elsewhere,
-        cancellations=parts.cancellations,
+        clock=clock,
     )
-    return SessionExecutor(dependencies), ChatAnswers(dependencies), Scorings(dependencies)
+    return session_handlers(
+        services,
+        history=observer.history(SessionHistory(engine)),
+        ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock, periods=_period_budgets(parts.config)),
+        runbooks=parts.runbooks,
+        progress=parts.live.publisher,
+        cancellations=parts.cancellations,
+        overrides=parts.given.overrides,
+        recorded_inputs=parts.given.recorded_inputs,
+    )
 
 
 def _setup_desk(parts: _Parts) -> SetupDesk:
@@ -501,7 +502,7 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         workers=PoolView(pool),
         pauses=PauseRepository(engine),
         usage=UsageRepository(engine),
-        spending=PostgresSpendingBook(engine),
+        spending=PostgresSpendingStore(engine),
         period_budgets=_period_budgets(config),
         vital_signs=VitalSignsReader(engine),
         reload=parts.reload,

@@ -39,7 +39,7 @@ from tarsy.db.session.forks import ForkRepository
 from tarsy.db.session.notes import NoteRepository
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.execution import AgentType
@@ -162,7 +162,7 @@ def services_on(
         queue=QueueConfig(max_queue_size=max_queue_size),
         pauses=PauseRepository(engine),
         usage=UsageRepository(engine),
-        spending=PostgresSpendingBook(engine),
+        spending=PostgresSpendingStore(engine),
         period_budgets=(),
         vital_signs=VitalSignsReader(engine),
         reload=nothing_new,

@@ -4,20 +4,22 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from anyio.lowlevel import checkpoint
 
 from support.agent_scenario import NONCE, SERVER, Scenario
-from tarsy.agent.agent import BaseAgent, create_controller
+from tarsy.agent.agent import execute
 from tarsy.agent.budget.ceilings import Ceilings, ExecutionPlace
-from tarsy.agent.budget.ledger import SESSION, Ledger, MemoryBook
-from tarsy.agent.execution import CutPlace, ExecutionContext, ExecutionResult, Stopping
+from tarsy.agent.budget.ledger import SESSION, Ledger
+from tarsy.agent.execution import AgentServices, EvidenceIds, ExecutionContext, ExecutionResult, RecordedCut, SessionOverrides, Stopping
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder, PromptContext
 from tarsy.agent.toolbox.read_result import ReadResult
 from tarsy.agent.toolbox.toolbox import toolbox
 from tarsy.config.schema.budget import CostEstimationConfig
+from tarsy.domain.budget import Reservation, SpentBy
 from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
@@ -25,6 +27,7 @@ from tarsy.domain.evidence import ALERT, AnsweredCall, Evidence
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.note import Note
+from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun
@@ -33,11 +36,34 @@ from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
 from tarsy.kit.clock import Clock, FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
-from tarsy.session.stage_runner import continued_with
+from tarsy.session.agent_runner import continued_with
 from tarsy.tools.masking.masker import Unmasked
 from tarsy.tools.recorded import RecordedTools, RecordedToolServers
 
 EXECUTION = "execution"
+
+
+class MemorySpending:
+    """A spending store in memory: keeps what is reserved; nothing was spent before."""
+
+    def __init__(self) -> None:
+        self.reserved: list[Reservation] = []
+
+    async def spent(self, session_id: str) -> Sequence[SpentBy]:
+        del session_id
+        return ()
+
+    async def is_critical(self, session_id: str) -> bool:
+        del session_id
+        return False
+
+    async def reserve(self, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
+        needed = sum((one.wanted.usd for one in self.reserved), Decimal(0)) + reservation.wanted.usd + reservation.kept.usd
+        for budget in periods:
+            if needed > budget.usd:
+                return PeriodState(budget=budget, spent=needed - reservation.wanted.usd - reservation.kept.usd)
+        self.reserved.append(reservation)
+        return None
 
 
 class DiedError(BaseException):
@@ -63,18 +89,13 @@ class MemoryJournal:
     backend: str = ""
     status: RunStatus | None = None
 
-    def soon(self, step: Step, written: Callable[[], None]) -> None:
-        """At once: what waits is no matter of the agents."""
-        self._write(step)
-        written()
-
     async def commit(self, step: Step) -> Committed:
         if step.unless_notes and (unread := self._unread(step)):
             return Committed(unread, refused=True)
-        self._write(step)
+        self.write(step)
         return Committed(self._unread(step))
 
-    def _write(self, step: Step) -> None:
+    def write(self, step: Step) -> None:
         if self.dies_after is not None and self.steps >= self.dies_after:
             raise DiedError
         self._keep(step)
@@ -188,7 +209,7 @@ class MemoryRun:
 
     async def run_until_stopped(self, stopping: Stopping) -> ExecutionResult:
         async with self._context() as context:
-            return await BaseAgent(create_controller(context)).execute(context, stopping)
+            return await execute(context, stopping)
 
     @asynccontextmanager
     async def _context(self) -> AsyncGenerator[ExecutionContext]:
@@ -196,16 +217,28 @@ class MemoryRun:
         stored: Any = type("Execution", (), {"llm_provider": self.journal.provider, "llm_backend": self.journal.backend})()
         config = continued_with(self.scenario.chain.stages[0].agents[0], stored)
         llm = self.scenario.llm or in_process_client(env={}, recordings=lambda _: recording)
-        claim, prices = Claim(INVESTIGATION, "work", "session", "token", "session"), PriceList(CostEstimationConfig(), {})
-        ledger = Ledger(MemoryBook(), self.clock)
+        claim = Claim(INVESTIGATION, "work", "session", "token", "session")
+        ledger = Ledger(MemorySpending(), self.clock)
         ledger.open(SESSION, "session", self.scenario.chain.budget)
         path = ledger.open_execution(SESSION, EXECUTION, config.budget)
-        place = ExecutionPlace(claim=claim, stage_id="stage", execution_id=EXECUTION, track=self.track, path=path)
+        place = ExecutionPlace(claim=claim, stage_id="stage", execution_id=EXECUTION, track=self.track)
+        unused: Any = None
+        services = AgentServices(
+            llm=llm,
+            prices=PriceList(CostEstimationConfig(), {}),
+            tools=unused,
+            journal=self.journal,
+            results=self.journal,
+            changes=unused,
+            skills=unused,
+            live=self.journal,
+            mask=Unmasked(),
+            clock=self.clock,
+        )
         yield ExecutionContext(
-            claim=claim,
-            stage_id="stage",
-            execution_id=EXECUTION,
-            track=self.track,
+            place=place,
+            services=services,
+            overrides=SessionOverrides(clock=self.clock, recorded_inputs=self.recorded_inputs),
             config=config,
             servers={"k8s": SERVER},
             prompts=PromptBuilder(
@@ -213,7 +246,6 @@ class MemoryRun:
                     agent_name=config.agent_name, alert_type="test", alert_data=self.scenario.alert, nonce=NONCE, received_at="2026-01-02"
                 )
             ),
-            llm=llm,
             tools=toolbox(
                 self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
                 (ReadResult(self.journal, execution_id=EXECUTION, documents={}, in_part=False),),
@@ -221,16 +253,8 @@ class MemoryRun:
                 mask=Unmasked(),
                 clock=self.clock,
             ),
-            journal=self.journal,
-            live=self.journal,
-            results=self.journal,
-            prices=prices,
-            ceilings=Ceilings(ledger, place, prices, recorded=self.recorded_inputs),
-            mask=Unmasked(),
-            clock=self.clock,
-            evidence_prefix="A",
-            documents={ALERT: self.scenario.alert},
-            recorded_inputs=self.recorded_inputs,
-            cut=CutPlace.recorded(self.recorded_inputs, self.track, self.end),
+            ceilings=Ceilings(ledger, place, path, services.prices, recorded=self.recorded_inputs),
+            evidence=EvidenceIds(prefix="A", documents={ALERT: self.scenario.alert}),
+            cut=RecordedCut.find(self.recorded_inputs, self.track, self.end),
         )
         await llm.aclose()

@@ -1,14 +1,14 @@
 """Runs a stage whose agents send others, on a recorded model with its record in memory, and lets it die after any step."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from support.agent_scenario import NONCE, Scenario
-from support.memory_run import DiedError, MemoryJournal
-from tarsy.agent.budget.ledger import Ledger, MemoryBook
-from tarsy.agent.execution import Stopping
+from support.memory_run import DiedError, MemoryJournal, MemorySpending
+from tarsy.agent.budget.ledger import Ledger
+from tarsy.agent.execution import AgentServices, Stopping
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence
@@ -23,9 +23,10 @@ from tarsy.domain.work import Park
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
-from tarsy.session.dependencies import Cancellations, Dependencies
+from tarsy.session.agent_runner import AgentRunner, StageJob
 from tarsy.session.plan import StageOutcome, plan
-from tarsy.session.stage_runner import StageJob, StageRunner
+from tarsy.session.run_scope import Cancellations
+from tarsy.session.stage_runner import StageRunner
 from tarsy.tools.masking.masker import Unmasked
 from tarsy.tools.recorded import RecordedToolServers
 
@@ -39,10 +40,6 @@ class TreeJournal:
     stage: Stage | None = None
     executions: dict[str, AgentExecution] = field(default_factory=dict[str, AgentExecution])
     runs: dict[str, MemoryJournal] = field(default_factory=dict[str, MemoryJournal])
-
-    def soon(self, step: Step, written: Callable[[], None]) -> None:
-        self._write(step)
-        written()
 
     async def commit(self, step: Step) -> Committed:
         self._write(step)
@@ -60,7 +57,7 @@ class TreeJournal:
             old = self.executions[change.execution_id]
             self.executions[old.id] = change.of(old)
         for execution_id, run in self.runs.items():
-            run.soon(_part(step, execution_id, run), lambda: None)
+            run.write(_part(step, execution_id, run))
 
     async def load(self, execution_id: str) -> StoredRun:
         return await self.runs[execution_id].load(execution_id)
@@ -155,36 +152,30 @@ class MemoryTree:
     async def _run(self) -> Any:
         recording = self.scenario.recording
         llm = self.scenario.llm or in_process_client(env={}, recordings=lambda _: recording)
-        anything = cast("Any", self.journal)
-        dependencies = Dependencies(
-            journal=self.journal,
-            history=anything,
+        services = AgentServices(
             llm=llm,
-            tools=RecordedToolServers(recording),
-            results=self.journal,
             prices=PriceList(CostEstimationConfig(), {}),
-            book=MemoryBook(),
+            tools=RecordedToolServers(recording),
+            journal=self.journal,
+            results=self.journal,
             changes=cast("Any", NoChanges()),
-            skills=anything,
+            skills=cast("Any", None),
             live=self.journal,
-            progress=anything,
-            runbooks=anything,
             mask=Unmasked(),
             clock=FixedClock(),
-            cancellations=Cancellations(),
         )
         chain = self.scenario.chain
         job = StageJob(
             claim=Claim(INVESTIGATION, "work", "session", "token", "session"),
             session=_session(self.scenario),
             chain=chain,
-            ledger=Ledger(MemoryBook(), FixedClock()),
+            ledger=Ledger(MemorySpending(), FixedClock()),
             planned=plan(chain)[0],
             runbook="",
             previous=("",) * len(chain.stages[0].agents),
             stored=self.journal.record(),
         )
-        return await StageRunner(dependencies).run(job, Stopping())
+        return await StageRunner(AgentRunner(services, Cancellations()), self.journal, FixedClock()).run(job, Stopping())
 
 
 def _session(scenario: Scenario) -> AlertSession:

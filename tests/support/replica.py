@@ -10,14 +10,12 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import anyio
 
 from tarsy import wiring
-from tarsy.agent.late_journal import LateJournal
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.step import Committed, Step
 from tarsy.server import run_server
@@ -98,9 +96,6 @@ def _serve(replica: Replica) -> None:
         os.dup2(log.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1, closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
         wiring.PostgresJournal = _deadly(replica)
-        if replica.replay_speed == 0:
-            # Models that take no time: how many steps there are must not depend on the machine.
-            wiring.LateJournal = partial(LateJournal, moment=3600.0)
         settings = Settings(
             env={},
             database_url=replica.url,

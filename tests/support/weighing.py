@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from tarsy.agent.budget.ceilings import Estimate
+from tarsy.agent.budget.ceilings import TokenEstimate
 from tarsy.agent.ports import LLMClient
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.usage import TokenUsage
@@ -17,11 +17,11 @@ class Weighing:
     inner: LLMClient
     first: list[float] = field(default_factory=list[float])
     later: list[float] = field(default_factory=list[float])
-    _estimates: dict[str, Estimate] = field(default_factory=dict[str, Estimate])
+    _estimates: dict[str, TokenEstimate] = field(default_factory=dict[str, TokenEstimate])
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         known = request.execution_id in self._estimates
-        estimate = self._estimates.setdefault(request.execution_id, Estimate())
+        estimate = self._estimates.setdefault(request.execution_id, TokenEstimate())
         async with aclosing(self.inner.generate(request)) as stream:
             async for chunk in stream:
                 if isinstance(chunk, TokenUsage) and chunk.input_tokens:

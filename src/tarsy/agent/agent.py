@@ -1,69 +1,91 @@
-"""Agents: a controller in its life cycle. An agent is made for one execution, begun or continued."""
+"""The life of one execution: the stored run is loaded, its controller runs from there, and nothing is left open however it ends."""
 
-from typing import Protocol, assert_never
+from typing import assert_never
 
 import anyio
 import structlog
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from tarsy.agent.budget.ceilings import CeilingMetError
-from tarsy.agent.ceiling_end import end_unspoken
 from tarsy.agent.execution import ExecutionContext, ExecutionResult, Stopping, StopReason
-from tarsy.agent.iterating import IteratingController
+from tarsy.agent.iterating import IteratingController, ceiling_warning
 from tarsy.agent.recorder import Recorder
-from tarsy.agent.single_shot import executive_summary_controller, scoring_controller, synthesis_controller
-from tarsy.agent.tool_calls import NativeSpeech, ReActSpeech, ToolSpeech
+from tarsy.agent.run import Run
+from tarsy.agent.single_shot import EXECUTIVE_SUMMARY, SCORING, SYNTHESIS, SingleShotController
+from tarsy.agent.tool_calls import tool_call_format
 from tarsy.agent.tool_turn import RunWaitsError
 from tarsy.domain.claim import ClaimLostError
-from tarsy.domain.execution import AgentType
+from tarsy.domain.execution import AgentType, Wait
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import StoredRun
-from tarsy.domain.tool import ToolCalling
 
-# A last write that takes longer is not worth holding up a shutdown; recovery will close what it leaves open.
+# A last write that takes longer is not worth delaying a shutdown for; recovery closes what it leaves open.
 LAST_WRITE_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
 
 
-class Controller(Protocol):
-    """A control flow. It starts from the stored run, whatever is in it, marks the execution active, and stores each step as it happens."""
+async def execute(context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
+    """Run an execution from its start or from where it was interrupted, to its end or until it has to wait.
 
-    async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult: ...
+    Raises:
+        ClaimLostError: the work belongs to another worker now.
+    """
+    stored = await context.services.journal.load(context.place.execution_id)
+    recorder = Recorder(context, stored)
+    stopping.attended = True
+    try:
+        # An agent that is stopped before it begins calls no model. Its first writes are shielded, and would hide the cancellation.
+        await checkpoint_if_cancelled()
+        return await _controller(Run(context, recorder, stored)).run(stored)
+    except CeilingMetError as error:
+        return await _end_at_ceiling(context, recorder, error)
+    except anyio.get_cancelled_exc_class():
+        await _close(recorder, stopping)
+        raise
+    except RunWaitsError as waiting:
+        return ExecutionResult(status=RunStatus.ACTIVE, waits=waiting.waits)
+    except ClaimLostError:
+        raise
+    except Exception:
+        # The stage reports the failure; here the open events of this agent end.
+        await recorder.commit(closed=recorder.close_all(TimelineStatus.FAILED))
+        raise
 
 
-class BaseAgent:
-    """Runs its controller, and leaves nothing open however it ends."""
+def _controller(run: Run) -> IteratingController | SingleShotController:
+    config = run.context.config
+    match config.type:
+        case AgentType.DEFAULT:
+            return IteratingController(run, tool_call_format(config.tool_calling))
+        case AgentType.SYNTHESIS:
+            return SingleShotController(run, SYNTHESIS)
+        case AgentType.EXEC_SUMMARY:
+            return SingleShotController(run, EXECUTIVE_SUMMARY)
+        case AgentType.SCORING:
+            return SingleShotController(run, SCORING)
+        case _:
+            assert_never(config.type)
 
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
 
-    async def execute(self, context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
-        stored = await context.journal.load(context.execution_id)
-        recorder = Recorder(context, stored)
-        stopping.attended = True
-        try:
-            # An agent whose time was over before it began asks nothing. Its first writes cannot be interrupted, and would hide that from it.
-            await checkpoint_if_cancelled()
-            return await self._controller.run(context, recorder, stored)
-        except CeilingMetError as error:
-            return await end_unspoken(context.ceilings, recorder, error)
-        except anyio.get_cancelled_exc_class():
-            await _close(recorder, stopping)
-            raise
-        except RunWaitsError as waiting:
-            return ExecutionResult(status=RunStatus.ACTIVE, waits=waiting.waits)
-        except ClaimLostError:
-            raise
-        except Exception:
-            # Whose failure it is, the stage decides; what this agent was saying ends here.
-            await recorder.commit(closed=recorder.close_all(TimelineStatus.FAILED))
-            raise
+async def _end_at_ceiling(context: ExecutionContext, recorder: Recorder, error: CeilingMetError) -> ExecutionResult:
+    """End an execution that has nothing to conclude, or leave it active until the budget's period is over."""
+    met = error.met
+    if error.waits is not None:
+        reason = f"It waits because of {met.description}: {met.detail}."
+        return ExecutionResult(status=RunStatus.ACTIVE, waits=Wait(reason, error.waits, error.budget))
+    context.ceilings.note(met)
+    reason = f"It was not begun because of {met.description}."
+    await recorder.commit(
+        closed=recorder.close_all(TimelineStatus.FAILED),
+        opened=(ceiling_warning(recorder, met, "There was not enough for a single call."),),
+        execution_changes=(recorder.moved(RunStatus.FAILED, reason),),
+    )
+    return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
 
 async def _close(recorder: Recorder, stopping: Stopping) -> None:
-    """The last write of a stopped execution. One that will be continued elsewhere keeps its status."""
-    where = recorder.cut_short(stopping)
+    """Write the last step of a stopped execution. One that another worker continues keeps its status."""
+    cut = recorder.cut_short(stopping)
     with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):
         try:
             match reason := stopping.reason:
@@ -72,14 +94,14 @@ async def _close(recorder: Recorder, stopping: Stopping) -> None:
                 case StopReason.CANCELLED:
                     await recorder.commit(
                         closed=recorder.close_all(TimelineStatus.CANCELLED),
-                        inputs=where,
+                        inputs=cut,
                         execution_changes=(recorder.moved(RunStatus.CANCELLED),),
                     )
                 case StopReason.TIMED_OUT:
                     await recorder.commit(
                         closed=recorder.close_all(TimelineStatus.TIMED_OUT),
-                        inputs=where,
-                        execution_changes=(recorder.moved(RunStatus.TIMED_OUT, stopping.told),),
+                        inputs=cut,
+                        execution_changes=(recorder.moved(RunStatus.TIMED_OUT, stopping.message),),
                     )
                 case StopReason.LOST:
                     return
@@ -87,28 +109,3 @@ async def _close(recorder: Recorder, stopping: Stopping) -> None:
                     assert_never(reason)
         except ClaimLostError:
             log.info("agent.claim_lost_while_stopping")
-
-
-def create_controller(context: ExecutionContext) -> Controller:
-    """The control flow for an agent's type."""
-    match context.config.type:
-        case AgentType.DEFAULT:
-            return IteratingController(speech_for(context.config.tool_calling))
-        case AgentType.SYNTHESIS:
-            return synthesis_controller()
-        case AgentType.EXEC_SUMMARY:
-            return executive_summary_controller()
-        case AgentType.SCORING:
-            return scoring_controller()
-        case _:
-            assert_never(context.config.type)
-
-
-def speech_for(tool_calling: ToolCalling) -> ToolSpeech:
-    match tool_calling:
-        case ToolCalling.NATIVE:
-            return NativeSpeech()
-        case ToolCalling.REACT:
-            return ReActSpeech()
-        case _:
-            assert_never(tool_calling)

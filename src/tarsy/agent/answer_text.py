@@ -1,6 +1,6 @@
-"""The text of a model's answer while it is written: masked, routed to timeline events, without its verdict, continued where it was cut."""
+"""The text of a model's answer while it arrives: masked chunk by chunk, routed to timeline events without its verdict, and joined where it was cut."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, assert_never
@@ -8,37 +8,45 @@ from typing import Protocol, assert_never
 from tarsy.agent.evidence.verdict import VerdictFilter
 from tarsy.agent.ports import Mask
 from tarsy.domain.conversation import Message, Role
-from tarsy.domain.llm import (
-    Chunk,
-    CodeExecutionChunk,
-    ErrorChunk,
-    FinishChunk,
-    GroundingChunk,
-    TextChunk,
-    ThinkingChunk,
-    ToolCallChunk,
-)
+from tarsy.domain.llm import Chunk, CodeExecutionChunk, ErrorChunk, FinishChunk, GroundingChunk, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.usage import TokenUsage
 
+# A model that has not finished in three answers at its output limit would not in a fourth.
+MAX_CONTINUATIONS = 2
+# A shorter repetition where two pieces meet can be chance.
+_SHORTEST_OVERLAP = 12
+_LONGEST_OVERLAP = 400
+
+CONTINUE = (
+    "Your last message was cut off at the limit of its length. Continue it exactly where it ends: no introduction, no repetition, "
+    "not from the beginning. Be brief, so that it comes to its end."
+)
+
+TextPiece = tuple[TimelineEventType, str]
+
 
 class ChunkMasker:
-    """Masks the chunks of one answer. Use once."""
+    """Masks the chunks of one answer.
+
+    A secret that is split over several chunks is masked too: text is held back until no later chunk can make it part of one. Recorded is what
+    comes out here, so a replay, which masks it again, produces the same.
+    """
 
     def __init__(self, mask: Mask) -> None:
         self._mask = mask
         self._text, self._thinking = mask.stream(), mask.stream()
 
     def feed(self, chunk: Chunk) -> Iterator[Chunk]:
-        """Take the next chunk; get those that can be shown by now, in the order in which they were said."""
+        """Take the next chunk; yield those that can be shown by now, in the order in which they came."""
         mask = self._mask
         match chunk:
             case TextChunk(content):
-                yield from _words(ThinkingChunk, self._thinking.finish())
-                yield from _words(TextChunk, self._text.feed(content))
+                yield from _chunks(ThinkingChunk, self._thinking.finish())
+                yield from _chunks(TextChunk, self._text.feed(content))
             case ThinkingChunk(content):
-                yield from _words(TextChunk, self._text.finish())
-                yield from _words(ThinkingChunk, self._thinking.feed(content))
+                yield from _chunks(TextChunk, self._text.finish())
+                yield from _chunks(ThinkingChunk, self._thinking.feed(content))
             case ToolCallChunk(call_id, name, arguments):
                 yield from self.finish()
                 yield ToolCallChunk(call_id, mask(name), mask(arguments))
@@ -48,132 +56,107 @@ class ChunkMasker:
             case CodeExecutionChunk(code, result):
                 yield CodeExecutionChunk(mask(code), mask(result))
             case GroundingChunk():
-                yield _grounding(chunk, mask)
+                yield replace(
+                    chunk,
+                    web_search_queries=tuple(map(mask, chunk.web_search_queries)),
+                    sources=tuple(replace(source, uri=mask(source.uri), title=mask(source.title)) for source in chunk.sources),
+                    supports=tuple(replace(support, text=mask(support.text)) for support in chunk.supports),
+                    search_entry_point_html=mask(chunk.search_entry_point_html),
+                )
             case TokenUsage() | FinishChunk():
-                # Some vendors send usage along with every piece of text, so it ends nothing.
+                # Some vendors send usage with every piece of text, so it does not end the text.
                 yield chunk
             case _:
                 assert_never(chunk)
 
     def finish(self) -> Iterator[Chunk]:
-        """What was held back and has nothing more to wait for."""
-        yield from _words(ThinkingChunk, self._thinking.finish())
-        yield from _words(TextChunk, self._text.finish())
+        """Yield the text that was held back."""
+        yield from _chunks(ThinkingChunk, self._thinking.finish())
+        yield from _chunks(TextChunk, self._text.finish())
 
 
-def _words(kind: type[TextChunk | ThinkingChunk], content: str) -> Iterator[Chunk]:
+def _chunks(kind: type[TextChunk | ThinkingChunk], content: str) -> Iterator[Chunk]:
     if content:
         yield kind(content)
 
 
-def _grounding(chunk: GroundingChunk, mask: Mask) -> GroundingChunk:
-    return replace(
-        chunk,
-        web_search_queries=tuple(map(mask, chunk.web_search_queries)),
-        sources=tuple(replace(source, uri=mask(source.uri), title=mask(source.title)) for source in chunk.sources),
-        supports=tuple(replace(support, text=mask(support.text)) for support in chunk.supports),
-        search_entry_point_html=mask(chunk.search_entry_point_html),
-    )
-
-
 class TextRouter(Protocol):
-    """Decides, delta by delta, as which kind of event a person sees the model's text; what it holds back is not shown."""
+    """Decides, delta by delta, as which type of event the model's text is shown; it may hold text back."""
 
-    def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]: ...
+    def route(self, delta: str) -> Iterable[TextPiece]: ...
 
-    def finish(self) -> Iterable[tuple[TimelineEventType, str]]:
-        """What was held back and has nothing more to wait for."""
+    def finish(self) -> Iterable[TextPiece]:
+        """Return the text that was held back."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WholeText:
-    """Shows all text as one kind of event."""
+    """Shows all text as one type of event."""
 
     event_type: TimelineEventType
 
-    def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]:
+    def route(self, delta: str) -> Iterable[TextPiece]:
         return ((self.event_type, delta),)
 
-    def finish(self) -> Iterable[tuple[TimelineEventType, str]]:
+    def finish(self) -> Iterable[TextPiece]:
         return ()
 
 
-# A model that has not come to an end in three answers at its limit would not in a fourth.
-MAX_CONTINUATIONS = 2
-# Shorter repetitions at a seam can be chance.
-_SHORTEST_OVERLAP = 12
-_LONGEST_OVERLAP = 400
-
-CONTINUE = (
-    "Your last message was cut off at the limit of its length. Continue it exactly where it ends: no introduction, no repetition, "
-    "not from the beginning. Be brief, so that it comes to its end."
-)
-
-
-def pieces_so_far(messages: Sequence[Message]) -> tuple[str, ...]:
-    """The pieces of the answer that the model has been asked to continue, oldest first; nothing when it was not."""
-    pieces: list[str] = []
-    newest = len(messages) - 1
-    while newest > 0 and _is_continued(messages[newest - 1], messages[newest]):
-        pieces.append(messages[newest - 1].body.content)
-        newest -= 2
-    return tuple(reversed(pieces))
-
-
-def _is_continued(said: Message, asked: Message) -> bool:
-    return asked.body.role is Role.USER and asked.body.content == CONTINUE and said.body.role is Role.ASSISTANT
-
-
-def joined(pieces: Sequence[str]) -> str:
-    """The pieces as one text; what a model says again at a seam is said once."""
-    text = ""
-    for piece in pieces:
-        text += piece[_overlap(text, piece) :]
-    return text
-
-
-def _overlap(text: str, piece: str) -> int:
-    longest = min(len(text), len(piece), _LONGEST_OVERLAP)
-    return next((size for size in range(longest, _SHORTEST_OVERLAP - 1, -1) if text.endswith(piece[:size])), 0)
-
-
 class WithoutVerdict:
-    """Holds the verdict back from whatever another router shows.
+    """A router that removes the verdict block from the text that another router shows.
 
-    `before` are the pieces of the answer that the model goes on with: what they began, a block or a section, goes on. `shown_as` is the kind of the event
-    that the rest of the answer belongs to, where its beginning is still open.
+    `before` are the earlier pieces of an answer that was cut: a block or section that they began goes on. `shown_as` is the type of the event
+    that shows the earlier pieces, where it is still open.
     """
 
     def __init__(self, inner: TextRouter, before: Sequence[str] = (), shown_as: TimelineEventType | None = None) -> None:
         self._inner = inner
-        self._filters: dict[TimelineEventType, VerdictFilter] = {}
+        self._filters: defaultdict[TimelineEventType, VerdictFilter] = defaultdict(VerdictFilter)
         self._newest: TimelineEventType | None = None
         if before:
-            # Shown already.
+            # To bring the filters up to date; the text itself is shown already.
             deque(self.route(joined(before)), maxlen=0)
         if shown_as:
             self._inner = WholeText(shown_as)
 
-    def route(self, delta: str) -> Iterator[tuple[TimelineEventType, str]]:
+    def route(self, delta: str) -> Iterator[TextPiece]:
         return self._filtered(self._inner.route(delta))
 
-    def finish(self) -> Iterator[tuple[TimelineEventType, str]]:
+    def finish(self) -> Iterator[TextPiece]:
         yield from self._filtered(self._inner.finish())
         yield from self._rest()
 
-    def _filtered(self, pieces: Iterable[tuple[TimelineEventType, str]]) -> Iterator[tuple[TimelineEventType, str]]:
+    def _filtered(self, pieces: Iterable[TextPiece]) -> Iterator[TextPiece]:
         for kind, text in pieces:
             if kind is not self._newest:
                 yield from self._rest()
                 self._newest = kind
-            yield kind, self._filter(kind).feed(text)
+            yield kind, self._filters[kind].feed(text)
 
-    def _rest(self) -> Iterator[tuple[TimelineEventType, str]]:
-        if self._newest and (rest := self._filter(self._newest).finish()):
+    def _rest(self) -> Iterator[TextPiece]:
+        if self._newest and (rest := self._filters[self._newest].finish()):
             yield self._newest, rest
 
-    def _filter(self, kind: TimelineEventType) -> VerdictFilter:
-        if kind not in self._filters:
-            self._filters[kind] = VerdictFilter()
-        return self._filters[kind]
+
+def pieces_so_far(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the pieces of the answer that the model was asked to continue, oldest first; none if it was not."""
+    pieces: list[str] = []
+    newest = len(messages) - 1
+    while newest > 0:
+        piece, request = messages[newest - 1].body, messages[newest].body
+        if request.role is not Role.USER or request.content != CONTINUE or piece.role is not Role.ASSISTANT:
+            break
+        pieces.append(piece.content)
+        newest -= 2
+    return tuple(reversed(pieces))
+
+
+def joined(pieces: Sequence[str]) -> str:
+    """Return the pieces of an answer as one text, without what the model repeats where two of them meet."""
+    text = ""
+    for piece in pieces:
+        longest = min(len(text), len(piece), _LONGEST_OVERLAP)
+        overlap = next((size for size in range(longest, _SHORTEST_OVERLAP - 1, -1) if text.endswith(piece[:size])), 0)
+        text += piece[overlap:]
+    return text

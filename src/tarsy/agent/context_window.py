@@ -1,23 +1,21 @@
-"""Pure module: keeping a conversation within its model's window.
-
-What is taken out is only moved out of sight: the pointer left behind says how to read it again.
-"""
+"""Keeps a conversation within the context window of its model. A tool result that is removed leaves a pointer that says how to read it again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Message, Role
+from tarsy.domain.llm import ResolvedProvider
+from tarsy.domain.tool import ToolDefinition
 from tarsy.kit.text import estimate_tokens
 
-# What a model of unknown size is taken to have.
+# Assumed for a model whose window is not configured.
 _DEFAULT_WINDOW = 128_000
 # Room for the answer and for the error of the estimate.
 USABLE_SHARE = 0.75
 # Compacting goes below the limit at once, so that not every following turn compacts again.
 TARGET_SHARE = 0.5
-# What a model is told of earlier work at the most, in bytes.
+# The most bytes of earlier work in a prompt.
 _MOST_CONTEXT = 300_000
 # As tokens are estimated.
 BYTES_PER_TOKEN = 4
@@ -36,7 +34,7 @@ Pointer = Callable[[Message], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The conversation as it may be sent, and which stored messages changed."""
+    """The conversation as it may be sent, and the (id, new content) of the stored messages that changed."""
 
     messages: tuple[Message, ...]
     replaced: tuple[tuple[str, str], ...]
@@ -47,12 +45,12 @@ def window_of(provider: ResolvedProvider) -> int:
 
 
 def context_limit(provider: ResolvedProvider) -> int:
-    """How many bytes of earlier work fit a model: a quarter of its window, and never more than anybody would read."""
+    """Return how many bytes of earlier work a prompt may hold: a quarter of the window, within a fixed maximum."""
     return min(window_of(provider) // 4 * BYTES_PER_TOKEN, _MOST_CONTEXT)
 
 
 def side_limit(provider: ResolvedProvider) -> int:
-    """How many bytes of what helps beside it: a runbook, the conversation so far."""
+    """Return how many bytes of supporting text a prompt may hold: a runbook, the conversation so far."""
     return context_limit(provider) // 2
 
 
@@ -61,35 +59,38 @@ def tokens_of(message: ConversationMessage) -> int:
     return estimate_tokens(message.content) + calls + _OVERHEAD
 
 
-class Scales:
-    """Weighs each message of a conversation once, and knows those that cannot get any lighter."""
+def tokens_of_tools(tools: tuple[ToolDefinition, ...]) -> int:
+    return sum(estimate_tokens(f"{tool.name}{tool.description}{tool.parameters_schema}") for tool in tools)
+
+
+class TokenCounter:
+    """Counts the tokens of each message of a conversation once, and remembers which messages cannot get any shorter."""
 
     def __init__(self) -> None:
         self._tokens: dict[str, int] = {}
-        self._settled: set[str] = set()
+        self._final: set[str] = set()
 
-    def weigh(self, message: Message) -> int:
-        tokens = self._tokens.get(message.id)
-        if tokens is None:
-            tokens = self._tokens[message.id] = tokens_of(message.body)
-        return tokens
+    def count(self, message: Message) -> int:
+        if message.id not in self._tokens:
+            self._tokens[message.id] = tokens_of(message.body)
+        return self._tokens[message.id]
 
-    def is_settled(self, message: Message) -> bool:
-        return message.id in self._settled
+    def is_final(self, message: Message) -> bool:
+        return message.id in self._final
 
-    def settle(self, message: Message) -> None:
-        """Take note of a message that is in its last form now, whatever it weighed before."""
-        self._settled.add(message.id)
+    def finalize(self, message: Message) -> None:
+        """Count a message that has its last form now, and was longer before."""
+        self._final.add(message.id)
         self._tokens[message.id] = tokens_of(message.body)
 
 
-def fit(messages: Sequence[Message], scales: Scales, *, window: int, tool_tokens: int, pointer: Pointer) -> Compaction:
+def fit(messages: Sequence[Message], counter: TokenCounter, *, window: int, tool_tokens: int, pointer: Pointer) -> Compaction:
     """Replace the oldest tool results by pointers until the conversation fits.
 
-    `pointer` says what stands in for a message, or None when it is no tool result (or already a pointer). The newest turn's
-    results are touched last, and no more of them than must be: the model has not read them yet.
+    `pointer` returns the text that replaces a message, or None if it is no tool result or already a pointer. The newest turn's
+    results are replaced last, and only as many as necessary: the model has not read them yet.
     """
-    used = sum(map(scales.weigh, messages)) + tool_tokens
+    used = sum(map(counter.count, messages)) + tool_tokens
     if used <= window * USABLE_SHARE:
         return Compaction(tuple(messages), ())
     fitted = list(messages)
@@ -98,27 +99,27 @@ def fit(messages: Sequence[Message], scales: Scales, *, window: int, tool_tokens
     for index, message in enumerate(messages):
         if used <= window * (TARGET_SHARE if index < newest else USABLE_SHARE):
             break
-        if scales.is_settled(message):
+        if counter.is_final(message):
             continue
         stand_in = pointer(message) if len(message.body.content) > _WORTH_COMPACTING else None
         if stand_in is not None and len(stand_in) < len(message.body.content):
             fitted[index] = replace(message, body=replace(message.body, content=stand_in))
             replaced.append((message.id, stand_in))
-        used -= scales.weigh(message)
-        scales.settle(fitted[index])
-        used += scales.weigh(fitted[index])
+        used -= counter.count(message)
+        counter.finalize(fitted[index])
+        used += counter.count(fitted[index])
     return Compaction(tuple(fitted), tuple(replaced))
 
 
 def without_oldest_turns(
-    messages: Sequence[ConversationMessage], weights: Sequence[int], *, window: int, tool_tokens: int
+    messages: Sequence[ConversationMessage], tokens: Sequence[int], *, window: int, tool_tokens: int
 ) -> tuple[ConversationMessage, ...]:
     """Leave out the oldest turns of a conversation that is too long even with every result compacted.
 
-    `weights` are the messages' tokens. A turn is an answer with everything up to the next answer, so calls and results stay together. The opening and the
+    `tokens` are those of the messages. A turn is an answer with everything up to the next answer, so calls and results stay together. The opening and the
     newest turn always stay.
     """
-    used = sum(weights) + tool_tokens
+    used = sum(tokens) + tool_tokens
     starts = [index for index, message in enumerate(messages) if message.role is Role.ASSISTANT]
     if used <= window * USABLE_SHARE or not starts:
         return tuple(messages)
@@ -126,7 +127,7 @@ def without_oldest_turns(
     for index, following in pairwise(starts):
         if used <= window * TARGET_SHARE:
             break
-        used -= sum(weights[index:following])
+        used -= sum(tokens[index:following])
         keep_from = following
     left_out = sum(start < keep_from for start in starts)
     note = (ConversationMessage(Role.USER, _LEFT_OUT.format(count=left_out)),) if left_out else ()

@@ -1,6 +1,6 @@
-"""One agent execution: what it is given, how it is stopped, which recorded inputs it replays, and its result."""
+"""One execution of an agent: what it is given, why it is stopped, which recorded inputs it replays, and how it ends."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -8,156 +8,111 @@ from typing import Never, TypeVar
 
 import anyio
 
-from tarsy.agent.budget.ceilings import Ceilings
-from tarsy.agent.ports import LiveText, LLMClient, Mask, Prices, ResultStore, RunJournal, ToolExecutor
+from tarsy.agent.budget.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, SkillTexts, ToolExecutor, ToolServers
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
-from tarsy.domain.claim import INVESTIGATION, Claim
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.evidence import call_id
 from tarsy.domain.execution import AgentType, Wait
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, Unfinished, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock
 
+_Input = TypeVar("_Input", bound=RunInput)
+
 
 class StopReason(StrEnum):
-    # Another worker will go on with it: a shutdown, or the end of this process.
+    # Another worker will continue the run: this process shuts down.
     HANDED_OVER = "handed_over"
-    # It goes on when what it waits for has happened.
+    # The run continues when the event it waits for has happened.
     PARKED = "parked"
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
-    # Another worker already does: every write would be refused.
+    # Another worker has already taken the work over: every write would be rejected.
     LOST = "lost"
 
 
 @dataclass(slots=True)
 class Stopping:
-    """The reason for one thing; without one of its own, that of the whole it is part of."""
+    """Why a session, stage or execution is stopped. The reason is set before the scope is cancelled, and read for the last write.
 
-    whole: "Stopping | None" = None
+    A part without a reason of its own has that of its `parent`.
+    """
+
+    parent: "Stopping | None" = None
     own: StopReason | None = None
-    # What is said of a run whose time was up.
-    out_of_time: str = "the session ran out of time"
-    # Whether the agent that is stopped is there to write its last words itself.
+    # The error message of a run that timed out.
+    timeout_message: str = "the session ran out of time"
+    # Whether the agent runs far enough to write its last step itself.
     attended: bool = False
 
     @property
     def reason(self) -> StopReason:
         if self.own is not None:
             return self.own
-        return self.whole.reason if self.whole else StopReason.HANDED_OVER
+        return self.parent.reason if self.parent else StopReason.HANDED_OVER
 
     @property
     def alone(self) -> bool:
-        """Whether only a part of the whole is stopped."""
-        return self.whole is not None and (self.own is not None or self.whole.alone)
+        """Whether only a part of the session is stopped."""
+        return self.parent is not None and (self.own is not None or self.parent.alone)
 
     @property
-    def told(self) -> str:
-        """Whose time was up, in words for people."""
-        return self.out_of_time if self.own is not None or self.whole is None else self.whole.told
+    def message(self) -> str:
+        """The error message of the part whose time was up."""
+        return self.timeout_message if self.own is not None or self.parent is None else self.parent.message
 
 
 @dataclass(frozen=True, slots=True)
-class CutPlace:
-    """The `turn` before whose end it was cut; `end` stops the execution for the reason that was recorded."""
+class RecordedCut:
+    """Where an execution was stopped when it was recorded, before the end of its call `turn`; a replay comes as far and stops there.
+
+    `stop` stops the execution for the recorded reason.
+    """
 
     turn: int
     cut: CutShort
-    end: Callable[[], None]
+    stop: Callable[[], None]
 
     @classmethod
-    def recorded(cls, inputs: Sequence[AnyInput], track: str, end: Callable[[CutShort], None]) -> "CutPlace | None":
-        """Where the conversation on `track` was cut short; None: it was not."""
-        places = (
-            cls(one.turn, one.value, partial(end, one.value)) for one in inputs if one.track == track and isinstance(one.value, CutShort)
+    def find(cls, inputs: Sequence[AnyInput], track: str, stop: Callable[[CutShort], None]) -> "RecordedCut | None":
+        """Return where the conversation on `track` was cut short; None if it was not."""
+        cuts = (
+            cls(one.turn, one.value, partial(stop, one.value)) for one in inputs if one.track == track and isinstance(one.value, CutShort)
         )
-        return next(places, None)
+        return next(cuts, None)
 
     def is_at_call(self, turn: int) -> bool:
-        """Whether the model call `turn` is the one that was not made, or not to its end."""
+        """Whether the model call `turn` was not made, or not completed."""
         return turn == self.turn and not self.cut.waiting
 
-    def is_within(self, call_id: str, turn: int) -> bool:
-        """Whether the result of a tool call had not reached the conversation when its next model call was to be `turn`."""
-        return turn == self.turn and call_id in self.cut.waiting
+    def is_within(self, tool_call_id: str, turn: int) -> bool:
+        """Whether the result of a tool call was not yet in the conversation whose next model call is `turn`."""
+        return turn == self.turn and tool_call_id in self.cut.waiting
 
-    def output_of(self, call_id: str) -> str | None:
-        """What a tool had said so far; None: it had answered, and its result was being summarised."""
-        return next((one.content for one in self.cut.unfinished if one.call_id == call_id), None)
+    def output_of(self, tool_call_id: str) -> str | None:
+        """Return the output of a tool so far; None if it had returned, and its result was being summarised."""
+        return next((one.content for one in self.cut.unfinished if one.call_id == tool_call_id), None)
 
     @property
-    def being_said(self) -> tuple[Unfinished, ...]:
-        """What models were saying."""
+    def streaming_texts(self) -> tuple[Unfinished, ...]:
+        """The texts that models were writing."""
         return tuple(one for one in self.cut.unfinished if one.call_id is None)
 
-    async def come(self) -> Never:
-        """End here: what waits is woken by being cancelled."""
-        self.end()
+    async def reach(self) -> Never:
+        """Stop the execution and wait for its cancellation."""
+        self.stop()
         await anyio.sleep_forever()
-        raise AssertionError("an execution that has been ended does not wake up")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionContext:
-    """Identity, configuration and dependencies of an execution. `previous` is what earlier stages found, as its agent should read it."""
-
-    claim: Claim
-    stage_id: str
-    execution_id: str
-    track: str
-    config: ResolvedAgentConfig
-    servers: Mapping[str, ResolvedMcpServer]
-    prompts: PromptBuilder
-    llm: LLMClient
-    tools: ToolExecutor
-    journal: RunJournal
-    live: LiveText
-    results: ResultStore
-    prices: Prices
-    ceilings: Ceilings
-    mask: Mask
-    clock: Clock
-    # What the ids of its tool calls begin with: its letter in the plan, or what a question gives.
-    evidence_prefix: str
-    # The id under which the result of each of its tool calls may be cited, by call id; the run fills it.
-    evidence_ids: dict[str, str] = field(default_factory=dict[str, str])
-    # What its agent was given, by the ids under which it may be cited, whole.
-    documents: Mapping[str, str] = field(default_factory=dict[str, str])
-    # What its agent is told the time by, where that is not the time at which its steps are stored.
-    told_clock: Clock | None = None
-    # Inputs that it had when it was recorded.
-    recorded_inputs: Sequence[AnyInput] = ()
-    # Where it was cut short when it was recorded.
-    cut: CutPlace | None = None
-    previous: str = ""
-    chat: ChatPrompt | None = None
-
-    @property
-    def session_id(self) -> str:
-        return self.claim.session_id
-
-    @property
-    def takes_notes(self) -> bool:
-        """Whether its agent is told what reaches the session meanwhile: those that investigate are, or that bring their findings together."""
-        return self.claim.kind == INVESTIGATION and self.config.type in {AgentType.DEFAULT, AgentType.SYNTHESIS}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionResult:
-    """How an execution ended, or that it `waits` to be continued; everything in between is already stored."""
-
-    status: RunStatus
-    final_analysis: str = ""
-    error: str | None = None
-    waits: Wait | None = None
-
-
-_Input = TypeVar("_Input", bound=RunInput)
+        raise AssertionError("an execution that was stopped does not wake up")
 
 
 class Inputs:
-    """Gives each input with its place, to be stored in the step that it leads to; storing one again changes nothing."""
+    """The inputs of one execution. Those it had before, or when it was recorded, are replayed; only new ones are taken from the clock.
+
+    Each comes with its place, to be stored in the step it leads to; storing one twice changes nothing.
+    """
 
     def __init__(self, track: str, known: Sequence[AnyInput], clock: Clock) -> None:
         self._track = track
@@ -165,14 +120,86 @@ class Inputs:
         self._clock = clock
 
     def now(self, turn: int) -> PlacedInput[Now]:
-        """The time that the request of this turn states."""
-        return self._played(turn, Now(self._clock.now()))
+        """Return the time that the request of this turn states."""
+        return self._replayed(turn, Now(self._clock.now()))
 
     def read_at(self, turn: int, evidence_id: str) -> PlacedInput[ReadAt]:
-        """When the result of this call was read: at the moment it is first asked for."""
-        return self._played(turn, ReadAt(evidence_id, self._clock.now()))
+        """Return when the result of this call was read: the moment of the first call of this method."""
+        return self._replayed(turn, ReadAt(evidence_id, self._clock.now()))
 
-    def _played(self, turn: int, fresh: _Input) -> PlacedInput[_Input]:
+    def _replayed(self, turn: int, fresh: _Input) -> PlacedInput[_Input]:
         known = self._known.setdefault(place_of(turn, fresh), fresh)
         # Two inputs of one place are of one kind.
         return PlacedInput(self._track, turn, known if isinstance(known, type(fresh)) else fresh)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentServices:
+    """The models, tools and stores that all executions of a process share."""
+
+    llm: LLMClient
+    prices: Prices
+    tools: ToolServers
+    journal: Journal
+    results: ResultStore
+    changes: ChangeLog
+    skills: SkillTexts
+    live: LiveText
+    mask: Mask
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOverrides:
+    """What a session that is replayed or simulated has instead of the present: the clock its agents read, and its recorded inputs."""
+
+    clock: Clock
+    recorded_inputs: Sequence[AnyInput] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceIds:
+    """The ids under which an execution may cite: its tool calls are numbered after `prefix`, its documents are cited by name."""
+
+    prefix: str
+    documents: Mapping[str, str] = field(default_factory=dict[str, str])
+    # Evidence ids by the ids of tool calls.
+    of_calls: dict[str, str] = field(default_factory=dict[str, str])
+
+    def assign(self, calls: Iterable[ToolCall]) -> None:
+        """Give the next ids to calls, in the order in which the model made them."""
+        for call in calls:
+            self.of_calls[call.id] = call_id(self.prefix, len(self.of_calls) + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionContext:
+    """Everything one execution works with. `previous` holds the findings of earlier stages, as its agent reads them."""
+
+    place: ExecutionPlace
+    services: AgentServices
+    overrides: SessionOverrides
+    config: ResolvedAgentConfig
+    servers: Mapping[str, ResolvedMcpServer]
+    prompts: PromptBuilder
+    previous: str = ""
+    chat: ChatPrompt | None = None
+    tools: ToolExecutor
+    ceilings: Ceilings
+    evidence: EvidenceIds
+    cut: RecordedCut | None = None
+
+    @property
+    def receives_notes(self) -> bool:
+        """Whether notes on the session are delivered to this agent: only to those that investigate or synthesise."""
+        return self.place.claim.kind == INVESTIGATION and self.config.type in {AgentType.DEFAULT, AgentType.SYNTHESIS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionResult:
+    """How an execution ended, or that it `waits` to be continued; all that happened before is already stored."""
+
+    status: RunStatus
+    final_analysis: str = ""
+    error: str | None = None
+    waits: Wait | None = None

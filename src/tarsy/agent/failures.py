@@ -1,4 +1,4 @@
-"""Failed model calls: what follows from one, and how it is shown on the timeline."""
+"""Failed model calls: what the execution does next, and how the failure is shown on the timeline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ from tarsy.domain.work import RetryPolicy
 
 # One timeout can be bad luck; the second in a row means that a third wait of minutes would end the same.
 MAX_CONSECUTIVE_TIMEOUTS = 2
-# Each of these calls was already several attempts of the client, with pauses in between: what fails three times over fails for now.
+# Each of these calls was already several attempts of the client, with pauses in between: a third failure will not pass soon.
 MAX_CONSECUTIVE_FAILURES = 3
-# How long all models may be out before an agent gives up: vendors mend most outages within minutes, and after half an hour an alert's
-# people have looked for themselves.
+# How long all models may be out before an agent gives up: most outages last minutes, and after half an hour people have
+# investigated the alert themselves.
 OUTAGE_MINUTES = 30
-# Soon at first, because most outages are short; seldom later, because many sessions ask. The nine pauses are the half hour.
+# Short pauses at first, because most outages are short; long ones later, because many sessions retry. The nine pauses are the half hour.
 _PAUSES = RetryPolicy(max_attempts=10, first_delay=20.0, max_delay=300.0)
-# The client has asked again and again before it says these; the others may be bad luck.
+# The client has retried before it reports these; the others may be bad luck.
 _TRIED_BY_CLIENT = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE})
 
 _CURES = {
@@ -44,26 +44,26 @@ _CURES = {
 
 @dataclass(frozen=True, slots=True)
 class TryAgain:
-    """It may pass, and the same model gets another chance."""
+    """The failure may pass: call the same model again."""
 
 
 @dataclass(frozen=True, slots=True)
 class FallBack:
-    """Go on with the next model."""
+    """Continue with the next model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """No model is left, for a reason that may pass with time: the last one is asked again after `seconds`."""
+    """No model is left, for a reason that may pass: call the last one again after `seconds`."""
 
     seconds: float
-    # Whether this failure is the first that is waited for.
+    # Whether this is the first failure of the outage.
     begins: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Hopeless:
-    """No model is left, and waiting does not help, or has not: a person has to change something."""
+    """No model is left, and waiting does not help, or has not (`outlasted`): a person has to change something."""
 
     outlasted: bool = False
 
@@ -72,10 +72,14 @@ AfterFailure = TryAgain | FallBack | Outage | Hopeless
 
 
 def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> AfterFailure:
-    """Decide how to go on after `failures` failed calls of one model in a row, the last with `error`."""
+    """Decide how to continue after `failures` failed calls of one model in a row, the last with `error`."""
     if not error.retryable:
         return FallBack() if has_fallback else Hopeless()
-    waits = failures - _patience(error.code, has_fallback=has_fallback) + 1
+    if has_fallback and error.code in _TRIED_BY_CLIENT:
+        patience = 1
+    else:
+        patience = MAX_CONSECUTIVE_TIMEOUTS if has_fallback or error.code.is_timeout else MAX_CONSECUTIVE_FAILURES
+    waits = failures - patience + 1
     if waits < 1:
         return TryAgain()
     if has_fallback:
@@ -86,54 +90,56 @@ def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> Af
     return Hopeless(outlasted=True) if seconds is None else Outage(seconds, begins=waits == 1)
 
 
-def _patience(code: ErrorCode, *, has_fallback: bool) -> int:
-    if has_fallback and code in _TRIED_BY_CLIENT:
-        return 1
-    return MAX_CONSECUTIVE_TIMEOUTS if has_fallback or code.is_timeout else MAX_CONSECUTIVE_FAILURES
+def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> int:
+    """Count the newest calls of an execution that `provider` failed, since the conversation was last shortened for it."""
+    conversation = (call for call in reversed(calls) if call.kind != LLMInteractionKind.SUMMARIZATION)
+    ends = (None, ErrorCode.CONTEXT_TOO_LONG)
+    return sum(1 for _ in takewhile(lambda call: call.error_code not in ends and call.provider == provider, conversation))
 
 
-def told_end(provider: ResolvedProvider, error: ErrorChunk, failures: int, *, outlasted: bool = False) -> str:
-    """Why a model is given up: which one, where, what it said, and what can be done about it."""
+def failure_message(provider: ResolvedProvider, error: ErrorChunk, failures: int, *, outlasted: bool = False) -> str:
+    """Return why a model is given up: which one, where, its error, and what can be done about it."""
     retries = _PAUSES.max_attempts - 1 if outlasted else 0
     calls = failures - retries
     often = f"{calls} calls in a row failed" if calls > 1 else "the call failed"
     in_vain = f", and so did {retries} retries within {OUTAGE_MINUTES} minutes" if outlasted else ""
     cure = _CURES[error.code].format(name=provider.name)
-    return f"{_who(provider)}: {often}{in_vain}: {_what(error)}; {cure}."
+    return f"{_model(provider)}: {often}{in_vain}: {_reason(error)}; {cure}."
 
 
-def told_outage(provider: ResolvedProvider, error: ErrorChunk) -> str:
-    """What an agent waits for whose models are all out."""
-    return f"all models are out: {_who(provider)}: {_what(error)}; it is asked again for up to {OUTAGE_MINUTES} minutes."
+def outage_message(provider: ResolvedProvider, error: ErrorChunk) -> str:
+    """Return what an agent waits for when all its models are out."""
+    return f"all models are out: {_model(provider)}: {_reason(error)}; it is asked again for up to {OUTAGE_MINUTES} minutes."
 
 
-def _who(provider: ResolvedProvider) -> str:
+def _model(provider: ResolvedProvider) -> str:
     where = f" at {provider.base_url}" if provider.base_url else ""
     return f"{provider.name} ({provider.model}{where})"
 
 
-def _what(error: ErrorChunk) -> str:
+def _reason(error: ErrorChunk) -> str:
     return error.message.strip().rstrip(".")
 
 
-def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> int:
-    """How many of an execution's newest calls `provider` has failed, since the conversation was last shortened for it."""
-    asked = (call for call in reversed(calls) if call.kind != LLMInteractionKind.SUMMARIZATION)
-    mended = (None, ErrorCode.CONTEXT_TOO_LONG)
-    return sum(1 for _ in takewhile(lambda call: call.error_code not in mended and call.provider == provider, asked))
-
-
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    """The entry that is open while calls fail in the same way."""
+class _Failures:
+    """The open event that counts failures with the same error in a row."""
 
     event_id: str
     error: ErrorChunk
     count: int = 1
 
+    @property
+    def content(self) -> str:
+        return self.error.message if self.count == 1 else f"{self.error.message} ({self.count} times in a row)"
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        return {} if self.count == 1 else {"count": self.count}
+
 
 class FailureParts(TypedDict):
-    """What a failed call brings into its step."""
+    """The parts of a step that stores a failed call."""
 
     closed: tuple[TimelineClose, ...]
     opened: tuple[TimelineEvent, ...]
@@ -141,71 +147,72 @@ class FailureParts(TypedDict):
 
 
 class FailureLog:
+    """Shows the failed calls of an execution: each is stored, and equal failures in a row are one timeline event with a count."""
+
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._entry: _Entry | None = None
+        self._open: _Failures | None = None
 
     def reopen(self, calls: Sequence[StoredCall], messages: Sequence[Message], provider: str) -> tuple[TimelineEvent, ...]:
-        """The entry of the failures after which a predecessor stopped, if its last words to the model tell of them.
+        """Open an event for the failures at which an interrupted run stopped, if its last message to the model is about them.
 
-        `provider` is asked again, and they may become more.
+        `provider` is called again, and the failures may become more.
         """
-        asked = [call for call in calls if call.kind != LLMInteractionKind.SUMMARIZATION]
-        newest = asked[-1] if asked else None
+        conversation = [call for call in calls if call.kind != LLMInteractionKind.SUMMARIZATION]
+        newest = conversation[-1] if conversation else None
         if newest is None or newest.error_code is None or newest.provider != provider:
             return ()
         error = ErrorChunk(newest.error_message or newest.error_code, ErrorCode(newest.error_code), retryable=True)
         decided = after_failure(error, failed_in_a_row(calls, provider), has_fallback=False)
         # Notes may have come after it.
-        last_words = takewhile(lambda message: message.body.role is Role.USER, reversed(messages))
-        if all(message.body.content != error_note(error.message) for message in last_words) or decided != TryAgain():
+        last_messages = takewhile(lambda message: message.body.role is Role.USER, reversed(messages))
+        if all(message.body.content != error_note(error.message) for message in last_messages) or decided != TryAgain():
             return ()
-        same = takewhile(lambda call: call == replace(newest, turn=call.turn), reversed(asked))
+        same = takewhile(lambda call: call == replace(newest, turn=call.turn), reversed(conversation))
         event = self._recorder.open(TimelineEventType.ERROR, _metadata(error), content=error.message)
-        self._entry = _Entry(event.id, error, sum(1 for _ in same))
+        self._open = _Failures(event.id, error, sum(1 for _ in same))
         return (event,)
 
-    def note(self, call: CompletedCall, error: ErrorChunk) -> FailureParts:
-        """What a failed call after which the same model is asked again brings into its step."""
-        entry = self._entry
-        if entry and entry.error == error:
-            self._entry = _Entry(entry.event_id, error, entry.count + 1)
-            return self._step(call, closed=())
-        closed = self.settle()
+    def retried(self, call: CompletedCall, error: ErrorChunk) -> FailureParts:
+        """Return the parts for a failed call after which the same model is called again."""
+        if self._open and self._open.error == error:
+            self._open = replace(self._open, count=self._open.count + 1)
+            return self._parts(call, closed=())
+        closed = self.close()
         event = self._recorder.open(TimelineEventType.ERROR, _metadata(error), content=error.message)
-        self._entry = _Entry(event.id, error)
-        return self._step(call, closed=closed, opened=(event,))
+        self._open = _Failures(event.id, error)
+        return self._parts(call, closed=closed, opened=(event,))
 
-    def end(self, call: CompletedCall, error: ErrorChunk, told: str | None = None) -> FailureParts:
-        """What a failed call brings that is the last of its model; `told` says more than the error does."""
-        entry, content = self._entry, told or error.message
-        if entry and entry.error == error:
-            self._entry = _Entry(entry.event_id, error, entry.count + 1)
-            return self._step(call, closed=self.settle(told))
+    def ended(self, call: CompletedCall, error: ErrorChunk, message: str | None = None) -> FailureParts:
+        """Return the parts for the last failed call of a model; `message` says more than the error does."""
+        if self._open and self._open.error == error:
+            self._open = replace(self._open, count=self._open.count + 1)
+            return self._parts(call, closed=self.close(message))
+        content = message or error.message
         event = self._recorder.event(TimelineEventType.ERROR, content, status=TimelineStatus.FAILED, metadata=_metadata(error))
-        return self._step(call, closed=self.settle(), opened=(event,))
+        return self._parts(call, closed=self.close(), opened=(event,))
 
-    def repeat(self, call: CompletedCall) -> FailureParts:
-        """What a failed call brings after an entry that says that the model is out."""
-        return self._step(call, closed=self.settle())
+    def repeated(self, call: CompletedCall) -> FailureParts:
+        """Return the parts for a failed call during an outage that the timeline shows already."""
+        return self._parts(call, closed=self.close())
 
-    def end_with(self, interaction_id: str) -> None:
-        """Close the entry in the step that stores the call which succeeded at last."""
-        if entry := self._entry:
-            self._entry = None
+    def close_with(self, interaction_id: str) -> None:
+        """Close the open event in the step that stores the call that succeeded."""
+        if failures := self._open:
+            self._open = None
             self._recorder.close_with(
-                interaction_id, entry.event_id, TimelineStatus.FAILED, content=_counted(entry), metadata=_count(entry)
+                interaction_id, failures.event_id, TimelineStatus.FAILED, content=failures.content, metadata=failures.metadata
             )
 
-    def settle(self, told: str | None = None) -> tuple[TimelineClose, ...]:
-        """Close the entry that is open, if one is."""
-        if (entry := self._entry) is None:
+    def close(self, message: str | None = None) -> tuple[TimelineClose, ...]:
+        """Close the open event, if there is one."""
+        if (failures := self._open) is None:
             return ()
-        self._entry = None
-        content = told or _counted(entry)
-        return (self._recorder.close(entry.event_id, TimelineStatus.FAILED, content=content, metadata=_count(entry)),)
+        self._open = None
+        content = message or failures.content
+        return (self._recorder.close(failures.event_id, TimelineStatus.FAILED, content=content, metadata=failures.metadata),)
 
-    def _step(self, call: CompletedCall, *, closed: tuple[TimelineClose, ...], opened: tuple[TimelineEvent, ...] = ()) -> FailureParts:
+    def _parts(self, call: CompletedCall, *, closed: tuple[TimelineClose, ...], opened: tuple[TimelineEvent, ...] = ()) -> FailureParts:
         return FailureParts(
             closed=(*failed_closes(call, self._recorder), *closed),
             opened=(*call.answer.native_events, *opened),
@@ -214,7 +221,7 @@ class FailureLog:
 
 
 def failed_closes(call: CompletedCall, recorder: Recorder) -> tuple[TimelineClose, ...]:
-    """Close what a failed call left streaming, keeping the text it had."""
+    """Close the event that a failed call was streaming to, with the text it has."""
     if call.open_event is None:
         return ()
     error = call.answer.error
@@ -224,11 +231,3 @@ def failed_closes(call: CompletedCall, recorder: Recorder) -> tuple[TimelineClos
 
 def _metadata(error: ErrorChunk) -> dict[str, object]:
     return {"code": error.code.value, "retryable": error.retryable}
-
-
-def _counted(entry: _Entry) -> str:
-    return entry.error.message if entry.count == 1 else f"{entry.error.message} ({entry.count} times in a row)"
-
-
-def _count(entry: _Entry) -> dict[str, object]:
-    return {} if entry.count == 1 else {"count": entry.count}

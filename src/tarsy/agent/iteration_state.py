@@ -1,4 +1,4 @@
-"""Pure module: what an iterating agent does next, decided from what it has done so far."""
+"""What an iterating agent does next, decided from the calls it has made so far."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from tarsy.domain.step import StoredCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterationState:
-    """Where the loop stands. Rebuilt from the stored calls when an execution is continued."""
+    """The counters of the loop; rebuilt from the stored calls when an execution is continued."""
 
     max_iterations: int
     used: int = 0
@@ -19,23 +19,23 @@ class IterationState:
     # Calls of the same model that failed in a row; and iterations in a row that got nothing but timeouts, of the model or of tools.
     consecutive_failures: int = 0
     consecutive_timeouts: int = 0
-    # The model goes round in circles: it gets one more chance, without tools.
+    # The model repeats itself: it gets one more call, without tools.
     stuck: bool = False
 
     def succeeded(self) -> "IterationState":
         return replace(self, used=self.used + 1, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
 
     def renewed(self) -> "IterationState":
-        """What went wrong was mended: another model was chosen, or room was made in the conversation."""
+        """The cause of the failures is gone: another model was chosen, or the conversation was shortened."""
         return replace(self, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
 
     @property
     def model_was_out(self) -> bool:
-        """Whether the timeouts are the model's own alone: `after_failure` has decided about them, and they were waited out."""
+        """Whether all timeouts are the model's own: `after_failure` has decided about them, and they were waited out."""
         return self.consecutive_failures >= max(self.consecutive_timeouts, MAX_CONSECUTIVE_TIMEOUTS)
 
     def failed(self, error: str, code: ErrorCode) -> "IterationState":
-        """The model's call failed. An outage uses up none of the iterations: it is bounded by the calls that fail in a row."""
+        """The model call failed. An outage uses up no iterations: it is bounded by the number of calls that fail in a row."""
         return replace(
             self,
             used=self.used if code.is_outage else self.used + 1,
@@ -44,8 +44,8 @@ class IterationState:
             consecutive_timeouts=self.consecutive_timeouts + 1 if code.is_timeout else 0,
         )
 
-    def starved(self, error: str) -> "IterationState":
-        """The iteration got nothing but timeouts; what the model itself said was well."""
+    def tools_failed(self, error: str) -> "IterationState":
+        """All tools of the iteration timed out; the model call itself succeeded."""
         before = 0 if self.model_was_out else self.consecutive_timeouts
         return replace(self, used=self.used + 1, last_error=error, consecutive_failures=0, consecutive_timeouts=before + 1)
 
@@ -54,12 +54,10 @@ class IterationState:
 class Iterate:
     """Call the model again, with its tools."""
 
-    iteration: int
-
 
 @dataclass(frozen=True, slots=True)
 class ForceConclusion:
-    """Ask for the best answer with what is known, without tools."""
+    """Ask for a conclusion from the evidence so far, without tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +69,27 @@ NextMove = Iterate | ForceConclusion | GiveUp
 
 
 def next_move(state: IterationState) -> NextMove:
-    """Decide how the loop goes on."""
+    """Decide how the loop continues."""
     if state.consecutive_timeouts >= MAX_CONSECUTIVE_TIMEOUTS and not state.model_was_out:
         return GiveUp(f"stopped after {state.consecutive_timeouts} timeouts in a row: {state.last_error}")
     if state.used >= state.max_iterations:
         if state.last_error is not None:
             return GiveUp(f"no answer within {state.max_iterations} iterations, and the last one failed: {state.last_error}")
         return ForceConclusion()
-    return ForceConclusion() if state.stuck else Iterate(state.used + 1)
+    return ForceConclusion() if state.stuck else Iterate()
 
 
 def tools_timed_out(names: Iterable[str]) -> str:
-    """What went wrong in an iteration that got nothing from its tools but timeouts."""
+    """Return the error of an iteration in which all tools timed out."""
     return f"{', '.join(dict.fromkeys(names))} did not answer in time"
 
 
 def state_after(
     calls: Sequence[StoredCall], max_iterations: int, *, provider: str, tool_errors: Sequence[str | None] = ()
 ) -> IterationState:
-    """Rebuild the state from the calls an execution has made before.
+    """Rebuild the state from the calls that an execution has made.
 
-    `provider` is asked next; `tool_errors` says of each answered iteration what was wrong with its tools, if anything was.
+    `provider` is called next; `tool_errors` are the errors of the answered iterations in which all tools timed out, None for the others.
     """
     state = IterationState(max_iterations=max_iterations)
     iterations = [call for call in calls if call.kind == LLMInteractionKind.ITERATION]
@@ -100,10 +98,10 @@ def state_after(
     for call, following in zip(iterations, providers[1:], strict=True):
         if call.error_code is None:
             error = next(of_tools, None)
-            state = state.starved(error) if error else state.succeeded()
+            state = state.tools_failed(error) if error else state.succeeded()
         else:
             state = state.failed(call.error_message or call.error_code, ErrorCode(call.error_code))
-            # A conversation that was too long was shortened, or else it was not continued.
+            # A conversation that was too long was shortened, or the run was not continued.
             if following != call.provider or call.error_code == ErrorCode.CONTEXT_TOO_LONG:
                 state = state.renewed()
     return state

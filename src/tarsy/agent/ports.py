@@ -94,14 +94,6 @@ class Journal(Protocol):
         ...
 
 
-class RunJournal(Journal, Protocol):
-    """The journal as a run uses it."""
-
-    def soon(self, step: Step, written: Callable[[], None]) -> None:
-        """Write `step`, which asks for no notes, with the next one of its claim or in a moment, and say so when it is `written`."""
-        ...
-
-
 class LiveText(Protocol):
     """Carries streaming text to the clients that watch; never waits for them."""
 
@@ -144,7 +136,7 @@ class ResultStore(Protocol):
         ...
 
 
-class SpendingBook(Protocol):
+class SpendingStore(Protocol):
     """The durable side of the ledger."""
 
     async def spent(self, session_id: str) -> Sequence[SpentBy]:

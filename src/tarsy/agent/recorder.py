@@ -1,6 +1,7 @@
-"""The recorder of an execution: numbers its messages and events, keeps the text of open ones, and commits steps in its name."""
+"""The recorder of an execution: numbers its messages and timeline events, keeps the text of open events, and commits its steps."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypedDict, Unpack
 from uuid import uuid4
@@ -15,15 +16,15 @@ from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInte
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.run_input import AnyInput, CutShort, PlacedInput, Unfinished
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.step import Committed, Compacted, ExecutionCitation, ExecutionInput, Step, StoredRun
+from tarsy.domain.step import Committed, Compacted, ExecutionCitation, ExecutionInput, Step, StoredCall, StoredRun
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
-# What no other worker will continue.
+# How an execution ends that no other worker will continue.
 _FOR_GOOD = frozenset({TimelineStatus.CANCELLED, TimelineStatus.TIMED_OUT})
 
 
 class StepParts(TypedDict, total=False):
-    """What an execution may put into a step."""
+    """The parts of a step that an execution writes."""
 
     messages: tuple[Message, ...]
     compacted: tuple[Compacted, ...]
@@ -36,109 +37,90 @@ class StepParts(TypedDict, total=False):
     execution_changes: tuple[ExecutionChange, ...]
 
 
+@dataclass(slots=True)
+class _OpenEvent:
+    """An event whose text is not complete: the pieces of text it has, and their length together."""
+
+    event: TimelineEvent
+    pieces: list[str]
+    length: int
+
+
 class Recorder:
-    """Starts its counters where the stored run ends, so that going on and beginning are the same."""
+    """Its counters start where the stored run ends, so that a continued execution is recorded like a new one."""
 
     def __init__(self, context: ExecutionContext, stored: StoredRun) -> None:
         self._context = context
+        self._place = context.place
+        self._clock = context.services.clock
         self._next_message = stored.messages[-1].sequence_number + 1 if stored.messages else 1
         self._next_event = stored.next_timeline_sequence
-        self._open: dict[str, list[str]] = {}
-        self._written: dict[str, int] = {}
-        # Those of them that are not stored yet.
-        self._unseen: set[str] = set()
-        # What was opened, as long as it is open.
-        self._entries: dict[str, TimelineEvent] = {}
-        # Model call → events that are complete as soon as it is stored.
-        self._awaiting: dict[str, list[Callable[[], TimelineClose]]] = {}
-        # Events that have their last words already, if the run should be stopped.
-        self._kept: dict[str, Callable[[str], TimelineClose]] = {}
+        self._open: dict[str, _OpenEvent] = {}
+        # By model call: how the events that it completes are closed in the step that stores it.
+        self._close_with: dict[str, list[Callable[[], TimelineClose]]] = {}
+        # By event: how it is closed if the run is stopped for good.
+        self._close_when_stopped: dict[str, Callable[[str], TimelineClose]] = {}
         self._writing = anyio.Lock()
-        # Model calls of the conversation that are stored.
-        self._calls = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
-        self._spoken = bool(stored.messages)
-        # Tool calls whose results have no place in the conversation yet.
+        # How many model calls of the conversation are stored.
+        self._calls = _conversation_calls(stored.calls)
+        self._has_messages = bool(stored.messages)
+        # Tool calls whose results are not in the conversation yet.
         self.awaited: set[str] = set()
-        self.notes = Notes(context.track, context.recorded_inputs, stored.inputs, wanted=context.takes_notes)
+        self.notes = Notes(self._place.track, context.overrides.recorded_inputs, stored.inputs, wanted=context.receives_notes)
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
-        """Write a step. The journal writes it whole, though the run be cancelled meanwhile."""
-        await self._write(self._with_awaited(parts))
+        """Write a step. It is written whole even if the run is cancelled meanwhile."""
+        await self._write(self._completed(parts))
 
     async def conclude(self, turn: int, **parts: Unpack[StepParts]) -> StepParts | None:
-        """Write a step that ends the execution, unless there is a note that its agent must hear before the call `turn`: then gives it back."""
-        step = self._with_awaited(parts)
+        """Write a step that ends the execution, unless a note must be delivered before the call `turn`: then return the step unwritten."""
+        step = self._completed(parts)
         if self.notes.hold(turn) or (await self._write(step, unless_notes=self.notes.may_hold)).refused:
             return step
         return None
 
-    def _with_awaited(self, parts: StepParts) -> StepParts:
-        awaited = [close for call in parts.get("llm_interactions", ()) for close in self._awaiting.pop(call.id, ())]
-        inputs = (*parts.get("inputs", ()), *self.given(*self._context.ceilings.noted()))
-        return {**parts, "inputs": inputs, "closed": (*(close() for close in awaited), *parts.get("closed", ()))}
+    def _completed(self, parts: StepParts) -> StepParts:
+        """Add the events that the step's model calls close, and the ceilings met since the last step."""
+        closes = [close() for call in parts.get("llm_interactions", ()) for close in self._close_with.pop(call.id, ())]
+        inputs = (*parts.get("inputs", ()), *self.inputs(*self._context.ceilings.take_unstored()))
+        return {**parts, "inputs": inputs, "closed": (*closes, *parts.get("closed", ()))}
 
     async def _write(self, parts: StepParts, *, unless_notes: bool = False) -> Committed:
-        # One after the other: eight results at once would only wait for each other, on eight connections.
+        # One step at a time: results that arrive together would only wait for each other's claim, on several connections.
+        with anyio.CancelScope(shield=True):
+            await self._writing.acquire()
         try:
-            self._writing.acquire_nowait()
-        except anyio.WouldBlock:
-            with anyio.CancelScope(shield=True):
-                await self._writing.acquire()
-        try:
-            step = Step(claim=self._context.claim, notes_after=self.notes.after, unless_notes=unless_notes, **parts)
-            committed = await self._context.journal.commit(step)
+            step = Step(claim=self._place.claim, notes_after=self.notes.after, unless_notes=unless_notes, **parts)
+            committed = await self._context.services.journal.commit(step)
             self.notes.learn(committed.notes)
             if not committed.refused:
-                self._calls += sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in step.llm_interactions)
-                self._spoken = self._spoken or bool(step.messages)
+                self._calls += _conversation_calls(step.llm_interactions)
+                self._has_messages = self._has_messages or bool(step.messages)
             return committed
         finally:
             self._writing.release()
 
-    async def ask(self, **parts: Unpack[StepParts]) -> None:
-        """Write what a model is about to be asked: with its answer if that comes at once, unless notes must be heard before."""
-        if self.notes.after is not None:
-            await self.commit(**parts)
-        else:
-            self._spoken = self._spoken or bool(parts.get("messages"))
-            self.soon(**self._with_awaited(parts))
-
-    def soon(self, written: Callable[[], None] = lambda: None, **parts: Unpack[StepParts]) -> None:
-        """Have this written with the next step, or in a moment if none comes."""
-        self._context.journal.soon(Step(claim=self._context.claim, **parts), written)
-
-    def show(self, event: TimelineEvent) -> None:
-        """Have an open event stored soon; its text is seen from then on."""
-        self._unseen.add(event.id)
-        self.soon(partial(self._catch_up, event), opened=(event,))
-
-    def _catch_up(self, event: TimelineEvent) -> None:
-        """Let watchers see what was written into an event before it was stored."""
-        self._unseen.remove(event.id)
-        if event.id in self._open and (said := self.written(event.id)[len(event.content) :]):
-            self._context.live.publish(StreamDelta(self._context.session_id, event.id, len(event.content), said))
-
-    def given(self, *inputs: AnyInput) -> tuple[ExecutionInput, ...]:
-        """Inputs as they go into a step."""
-        return tuple(ExecutionInput(self._context.execution_id, one) for one in inputs)
+    def inputs(self, *inputs: AnyInput) -> tuple[ExecutionInput, ...]:
+        """Return inputs as parts of a step."""
+        return tuple(ExecutionInput(self._place.execution_id, one) for one in inputs)
 
     def reserve(self, count: int) -> range:
-        """Sequence numbers for messages that will be stored later, in whatever order they come."""
+        """Return sequence numbers for messages that will be stored later, in any order."""
         first = self._next_message
         self._next_message += count
         return range(first, first + count)
 
     def reserve_up_to(self, sequence_number: int) -> None:
-        """Keep the places of results that a predecessor reserved."""
+        """Keep the sequence numbers that an interrupted run reserved."""
         self._next_message = max(self._next_message, sequence_number + 1)
 
     def message(self, body: ConversationMessage, sequence_number: int | None = None) -> Message:
         return Message(
             id=str(uuid4()),
-            execution_id=self._context.execution_id,
+            execution_id=self._place.execution_id,
             sequence_number=self.reserve(1)[0] if sequence_number is None else sequence_number,
             body=body,
-            created_at=self._context.clock.now(),
+            created_at=self._clock.now(),
         )
 
     def event(
@@ -149,14 +131,14 @@ class Recorder:
         status: TimelineStatus = TimelineStatus.COMPLETED,
         metadata: Mapping[str, Any] | None = None,
     ) -> TimelineEvent:
-        """An event with all its content; one that is still `streaming` is opened with `open`."""
-        now = self._context.clock.now()
+        """Return a new event with all its content."""
+        now = self._clock.now()
         self._next_event += 1
         return TimelineEvent(
             id=str(uuid4()),
-            session_id=self._context.session_id,
-            stage_id=self._context.stage_id,
-            execution_id=self._context.execution_id,
+            session_id=self._place.session_id,
+            stage_id=self._place.stage_id,
+            execution_id=self._place.execution_id,
             sequence_number=self._next_event - 1,
             event_type=event_type,
             status=status,
@@ -167,26 +149,31 @@ class Recorder:
         )
 
     def open(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None, *, content: str = "") -> TimelineEvent:
-        """An event whose text is still to come, or to change."""
+        """Return a new event whose text is still to be written, or to change. The caller commits it."""
         event = self.event(event_type, content, status=TimelineStatus.STREAMING, metadata=metadata)
-        self._entries[event.id] = event
-        self._open[event.id] = [content]
-        self._written[event.id] = len(content)
+        self._open[event.id] = _OpenEvent(event, [content], len(content))
+        return event
+
+    async def open_stored(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None) -> TimelineEvent:
+        """Open an event and commit it. Text that is appended afterwards reaches only clients that can find the event."""
+        event = self.event(event_type, "", status=TimelineStatus.STREAMING, metadata=metadata)
+        await self.commit(opened=(event,))
+        # Not before: an event that could not be stored is not closed either.
+        self._open[event.id] = _OpenEvent(event, [], 0)
         return event
 
     def append(self, event_id: str, delta: str) -> None:
-        """Add to an open event's text and let watchers see it."""
+        """Append to the text of an open event and publish the delta; an event that is closed by now is left alone."""
         if event_id not in self._open or not delta:
             return
-        offset = self._written[event_id]
-        self._open[event_id].append(delta)
-        self._written[event_id] = offset + len(delta)
-        if event_id not in self._unseen:
-            self._context.live.publish(StreamDelta(self._context.session_id, event_id, offset, delta))
+        event = self._open[event_id]
+        self._context.services.live.publish(StreamDelta(self._place.session_id, event_id, event.length, delta))
+        event.pieces.append(delta)
+        event.length += len(delta)
 
-    def written(self, event_id: str) -> str:
-        """The text that an open event has so far."""
-        return "".join(self._open[event_id])
+    def text_of(self, event_id: str) -> str:
+        """Return the text of an open event so far."""
+        return "".join(self._open[event_id].pieces)
 
     def close(
         self,
@@ -198,13 +185,13 @@ class Recorder:
         metadata: Mapping[str, Any] | None = None,
     ) -> TimelineClose:
         """End an open event with the text it has, or with `content` instead."""
-        text = "".join(self._open.pop(event_id))
-        del self._written[event_id], self._entries[event_id]
+        text = self.text_of(event_id)
+        del self._open[event_id]
         return TimelineClose(
             event_id=event_id,
             status=status,
             content=text if content is None else content,
-            completed_at=self._context.clock.now(),
+            completed_at=self._clock.now(),
             metadata=metadata or {},
             event_type=event_type,
         )
@@ -220,38 +207,35 @@ class Recorder:
     ) -> None:
         """End an open event in the step that stores this model call."""
         close = partial(self.close, event_id, status, content=content, metadata=metadata)
-        self._awaiting.setdefault(interaction_id, []).append(close)
+        self._close_with.setdefault(interaction_id, []).append(close)
 
-    def keep(self, event_id: str, close: Callable[[str], TimelineClose]) -> None:
-        """Say how an open event ends if the run is stopped for good."""
-        self._kept[event_id] = close
+    def close_when_stopped(self, event_id: str, close: Callable[[str], TimelineClose]) -> None:
+        """Set how an open event is closed if the run is stopped for good."""
+        self._close_when_stopped[event_id] = close
 
     def close_all(self, status: TimelineStatus) -> tuple[TimelineClose, ...]:
-        self._awaiting.clear()
-        kept = self._kept if status in _FOR_GOOD else {}
-        return tuple(kept[event_id](event_id) if event_id in kept else self.close(event_id, status) for event_id in list(self._open))
+        self._close_with.clear()
+        closes = self._close_when_stopped if status in _FOR_GOOD else {}
+        return tuple(closes[event_id](event_id) if event_id in closes else self.close(event_id, status) for event_id in list(self._open))
 
     def cut_short(self, stopping: Stopping) -> tuple[ExecutionInput, ...]:
-        """Where the execution is being cut short, if that is nothing to the rest of its session."""
+        """Return where the execution is being cut short, as an input; nothing if the whole session is stopped."""
         if not stopping.alone:
             return ()
-        unfinished = tuple(
-            Unfinished(event.event_type.value, self.written(event.id), event.metadata)
-            for event in self._entries.values()
-            if event.id not in self._kept
-        )
+        cancelled = stopping.reason is StopReason.CANCELLED
+        unfinished = (Unfinished(event.event_type.value, self.text_of(event.id), event.metadata) for event in self._unfinished())
         cut = CutShort(
-            cancelled=stopping.reason is StopReason.CANCELLED,
-            reason="" if stopping.reason is StopReason.CANCELLED else stopping.told,
-            begun=self._spoken,
+            cancelled=cancelled,
+            reason="" if cancelled else stopping.message,
+            begun=self._has_messages,
             waiting=tuple(sorted(self.awaited)),
-            unfinished=unfinished,
+            unfinished=tuple(unfinished),
         )
-        return self.given(PlacedInput(self._context.track, self._calls, cut))
+        return self.inputs(PlacedInput(self._place.track, self._calls, cut))
 
-    def grow(self, unfinished: Sequence[Unfinished]) -> tuple[TimelineEvent, ...]:
-        """Let entries be as long as they were when they were recorded: those that are open go on; gives the others, to be stored."""
-        before = [event for event in self._entries.values() if event.id not in self._kept]
+    def restore(self, unfinished: Sequence[Unfinished]) -> tuple[TimelineEvent, ...]:
+        """Bring events to the length they had when they were recorded: open ones are appended to; return the others, to be stored."""
+        before = self._unfinished()
         opened: list[TimelineEvent] = []
         for one in unfinished:
             known = next((event for event in before if event.event_type == one.event_type), None)
@@ -259,12 +243,30 @@ class Recorder:
                 opened.append(self.open(TimelineEventType(one.event_type), one.metadata, content=one.content))
             else:
                 before.remove(known)
-                self.append(known.id, one.content.removeprefix(self.written(known.id)))
+                self.append(known.id, one.content.removeprefix(self.text_of(known.id)))
         return tuple(opened)
 
+    def _unfinished(self) -> list[TimelineEvent]:
+        return [one.event for one in self._open.values() if one.event.id not in self._close_when_stopped]
+
     def begin(self, stored: StoredRun) -> tuple[ExecutionChange, ...]:
-        """That the execution is active from now on, unless it was before."""
+        """Return the change that marks the execution active, unless it was before."""
         return () if stored.begun else (self.moved(RunStatus.ACTIVE),)
 
     def moved(self, status: RunStatus, error: str | None = None) -> ExecutionChange:
-        return ExecutionChange(execution_id=self._context.execution_id, at=self._context.clock.now(), status=status, error_message=error)
+        return ExecutionChange(execution_id=self._place.execution_id, at=self._clock.now(), status=status, error_message=error)
+
+
+def _conversation_calls(calls: Sequence[StoredCall] | Sequence[LLMInteraction]) -> int:
+    return sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in calls)
+
+
+def as_draft(parts: StepParts) -> StepParts:
+    """Return a step that was to conclude as one that does not: its answer is a draft, not the analysis."""
+    draft = StepParts(**parts)
+    draft.pop("citations", None)
+    draft.pop("execution_changes", None)
+    final, renamed = TimelineEventType.FINAL_ANALYSIS, {"event_type": TimelineEventType.LLM_RESPONSE, "metadata": {"draft": True}}
+    draft["opened"] = tuple(replace(one, **renamed) if one.event_type is final else one for one in parts.get("opened", ()))
+    draft["closed"] = tuple(replace(one, **renamed) if one.event_type is final else one for one in parts.get("closed", ()))
+    return draft

@@ -1,42 +1,42 @@
-"""Pure module: noticing that a model goes round in circles, from turn to turn or within one answer."""
+"""Detects that a model repeats itself, from turn to turn or within one answer."""
 
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-# Asking the same question twice can be polling; three times deserves a word, five times an end.
+# The same call twice can be polling; after three times the model is nudged, after five it is stopped.
 NUDGE_AFTER = 3
 STOP_AFTER = 5
-# A model that was cut off in a loop gets one more chance; one that loops again is lost.
+# A model that was cut off in a loop gets one more chance, and is stopped if it loops again.
 STOP_AFTER_LOOPS = 2
-# Two or three steps over and over are a circle as well.
+# Two or three turns over and over are a circle as well.
 _LONGEST_CIRCLE = 3
-# How many of the newest turns can matter.
+# As many of the newest turns are compared.
 TURNS_THAT_MATTER = STOP_AFTER * _LONGEST_CIRCLE + 1
-# Beside different calls, a short phrase is a habit ("Let me check the next one."); a whole paragraph again is not.
-_TELLING_WORDS = 200
+# Beside different calls, a repeated short phrase is a habit ("Let me check the next one."); a repeated paragraph is not.
+_PARAGRAPH = 200
 
 # A loop within an answer: many times the same, and much of it. No rule across a page and no quoted log is this long without any change.
 _LOOP_TIMES = 6
 _SHORTEST_LOOP = 3_000
 _LONGEST_PERIOD = 2_000
-_LOOK_BACK = _LOOP_TIMES * _LONGEST_PERIOD
-_LOOK_EVERY = 500
+_TAIL = _LOOP_TIMES * _LONGEST_PERIOD
+_CHECK_EVERY = 500
 
 LOOP_NOTE = "[The same passage followed over and over, until this message was cut off.]"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a turn comes to: its words, and the tools it asks for with their arguments."""
+class TurnSummary:
+    """The text of a turn, and the tools it calls with their arguments."""
 
-    words: str
+    text: str
     calls: tuple[tuple[str, str], ...] = ()
 
     @property
     def was_cut_off(self) -> bool:
-        return self.words.endswith(LOOP_NOTE)
+        return self.text.endswith(LOOP_NOTE)
 
 
 class CircleKind(StrEnum):
@@ -47,7 +47,7 @@ class CircleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """How the newest turns repeat each other; `stop` when a word to the model would not help any more."""
+    """How the newest turns repeat each other; `stop` if a nudge would not help any more."""
 
     kind: CircleKind
     times: int
@@ -55,8 +55,8 @@ class Circle:
     tools: tuple[str, ...] = ()
 
 
-def find_circle(turns: Sequence[Said]) -> Circle | None:
-    """Judge the newest turn by those before it. The same turns always get the same judgement; a word is due once per circle."""
+def find_circle(turns: Sequence[TurnSummary]) -> Circle | None:
+    """Compare the newest turn with those before it. The same turns always give the same result, so that a circle leads to one nudge."""
     if not turns:
         return None
     newest = turns[-TURNS_THAT_MATTER:]
@@ -66,7 +66,7 @@ def find_circle(turns: Sequence[Said]) -> Circle | None:
     return _circle_of_calls(newest) or _circle_of_words(newest)
 
 
-def _circle_of_calls(turns: Sequence[Said]) -> Circle | None:
+def _circle_of_calls(turns: Sequence[TurnSummary]) -> Circle | None:
     if len(turns) < NUDGE_AFTER or not turns[-1].calls:
         return None
     essences = [_essence(turn.calls) for turn in turns]
@@ -79,9 +79,9 @@ def _circle_of_calls(turns: Sequence[Said]) -> Circle | None:
     return None
 
 
-def _circle_of_words(turns: Sequence[Said]) -> Circle | None:
-    words = [" ".join(turn.words.split()) for turn in turns]
-    if turns[-1].calls and len(words[-1]) < _TELLING_WORDS:
+def _circle_of_words(turns: Sequence[TurnSummary]) -> Circle | None:
+    words = [" ".join(turn.text.split()) for turn in turns]
+    if turns[-1].calls and len(words[-1]) < _PARAGRAPH:
         return None
     times = _span(words, 1)
     return Circle(CircleKind.WORDS, times, stop=times >= STOP_AFTER) if _matters(times, 1) else None
@@ -92,7 +92,7 @@ def _matters(span: int, length: int) -> bool:
 
 
 def _span(items: Sequence[Hashable], length: int) -> int:
-    """How many of the newest items go round in a circle of `length`."""
+    """Count how many of the newest items repeat with the period `length`."""
     span = length
     while span < len(items) and items[-1 - span] == items[length - 1 - span]:
         span += 1
@@ -104,7 +104,7 @@ def _essence(calls: tuple[tuple[str, str], ...]) -> Hashable:
 
 
 def _canonical(arguments: str) -> str:
-    """Arguments without the freedom of writing them differently."""
+    """Return arguments in one spelling, whatever their layout."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
     except (ValueError, RecursionError):
@@ -120,7 +120,7 @@ class Loop:
 
 
 def find_loop(text: str) -> Loop | None:
-    """The loop a text ends in, as models write that have lost the thread."""
+    """Return the loop that a text ends in, if it does."""
     period = _looping_period(text)
     if not period:
         return None
@@ -133,15 +133,15 @@ def find_loop(text: str) -> Loop | None:
 
 
 def without_loop(text: str) -> str:
-    """A text with its loop told once; the rest gives way to a note. Where the loop was cut off makes no difference."""
+    """Return a text with its loop shown once, followed by a note. The result does not depend on where the loop was cut off."""
     loop = find_loop(text)
     return text if loop is None else f"{text[: loop.start + loop.period].rstrip()}\n\n{LOOP_NOTE}"
 
 
 def _looping_period(text: str) -> int:
-    """How long the passage is that the end of a text repeats, 0 if it does not."""
-    tail = text[-_LOOK_BACK:]
-    # Backwards, because only `str.find` is linear whatever it looks for.
+    """Return the length of the passage that the end of a text repeats, 0 if there is none."""
+    tail = text[-_TAIL:]
+    # Reversed, because only `str.find` is linear for any needle.
     backwards = tail[::-1]
     period = backwards.find(backwards[:_LONGEST_PERIOD], 1, 2 * _LONGEST_PERIOD + 1)
     needed = max(_SHORTEST_LOOP, _LOOP_TIMES * period)
@@ -150,17 +150,17 @@ def _looping_period(text: str) -> int:
 
 
 class LoopWatch:
-    """Follows a text while it is being written."""
+    """Watches a text while it is written."""
 
     def __init__(self) -> None:
         self._tail = ""
-        self._unseen = 0
+        self._unchecked = 0
 
     def sees_loop(self, delta: str) -> bool:
-        """Take what was written and say whether it has become a loop; looks now and then, not at every word."""
-        self._tail = (self._tail + delta)[-_LOOK_BACK:]
-        self._unseen += len(delta)
-        if self._unseen < _LOOK_EVERY:
+        """Take the next piece of text and return whether it has become a loop; checked every few hundred characters."""
+        self._tail = (self._tail + delta)[-_TAIL:]
+        self._unchecked += len(delta)
+        if self._unchecked < _CHECK_EVERY:
             return False
-        self._unseen = 0
+        self._unchecked = 0
         return _looping_period(self._tail) > 0

@@ -1,19 +1,17 @@
-"""The single-turn flow: one request, one answer, no tools. What is asked makes it a synthesis, a summary or a judgement."""
+"""The single-turn control flow: one request, one answer, no tools; for syntheses, executive summaries and scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 from tarsy.agent.answer_text import MAX_CONTINUATIONS, WholeText, joined, pieces_so_far
 from tarsy.agent.conclusion import Answered, Conclusion, ShownAnswer, close_text, show_thought
-from tarsy.agent.execution import ExecutionContext, ExecutionResult
+from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failures import MAX_CONSECUTIVE_TIMEOUTS
-from tarsy.agent.model_call import CompletedCall
+from tarsy.agent.model_call import CompletedCall, ModelAnswer
 from tarsy.agent.prompt.builder import PromptBuilder
-from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
-from tarsy.agent.run import Run, lacks
-from tarsy.agent.tool_calls import GivesAnswer, NativeSpeech
+from tarsy.agent.run import Run
+from tarsy.agent.tool_calls import GivesAnswer, NativeToolCalls
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.followup import NO_SCORE, parse_score
 from tarsy.domain.interaction import LLMInteractionKind
@@ -25,79 +23,79 @@ from tarsy.domain.timeline import TimelineEventType
 
 @dataclass(frozen=True, slots=True)
 class SingleShotConfig:
-    """`build_messages` makes the question out of what came before; with `thinking_fallback`, thoughts stand in for an empty answer."""
+    """`build_messages` makes the request from the findings of earlier stages."""
 
     build_messages: Callable[[PromptBuilder, str], tuple[ConversationMessage, ...]]
+    # Whether thinking replaces an empty answer.
     thinking_fallback: bool = False
     event_type: TimelineEventType = TimelineEventType.FINAL_ANALYSIS
-    # Whether the answer claims something about the world that code can check.
+    # Whether the answer makes claims that the evidence checker can check.
     reviewed: bool = False
-    # Says what an answer lacks to be one, if anything.
+    # Returns why an answer is not accepted; None if it is.
     objection: Callable[[str], str | None] = lambda text: None if text.strip() else "the model's answer was empty"
 
 
+SYNTHESIS = SingleShotConfig(PromptBuilder.build_synthesis_messages, thinking_fallback=True, reviewed=True)
+EXECUTIVE_SUMMARY = SingleShotConfig(PromptBuilder.build_executive_summary_messages, event_type=TimelineEventType.EXECUTIVE_SUMMARY)
+SCORING = SingleShotConfig(PromptBuilder.build_scoring_messages, objection=lambda text: None if parse_score(text) else NO_SCORE)
+
+
 class SingleShotController:
-    def __init__(self, config: SingleShotConfig) -> None:
+    """Runs one request from wherever the stored run stands."""
+
+    def __init__(self, run: Run, config: SingleShotConfig) -> None:
+        self._run = run
+        self._recorder = run.recorder
         self._config = config
 
-    async def run(self, context: ExecutionContext, recorder: Recorder, stored: StoredRun) -> ExecutionResult:
-        run = Run(context, recorder, stored)
-        if ended := await self._prepare(run, stored):
-            return ended
-        while True:
-            call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
-            verdict = self._verdict(run, call)
-            match verdict:
-                case GivesAnswer(text):
-                    if ended := await self._finish(run, call, text):
-                        return ended
-                case _Cut():
-                    await run.ask_to_continue(call, recorder.message(ConversationMessage(Role.ASSISTANT, call.answer.text)))
-                case ErrorChunk():
-                    if ended := await run.after_failure(call, verdict):
-                        return ended
-                case _:
-                    assert_never(verdict)
-
-    async def _prepare(self, run: Run, stored: StoredRun) -> ExecutionResult | None:
-        """Ask the question, or go on where a predecessor stopped: a result if it had the answer already."""
+    async def run(self, stored: StoredRun) -> ExecutionResult:
+        run, recorder = self._run, self._recorder
         if not run.messages:
             prompts, inputs = run.opening()
-            run.messages = [run.recorder.message(body) for body in self._config.build_messages(prompts, run.context.previous)]
-            await run.recorder.ask(messages=tuple(run.messages), inputs=inputs, execution_changes=run.recorder.begin(stored))
+            run.messages = [recorder.message(body) for body in self._config.build_messages(prompts, run.context.previous)]
+            await recorder.commit(messages=tuple(run.messages), inputs=inputs, execution_changes=recorder.begin(stored))
         elif run.messages[-1].body.role is Role.ASSISTANT:
-            # The answer that a predecessor had stored, and whose correction it did not live to hear.
+            # The answer of an interrupted run is stored, but not its check.
             text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
-            return await Conclusion(run, NativeSpeech()).end(Answered(turn=GivesAnswer(text)))
+            if ended := await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text))):
+                return ended
         elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
-            await run.recorder.commit(opened=reopened)
-        return None
+            await recorder.commit(opened=reopened)
+        while True:
+            call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
+            pieces = pieces_so_far(run.messages)
+            answer = self._accepted(call.answer, pieces)
+            if isinstance(answer, ErrorChunk):
+                if ended := await run.after_failure(call, answer):
+                    return ended
+            elif call.answer.error is None and call.answer.finish and len(pieces) < MAX_CONTINUATIONS:
+                await run.ask_to_continue(call, recorder.message(ConversationMessage(Role.ASSISTANT, call.answer.text)))
+            elif ended := await self._finish(call, answer):
+                return ended
 
-    def _verdict(self, run: Run, call: CompletedCall) -> "GivesAnswer | _Cut | ErrorChunk":
-        """What an answer is worth, together with those it continues."""
-        answer, pieces = call.answer, pieces_so_far(run.messages)
-        thought = without_loop(answer.thinking) if self._config.thinking_fallback else ""
+    def _accepted(self, answer: ModelAnswer, pieces: Sequence[str]) -> str | ErrorChunk:
+        """Return the text of an answer together with the pieces it continues, or why it is not accepted."""
+        thinking = without_loop(answer.thinking) if self._config.thinking_fallback else ""
         if answer.error:
-            # Asked twice it said nothing aloud: what it thought is the best there is.
-            silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and run.failed_calls + 1 >= MAX_CONSECUTIVE_TIMEOUTS
-            return GivesAnswer(thought) if silent and thought else answer.error
-        text = joined((*pieces, answer.told)) if answer.text.strip() else thought
-        if objection := self._config.objection(text):
-            return ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE)
-        return _Cut() if answer.finish and len(pieces) < MAX_CONTINUATIONS else GivesAnswer(text)
+            # After two empty answers, its thinking is the best there is.
+            silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and self._run.failed_calls + 1 >= MAX_CONSECUTIVE_TIMEOUTS
+            return thinking if silent and thinking else answer.error
+        text = joined((*pieces, answer.text_without_loop)) if answer.text.strip() else thinking
+        objection = self._config.objection(text)
+        return ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE) if objection else text
 
-    async def _finish(self, run: Run, call: CompletedCall, text: str) -> ExecutionResult | None:
-        recorder, kind = run.recorder, self._config.event_type
-        run.failures.end_with(call.interaction.id)
+    async def _finish(self, call: CompletedCall, text: str) -> ExecutionResult | None:
+        run, recorder, kind = self._run, self._recorder, self._config.event_type
+        run.failures.close_with(call.interaction.id)
         message = recorder.message(ConversationMessage(Role.ASSISTANT, text))
         if self._config.reviewed:
-            return await Conclusion(run, NativeSpeech()).end(Answered(turn=GivesAnswer(text), call=call, messages=(message,)))
-        metadata = lacks(run, text, cut=call.answer.finish is not None) if kind is TimelineEventType.FINAL_ANALYSIS else {}
+            return await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text), call=call, messages=(message,)))
+        cut = call.answer.finish is not None
+        metadata = run.shortcoming(text, cut=cut) if kind is TimelineEventType.FINAL_ANALYSIS else {}
         if call.open_event and call.open_event.event_type is kind:
-            shown = close_text(recorder, call, text, kind, metadata)
+            shown = close_text(recorder, call, call.open_event, text, kind, metadata)
         else:
-            before = show_thought(recorder, call, "")
-            shown = ShownAnswer(before.closed, (*before.opened, recorder.event(kind, text, metadata=metadata)))
+            shown = show_thought(recorder, call, "") + ShownAnswer(opened=(recorder.event(kind, text, metadata=metadata),))
         await recorder.commit(
             messages=(message,),
             closed=shown.closed,
@@ -106,30 +104,3 @@ class SingleShotController:
             execution_changes=(recorder.moved(RunStatus.COMPLETED),),
         )
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """The answer stops at the model's output limit, and may be continued."""
-
-
-def synthesis_controller() -> SingleShotController:
-    return SingleShotController(SingleShotConfig(PromptBuilder.build_synthesis_messages, thinking_fallback=True, reviewed=True))
-
-
-def executive_summary_controller() -> SingleShotController:
-    return SingleShotController(
-        SingleShotConfig(
-            PromptBuilder.build_executive_summary_messages,
-            event_type=TimelineEventType.EXECUTIVE_SUMMARY,
-        )
-    )
-
-
-def scoring_controller() -> SingleShotController:
-    return SingleShotController(
-        SingleShotConfig(
-            PromptBuilder.build_scoring_messages,
-            objection=lambda text: None if parse_score(text) else NO_SCORE,
-        )
-    )

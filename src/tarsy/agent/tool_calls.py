@@ -1,4 +1,4 @@
-"""The two formats of tool calls: function calling, and ReAct text."""
+"""The two formats in which models call tools: function calling, and ReAct text for models without it."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,23 +7,25 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Protocol, assert_never
 
-from tarsy.agent.answer_text import TextRouter, WholeText
+from tarsy.agent.answer_text import TextPiece, TextRouter, WholeText
 from tarsy.agent.model_call import ModelAnswer
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder, is_compaction_pointer
 from tarsy.agent.prompt.nudges import empty_answer_nudge
 from tarsy.agent.react.feedback import format_observation
-from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, ReActMalformed, forced_answer, parse
-from tarsy.agent.react.streaming import SectionSplitter
-from tarsy.agent.react.streaming import StreamSection as Section
-from tarsy.agent.repetition import Said
+from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, ReActMalformed, forced_answer
+from tarsy.agent.react.parser import parse as parse_react
+from tarsy.agent.react.streaming import SectionSplitter, StreamSection
+from tarsy.agent.repetition import TurnSummary
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.tool import ToolCalling, ToolDefinition
 
+_OBSERVATION = "Observation:"
+
 
 @dataclass(frozen=True, slots=True)
 class WantsTools:
-    """The model asks for tools; each call with the place its result will take in the conversation."""
+    """The model calls tools."""
 
     calls: tuple[ToolCall, ...]
     thought: str = ""
@@ -36,97 +38,99 @@ class GivesAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class MakesNoSense:
-    """Neither; `feedback` goes back to the model."""
+class Malformed:
+    """Neither a call nor an answer; `feedback` is sent back to the model, `problem` is shown to people."""
 
     feedback: str
     problem: str
     thought: str = ""
 
 
-Turn = WantsTools | GivesAnswer | MakesNoSense
+Turn = WantsTools | GivesAnswer | Malformed
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call whose result is not stored yet, and the sequence number waiting for it."""
+    """A call whose result is not stored yet, and the sequence number reserved for it."""
 
     call: ToolCall
     sequence_number: int
 
 
-class ToolSpeech(Protocol):
-    """Everything the iterating controller must know about the protocol in use."""
+class ToolCallFormat(Protocol):
+    """All that an iterating agent needs to know about how its model calls tools."""
 
     def initial_messages(
         self, prompts: PromptBuilder, tools: Sequence[ToolDefinition], previous: str, chat: ChatPrompt | None
     ) -> tuple[ConversationMessage, ...]: ...
 
     def bound_tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
-        """The tools that go along with a call as structured definitions."""
+        """Return the tools that are sent with each call as structured definitions."""
         ...
 
     def router(self) -> TextRouter: ...
 
-    def read(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
-        """Understand an answer; `sequence_number` is its place in the conversation, `taken` the ids of the calls before it."""
+    def parse(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
+        """Parse an answer; `sequence_number` is that of its message, `taken` are the ids of the calls before it."""
         ...
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
-        """The answer as it is stored, its calls with masked arguments."""
+        """Return the answer as it is stored; `calls` have masked arguments."""
         ...
 
-    def said(self, message: ConversationMessage) -> Said:
-        """What an answer comes to when it is compared with others."""
+    def summary_of(self, message: ConversationMessage) -> TurnSummary:
+        """Return the text and the calls of an answer, to compare it with others."""
         ...
 
     def result_message(self, call: ToolCall, content: str) -> ConversationMessage: ...
 
     def calls_of(self, message: Message) -> tuple[ToolCall, ...]:
-        """The calls that a stored answer makes."""
+        """Return the calls of a stored answer."""
         ...
 
     def pending_calls(self, messages: Sequence[Message]) -> tuple[PendingCall, ...]:
-        """What an interrupted predecessor asked for and never got."""
+        """Return the calls of an interrupted run that have no result."""
         ...
 
     def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
-        """What may stand in for `message` when room is needed, or None when it must stay."""
+        """Return what replaces `message` when room is needed, or None if it must stay."""
         ...
 
     def concluding_router(self) -> TextRouter: ...
 
     def conclusion(self, text: str) -> GivesAnswer:
-        """Read the answer to a forced conclusion, in whatever form it came."""
+        """Parse the answer to a forced conclusion, in any form."""
         ...
 
 
-class NativeSpeech:
+class NativeToolCalls:
+    """Function calling: tools are sent as definitions, calls are structured, results have a role of their own."""
+
     def initial_messages(
         self, prompts: PromptBuilder, tools: Sequence[ToolDefinition], previous: str, chat: ChatPrompt | None
     ) -> tuple[ConversationMessage, ...]:
-        del tools  # bound to each call instead
+        del tools  # sent with each call instead
         return prompts.build_native_chat_messages(chat) if chat else prompts.build_native_messages(previous)
 
     def bound_tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
         return tools
 
     def router(self) -> TextRouter:
-        # Whether text stands beside calls or is the answer is known when it ends: it is renamed then.
+        # Whether the text accompanies calls or is the answer is known when it ends: the event is renamed then.
         return WholeText(TimelineEventType.LLM_RESPONSE)
 
-    def read(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
+    def parse(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
         if answer.tool_calls:
             return WantsTools(_with_ids(answer.tool_calls, sequence_number, taken))
         if answer.text.strip():
             return GivesAnswer(answer.text)
-        return MakesNoSense(empty_answer_nudge(ToolCalling.NATIVE), "the model's answer was empty")
+        return Malformed(empty_answer_nudge(ToolCalling.NATIVE), "the model's answer was empty")
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
-        return ConversationMessage(Role.ASSISTANT, answer.told, calls)
+        return ConversationMessage(Role.ASSISTANT, answer.text_without_loop, calls)
 
-    def said(self, message: ConversationMessage) -> Said:
-        return Said(message.content, tuple((call.name, call.arguments) for call in message.tool_calls))
+    def summary_of(self, message: ConversationMessage) -> TurnSummary:
+        return TurnSummary(message.content, tuple((call.name, call.arguments) for call in message.tool_calls))
 
     def result_message(self, call: ToolCall, content: str) -> ConversationMessage:
         return ConversationMessage(Role.TOOL, content, tool_call_id=call.id, tool_name=call.name)
@@ -135,13 +139,13 @@ class NativeSpeech:
         return message.body.tool_calls
 
     def pending_calls(self, messages: Sequence[Message]) -> tuple[PendingCall, ...]:
-        asked = next((message for message in reversed(messages) if message.body.role is Role.ASSISTANT), None)
-        if asked is None:
+        last = next((message for message in reversed(messages) if message.body.role is Role.ASSISTANT), None)
+        if last is None:
             return ()
-        answered = {message.body.tool_call_id for message in messages if message.sequence_number > asked.sequence_number}
+        answered = {message.body.tool_call_id for message in messages if message.sequence_number > last.sequence_number}
         return tuple(
-            PendingCall(call, asked.sequence_number + 1 + place)
-            for place, call in enumerate(asked.body.tool_calls)
+            PendingCall(call, last.sequence_number + 1 + place)
+            for place, call in enumerate(last.body.tool_calls)
             if call.id not in answered
         )
 
@@ -160,7 +164,7 @@ class NativeSpeech:
 
 
 def _with_ids(calls: tuple[ToolCall, ...], sequence_number: int, taken: AbstractSet[str]) -> tuple[ToolCall, ...]:
-    """Every call of an execution under an id of its own: some models send none, or count from one in every answer."""
+    """Give every call of an execution an id of its own: some models send none, or count from one in every answer."""
     seen: set[str] = set()
     unique: list[ToolCall] = []
     for place, call in enumerate(calls, start=1):
@@ -171,36 +175,35 @@ def _with_ids(calls: tuple[ToolCall, ...], sequence_number: int, taken: Abstract
     return tuple(unique)
 
 
-_OBSERVATION = "Observation:"
-
-
 class ReActRouter:
-    """Shows a Thought as thinking and a Final Answer as the analysis, while they are being written."""
+    """Shows a Thought as thinking and a Final Answer as the analysis, while they are written; calls are not shown."""
 
     def __init__(self) -> None:
         self._splitter = SectionSplitter()
 
-    def route(self, delta: str) -> Iterable[tuple[TimelineEventType, str]]:
+    def route(self, delta: str) -> Iterable[TextPiece]:
         return _shown(self._splitter.feed(delta))
 
-    def finish(self) -> Iterable[tuple[TimelineEventType, str]]:
+    def finish(self) -> Iterable[TextPiece]:
         return _shown(self._splitter.finish())
 
 
-def _shown(pieces: Iterable[tuple[Section, str]]) -> Iterator[tuple[TimelineEventType, str]]:
+def _shown(pieces: Iterable[tuple[StreamSection, str]]) -> Iterator[TextPiece]:
     for section, text in pieces:
         match section:
-            case Section.THOUGHT:
+            case StreamSection.THOUGHT:
                 yield TimelineEventType.LLM_THINKING, text
-            case Section.FINAL_ANSWER:
+            case StreamSection.FINAL_ANSWER:
                 yield TimelineEventType.FINAL_ANALYSIS, text
-            case Section.ACTION:
+            case StreamSection.ACTION:
                 continue
             case _:
                 assert_never(section)
 
 
-class ReActSpeech:
+class ReActToolCalls:
+    """ReAct: tools are described in the prompt, calls are parsed from text, results are `Observation:` messages."""
+
     def initial_messages(
         self, prompts: PromptBuilder, tools: Sequence[ToolDefinition], previous: str, chat: ChatPrompt | None
     ) -> tuple[ConversationMessage, ...]:
@@ -213,39 +216,39 @@ class ReActSpeech:
     def router(self) -> TextRouter:
         return ReActRouter()
 
-    def read(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
-        del taken  # a place in the conversation is taken once
-        parsed = parse(answer.text)
+    def parse(self, answer: ModelAnswer, sequence_number: int, taken: AbstractSet[str]) -> Turn:
+        del taken  # a sequence number is used once
+        parsed = parse_react(answer.text)
         match parsed:
             case ReActFinalAnswer(thought, text):
                 return GivesAnswer(text, thought)
             case ReActAction(thought, tool, tool_input):
-                # The tool gets what the model wrote, as with function calling; stored and shown is what was masked.
-                written = parse(answer.unmasked)
+                # The tool gets the arguments as the model wrote them, as with function calling; stored and shown are the masked ones.
+                written = parse_react(answer.unmasked)
                 tool_input = written.tool_input if isinstance(written, ReActAction) and written.tool == tool else tool_input
                 return WantsTools((ToolCall(_call_id(sequence_number), tool, tool_input),), thought)
             case ReActMalformed(thought, problem, feedback):
-                return MakesNoSense(feedback, f"the model's answer was not in the expected form: {problem.value}", thought)
+                return Malformed(feedback, f"the model's answer was not in the expected form: {problem.value}", thought)
             case _:
                 assert_never(parsed)
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
-        # A call is its text, to the letter: a worker that continues the run reads it again.
-        return ConversationMessage(Role.ASSISTANT, answer.text if calls else answer.told)
+        # A call is stored as its exact text: a worker that continues the run parses it again.
+        return ConversationMessage(Role.ASSISTANT, answer.text if calls else answer.text_without_loop)
 
-    def said(self, message: ConversationMessage) -> Said:
-        match parse(message.content):
+    def summary_of(self, message: ConversationMessage) -> TurnSummary:
+        match parse_react(message.content):
             case ReActAction(thought, tool, tool_input):
-                return Said(thought, ((tool, tool_input),))
+                return TurnSummary(thought, ((tool, tool_input),))
             case ReActFinalAnswer() | ReActMalformed():
-                return Said(message.content)
+                return TurnSummary(message.content)
 
     def result_message(self, call: ToolCall, content: str) -> ConversationMessage:
         del call  # the line before the result names it
         return ConversationMessage(Role.USER, format_observation(content))
 
     def calls_of(self, message: Message) -> tuple[ToolCall, ...]:
-        parsed = parse(message.body.content)
+        parsed = parse_react(message.body.content)
         if not isinstance(parsed, ReActAction):
             return ()
         return (ToolCall(_call_id(message.sequence_number), parsed.tool, parsed.tool_input),)
@@ -253,8 +256,8 @@ class ReActSpeech:
     def pending_calls(self, messages: Sequence[Message]) -> tuple[PendingCall, ...]:
         if not messages or messages[-1].body.role is not Role.ASSISTANT:
             return ()
-        asked = messages[-1]
-        return tuple(PendingCall(call, asked.sequence_number + 1) for call in self.calls_of(asked))
+        last = messages[-1]
+        return tuple(PendingCall(call, last.sequence_number + 1) for call in self.calls_of(last))
 
     def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
         if message.body.role is not Role.USER or not message.body.content.startswith(_OBSERVATION):
@@ -263,7 +266,7 @@ class ReActSpeech:
         if is_compaction_pointer(content):
             return None
         place = bisect_left(messages, message.sequence_number - 1, key=lambda before: before.sequence_number)
-        parsed = parse(messages[place].body.content)
+        parsed = parse_react(messages[place].body.content)
         tool = parsed.tool if isinstance(parsed, ReActAction) else "a tool"
         return format_observation(prompts.build_compaction_pointer(_call_id(message.sequence_number - 1), tool, content))
 
@@ -276,5 +279,15 @@ class ReActSpeech:
 
 
 def _call_id(sequence_number: int) -> str:
-    """Text calls have no id: the place of the message that makes one is as good, and the same after a restart."""
+    """Text calls have no id: the sequence number of their message serves as one, and is the same after a restart."""
     return f"react-{sequence_number}"
+
+
+def tool_call_format(tool_calling: ToolCalling) -> ToolCallFormat:
+    match tool_calling:
+        case ToolCalling.NATIVE:
+            return NativeToolCalls()
+        case ToolCalling.REACT:
+            return ReActToolCalls()
+        case _:
+            assert_never(tool_calling)

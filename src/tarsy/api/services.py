@@ -27,7 +27,7 @@ from tarsy.db.session.forks import ForkRepository
 from tarsy.db.session.notes import NoteRepository
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.llm import ResolvedProvider
@@ -102,7 +102,7 @@ class Services:
     queue: QueueConfig
     pauses: PauseRepository
     usage: UsageRepository
-    spending: PostgresSpendingBook
+    spending: PostgresSpendingStore
     period_budgets: Sequence[PeriodBudget]
     vital_signs: VitalSignsReader
     # Puts in force what the files say now; ConfigError: they have problems, and nothing changes.

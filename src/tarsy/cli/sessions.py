@@ -97,7 +97,7 @@ def show(
     from tarsy.db.run.history import SessionHistory
 
     (wanted,) = _session_ids([session_id])
-    records = with_upgraded_engine(lambda engine: SessionHistory(engine).told(wanted), database_url, data_dir)
+    records = with_upgraded_engine(lambda engine: SessionHistory(engine).timelines(wanted), database_url, data_dir)
     if not records:
         typer.echo("There is no such session, or it has not begun.", err=True)
         raise typer.Exit(1)

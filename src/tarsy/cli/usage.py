@@ -33,7 +33,7 @@ def usage(
     """Show the usage of models and tools, and what it cost."""
     from datetime import UTC, datetime
 
-    from tarsy.db.spending import PostgresSpendingBook
+    from tarsy.db.spending import PostgresSpendingStore
     from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
     from tarsy.domain.usage import Period, csv_table
 
@@ -50,7 +50,7 @@ def usage(
     budgets = [one.budget for one in loaded.config.system.budgets] if loaded else []
 
     async def read(engine: "AsyncEngine") -> "tuple[UsageReport, Sequence[PeriodState]]":
-        return await UsageRepository(engine).report(span, today), await PostgresSpendingBook(engine).states(budgets, datetime.now(UTC))
+        return await UsageRepository(engine).report(span, today), await PostgresSpendingStore(engine).states(budgets, datetime.now(UTC))
 
     report, states = with_upgraded_engine(read, database_url, data_dir)
     _show(report)

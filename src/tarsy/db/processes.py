@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.driver import Statement, borrowed
 from tarsy.db.rows import columns, read
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.tables import alert_sessions, incidents, processes, sql_list, work
 from tarsy.domain.alert import Severity
 from tarsy.domain.claim import INVESTIGATION
@@ -75,7 +75,7 @@ class ProcessRepository:
         budgets = self._budgets()
         if overview is None or not budgets:
             return overview
-        return replace(overview, budgets=tuple(await PostgresSpendingBook(self._engine).states(budgets, datetime.now(UTC))))
+        return replace(overview, budgets=tuple(await PostgresSpendingStore(self._engine).states(budgets, datetime.now(UTC))))
 
     async def leave(self, process_id: str) -> None:
         """Say that a process ends."""

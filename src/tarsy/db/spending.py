@@ -83,7 +83,7 @@ _CRITICAL = Statement(
 )
 
 
-class PostgresSpendingBook:
+class PostgresSpendingStore:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 

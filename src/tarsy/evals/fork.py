@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tarsy.agent.execution import SessionOverrides
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.demo.samples import load_sample, recording_loader
@@ -16,7 +17,6 @@ from tarsy.evals.cases import Case, WorldKind
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
-from tarsy.session.dependencies import Elsewhere
 from tarsy.session.plan import plan
 from tarsy.session.playback import NotReplayableError, played_from
 
@@ -77,10 +77,10 @@ class Fork:
         # The rest reaches a request, and the first that is asked is told what was recorded for it.
         return given.turn == 0 or (given.track, given.turn - 1) in self.places
 
-    def elsewhere(self, now: datetime | None) -> Elsewhere | None:
+    def overrides(self, now: datetime | None) -> SessionOverrides | None:
         """The time stands still where the recording is left; `now` where it tells none."""
         left = max((datetime.fromisoformat(given.fields["at"]) for given in self._had if "at" in given.fields), default=now)
-        return Elsewhere(clock=FixedClock(left), recorded_inputs=self.inputs) if left else None
+        return SessionOverrides(clock=FixedClock(left), recorded_inputs=self.inputs) if left else None
 
 
 def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
+from tarsy.agent.execution import SessionOverrides
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
 from tarsy.demo.samples import load_sample
@@ -20,7 +21,6 @@ from tarsy.evals.models import Model
 from tarsy.evals.trials import Identity, Trial
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import FixedClock, SystemClock
-from tarsy.session.dependencies import Elsewhere
 from tarsy.session.playback import NotReplayableError, chain_of, session_from
 
 _AMOUNT = re.compile(r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<scale>[kM]?)\s*(?P<unit>usd|\$|tokens?|)\s*", re.IGNORECASE)
@@ -91,7 +91,7 @@ class Planned:
     case: Case
     session: NewSession
     # When it takes place; None: now.
-    elsewhere: Elsewhere | None
+    overrides: SessionOverrides | None
     fork: Fork | None = None
 
 
@@ -141,9 +141,9 @@ class _Trial:
             configuration_digest=configuration_digest(chain),
         )
         if fork := self._fork(chain):
-            return Planned(identity, self.case, self._forked_session(fork, identity, chain), fork.elsewhere(self.world.now), fork)
+            return Planned(identity, self.case, self._forked_session(fork, identity, chain), fork.overrides(self.world.now), fork)
         session = _session(self.case, identity, chain, self._now)
-        return Planned(identity, self.case, session, Elsewhere(clock=FixedClock(self._now)) if self.world.now else None)
+        return Planned(identity, self.case, session, SessionOverrides(clock=FixedClock(self._now)) if self.world.now else None)
 
     @property
     def name(self) -> str:

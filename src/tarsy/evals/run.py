@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 
+from tarsy.agent.execution import SessionOverrides
 from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.db.embedded.server import embedded_postgres
@@ -25,7 +26,6 @@ from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.tool_servers import ForkedServers, WorldServers
 from tarsy.evals.worlds.world import World
 from tarsy.kit.groups import single_errors
-from tarsy.session.dependencies import Elsewhere
 from tarsy.settings import Role, Settings
 from tarsy.wiring import Application, application, llm_client
 
@@ -67,13 +67,13 @@ class Pipeline:
 
 @asynccontextmanager
 async def pipeline(
-    settings: Settings, loaded: LoadedConfig, llm: LLMClient, tools: ToolServers, elsewhere: Mapping[str, Elsewhere], *, jobs: int
+    settings: Settings, loaded: LoadedConfig, llm: LLMClient, tools: ToolServers, overrides: Mapping[str, SessionOverrides], *, jobs: int
 ) -> AsyncGenerator[Pipeline]:
-    """The application as in production with `jobs` workers, on these tools; some sessions take place `elsewhere`, by id."""
+    """The application as in production with `jobs` workers, on these tools; `overrides` are those of some sessions, by id."""
     with _scratch_directory() as directory:
         async with embedded_postgres(directory, throwaway=True) as url:
             own = replace(settings, data_dir=directory, database_url=url, role=Role.WORKER, replay_speed=0.0)
-            async with application(own, tools=tools, llm=llm, loaded=apart(loaded, jobs), elsewhere=elsewhere) as running:
+            async with application(own, tools=tools, llm=llm, loaded=apart(loaded, jobs), overrides=overrides) as running:
                 with single_errors():
                     async with anyio.create_task_group() as tasks:
                         if running.pool:
@@ -143,12 +143,12 @@ class _Trials:
 
     async def make(self, settings: Settings, loaded: LoadedConfig, worlds: Mapping[str, World], missing: Sequence[Planned]) -> None:
         forks = {one.session.id: one.fork for one in missing if one.fork}
-        elsewhere = {one.session.id: one.elsewhere for one in missing if one.elsewhere}
+        overrides = {one.session.id: one.overrides for one in missing if one.overrides}
         live = llm_client(replace(settings, replay_speed=0.0), loaded.env)
         models = ForkedModels(forks, ScriptedModels({one.case.name: one.case for one in missing}, live))
         recordings = {one.case.name: one.fork.source.recording for one in missing if one.fork}
         tools = ForkedServers(recordings, WorldServers(worlds)) if forks else WorldServers(worlds)
-        async with pipeline(settings, loaded, models, tools, elsewhere, jobs=self._plan.jobs) as running:
+        async with pipeline(settings, loaded, models, tools, overrides, jobs=self._plan.jobs) as running:
             await running.keep_skills(_recorded_skills(missing))
             waiting = iter(missing)
             async with anyio.create_task_group() as tasks:

@@ -11,7 +11,7 @@ from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, RunEnd, WorkRules
-from tarsy.session.dependencies import Cancellations, RunScope
+from tarsy.session.run_scope import Cancellations, RunScope
 
 
 class Queue(Protocol):

@@ -18,7 +18,7 @@ from tarsy.domain.work import Claimed, HeartbeatResult, Lane, Park
 from tarsy.kit.clock import Clock
 from tarsy.queue.handler import Handler, Handlers, OrphanRecovery, Runner
 from tarsy.queue.wakeup import Wakeup
-from tarsy.session.dependencies import RunScope
+from tarsy.session.run_scope import RunScope
 
 
 class OrphanGrace:

@@ -1,143 +1,154 @@
-"""SessionExecutor: walks a session's chain from wherever it stands to its end."""
+"""SessionExecutor: runs the chain of a session from wherever it stands to its end."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import uuid4
 
 import structlog
 
 from tarsy.agent.budget.ledger import Ledger
-from tarsy.agent.budget.unpriced import limits_dollars, told_in_session, unpriced_models
+from tarsy.agent.budget.unpriced import limits_dollars, unpriced_models, unpriced_warning
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.ports import Journal, Mask, Prices
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.stage_context import formatter_for, judged_text
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
 from tarsy.domain.citation import CitationCounts
+from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conclusion import best_analysis, ceiling_sentence, concluding_executions, conclusions_of, lack_content, partial_reason
 from tarsy.domain.followup import SessionScore
-from tarsy.domain.history import ExecutionRecord, StageRecord, with_end
+from tarsy.domain.history import StageRecord, with_end
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.work import Claimed, Park, RunEnd
+from tarsy.domain.work import Claimed, Lane, Park, RunEnd, WorkRules
+from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip_bytes, in_thread_if_long
-from tarsy.session.dependencies import INVESTIGATIONS, Dependencies, RunScope, session_ledger
+from tarsy.session.agent_runner import StageJob, read_tool_of
+from tarsy.session.ledgers import Ledgers
 from tarsy.session.plan import (
     FinishSession,
     PlannedStage,
     StageOutcome,
+    challenge_context,
     concluded,
     cut_short,
     ended_by_ceiling,
     next_step,
     passed_over,
     plan,
-    tempered,
-    told_to,
+    weakened,
 )
-from tarsy.session.stage_runner import Closing, StageJob, StageRunner, abandoned, outcome_of, read_back_of
+from tarsy.session.ports import History, Progress
+from tarsy.session.run_scope import RunScope
+from tarsy.session.runbook import RunbookSource
+from tarsy.session.stage_runner import Closing, StageRunner, abandoned, outcome_of
 
 log = structlog.get_logger(__name__)
 
+INVESTIGATIONS = WorkRules(kind=INVESTIGATION, lane=Lane.INVESTIGATIONS, counts_as_session=True)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionExecutor:
     """The handler of investigations."""
 
     rules = INVESTIGATIONS
 
-    def __init__(self, dependencies: Dependencies) -> None:
-        self._dependencies = dependencies
-        self._stages = StageRunner(dependencies)
+    stages: StageRunner
+    journal: Journal
+    history: History
+    ledgers: Ledgers
+    prices: Prices
+    runbooks: RunbookSource
+    progress: Progress
+    mask: Mask
+    clock: Clock
 
     async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Park:
-        """Run the session until it ends, has to wait, or is stopped. What must be written of its end is written here."""
-        chain = chain_of(claimed.subject.chain_snapshot)
-        walked = await self._walk(claimed, chain, plan(chain), scope)
-        if isinstance(walked, Park):
-            return walked
-        await self._finish(claimed, chain, *walked)
-        return RunEnd.WRITTEN
-
-    async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
-        """Close what is open and keep the best analysis there is."""
-        chain = chain_of(claimed.subject.chain_snapshot)
-        timed_out = f"the session did not end within {chain.session_timeout:g} s"
-        reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
-        records = await self._dependencies.history.told(claimed.subject.id)
-        stages, now = plan(chain), self._dependencies.clock.now()
-        closing = abandoned(records, status, reason=reason, at=now)
-        analysis = best_analysis([conclusions_of(record) for record in records])
-        finish = cut_short(stages, finished_stages(stages, records), status, reason, analysis)
-        await self._finish(claimed, chain, finish, records, closing)
-        return RunEnd.WRITTEN
-
-    async def _walk(
-        self, claimed: Claimed[AlertSession], chain: ResolvedChain, stages: Sequence[PlannedStage], scope: RunScope
-    ) -> tuple[FinishSession, Sequence[StageRecord], Closing] | Park:
-        """Run what is left of the chain; answers with how it ends, with all that its stages have told but a summary of it, and with what is to be closed."""
-        records = () if claimed.is_new else await self._dependencies.history.told(claimed.subject.id)
+        """Run the session until it ends, has to wait, or is stopped; its end is written here."""
+        session = claimed.subject
+        chain = chain_of(session.chain_snapshot)
+        stages = plan(chain)
+        records = () if claimed.is_new else await self.history.timelines(session.id)
         runbook = await self._runbook(claimed, chain)
-        ledger = await session_ledger(self._dependencies, claimed, chain)
+        ledger = await self.ledgers.of_session(session, chain, claimed.seconds_left)
         done = finished_stages(stages, records)
+        # The end of the last stage, stored with the next step.
         ended: tuple[StageClose, ...] = ()
         while True:
             step = next_step(stages, done, passed_over(chain, stages, records, at_ceiling=bool(ledger.ended)))
             if isinstance(step, FinishSession):
-                return step, records, Closing(stages=ended)
+                break
             planned = step.planned
-            self._dependencies.progress.progress(
-                claimed.subject.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages)
-            )
+            self.progress.progress(session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages))
             if planned.stage_type is StageType.EXEC_SUMMARY and lack_content(records):
-                return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)), records, Closing(stages=ended)
+                step = FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
+                break
+            partial = partial_reason(records, with_tools=_has_tools(chain))
             job = StageJob(
                 claim=claimed.claim,
-                session=claimed.subject,
+                session=session,
                 chain=chain,
                 ledger=ledger,
                 planned=planned,
                 runbook=runbook,
-                previous=_previous(
-                    planned, records, done, partial_reason(records, with_tools=_has_tools(chain)), Fence(claimed.subject.nonce)
-                ),
+                previous=_previous(planned, records, done, partial, Fence(session.nonce)),
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
                 remarks=() if records else await self._unpriced(claimed, chain, ledger),
                 ended=ended,
             )
-            ran = await self._stages.run(job, scope.stopping)
+            ran = await self.stages.run(job, scope.stopping)
             if isinstance(ran, Park):
                 return ran
             done, ended = [*done, ran.outcome], (ran.close,)
-            # What a summary says is told to no other stage.
+            # No later stage reads a summary.
             if planned.stage_type is not StageType.EXEC_SUMMARY:
-                records = with_end(await self._dependencies.history.told(claimed.subject.id), ran.close)
+                records = with_end(await self.history.timelines(session.id), ran.close)
             if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.description)):
-                return finish, records, Closing(stages=ended)
+                step = finish
+                break
+        await self._finish(claimed, chain, step, records, Closing(stages=ended))
+        return RunEnd.WRITTEN
+
+    async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
+        """End a session that was cancelled or timed out: close what is open and keep the best analysis so far."""
+        chain = chain_of(claimed.subject.chain_snapshot)
+        timed_out = f"the session did not end within {chain.session_timeout:g} s"
+        reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
+        records = await self.history.timelines(claimed.subject.id)
+        stages = plan(chain)
+        closing = abandoned(records, status, reason=reason, at=self.clock.now())
+        analysis = best_analysis([conclusions_of(record) for record in records])
+        finish = cut_short(stages, finished_stages(stages, records), status, reason, analysis)
+        await self._finish(claimed, chain, finish, records, closing)
+        return RunEnd.WRITTEN
 
     async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
-        """The alert's own runbook or the default. It is fetched once; that it could not be is told on the timeline."""
+        """Return the alert's own runbook or the default. It is fetched once; a failure is shown on the timeline."""
         session = claimed.subject
         if session.runbook is not None:
             return session.runbook
-        runbook = await self._dependencies.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
-        text = await in_thread_if_long(self._dependencies.mask, runbook.text)
+        runbook = await self.runbooks.fetch(session.runbook_url, default=chain.default_runbook)
+        text = await in_thread_if_long(self.mask, runbook.text)
         if session.runbook_url:
-            opened = (self._warning(claimed, self._dependencies.mask(runbook.warning)),) if runbook.warning else ()
-            await self._dependencies.journal.commit(Step(claim=claimed.claim, opened=opened, runbook=text))
+            opened = (self._warning(claimed, self.mask(runbook.warning)),) if runbook.warning else ()
+            await self.journal.commit(Step(claim=claimed.claim, opened=opened, runbook=text))
         return text
 
     async def _unpriced(self, claimed: Claimed[AlertSession], chain: ResolvedChain, ledger: Ledger) -> tuple[TimelineEvent, ...]:
-        """That a ceiling in dollars cannot be kept; told with the beginning of the first stage, and so once."""
+        """Return a warning if a ceiling in dollars cannot be enforced; it is stored with the first stage, and so once."""
         if not (ledger.periods or limits_dollars(chain)):
             return ()
-        models = await unpriced_models(chain, self._dependencies.prices, self._dependencies.clock.now())
-        return (self._warning(claimed, told_in_session(models)),) if models else ()
+        models = await unpriced_models(chain, self.prices, self.clock.now())
+        return (self._warning(claimed, unpriced_warning(models)),) if models else ()
 
     def _warning(self, claimed: Claimed[AlertSession], text: str) -> TimelineEvent:
-        now = self._dependencies.clock.now()
+        now = self.clock.now()
         return TimelineEvent(
             id=str(uuid4()),
             session_id=claimed.subject.id,
@@ -159,25 +170,32 @@ class SessionExecutor:
         records: Sequence[StageRecord],
         closing: Closing,
     ) -> None:
+        """Store the end of the session: its analysis, its verdict, and a request to score it if the chain wants that."""
+        session = claimed.subject
         reason = _partial_reason(records, chain, finish)
         concluding = concluding_executions(records) if finish.final_analysis is not None else ()
+        counts = [one.citations for one in concluding if one.citations]
         close = SessionClose(
             status=finish.status,
-            completed_at=self._dependencies.clock.now(),
+            completed_at=self.clock.now(),
             final_analysis=finish.final_analysis,
             analysis_is_partial=reason is not None,
             analysis_partial_reason=reason,
             executive_summary=finish.executive_summary,
             executive_summary_error=finish.executive_summary_error,
-            # A run that was cut short has come to no verdict, and several agents to several.
-            verdict=tempered(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
-            citations=_counted(concluding),
+            # A session that was cut short has no verdict, and several agents have several.
+            verdict=weakened(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
+            citations=sum(counts, CitationCounts()) if counts else None,
             error_message=finish.error,
-            alert_type=claimed.subject.alert_type,
+            alert_type=session.alert_type,
         )
-        judged = chain.scoring is not None and close.status is SessionStatus.COMPLETED
-        score = _score_request(claimed.subject.id, close) if judged else None
-        await self._dependencies.journal.commit(
+        score: SessionScore | None = None
+        if chain.scoring is not None and close.status is SessionStatus.COMPLETED:
+            # Scored when a worker has time; the session is finished without it.
+            score = SessionScore(
+                id=str(uuid4()), session_id=session.id, status=RunStatus.PENDING, requested_by="tarsy", created_at=close.completed_at
+            )
+        await self.journal.commit(
             Step(
                 claim=claimed.claim,
                 execution_changes=closing.executions,
@@ -186,11 +204,11 @@ class SessionExecutor:
                 score=score,
             )
         )
-        log.info("session.finished", session_id=claimed.subject.id, status=close.status.value)
+        log.info("session.finished", session_id=session.id, status=close.status.value)
 
 
 def _partial_reason(records: Sequence[StageRecord], chain: ResolvedChain, finish: FinishSession) -> str | None:
-    """Why the session's analysis is not what was asked for; None: it is, or there is none."""
+    """Return why the session's analysis is partial; None if it is complete, or there is none."""
     if finish.final_analysis is None:
         return None
     if finish.ceiling:
@@ -200,27 +218,14 @@ def _partial_reason(records: Sequence[StageRecord], chain: ResolvedChain, finish
     return partial_reason(records, with_tools=_has_tools(chain))
 
 
-def _counted(concluding: Sequence[ExecutionRecord]) -> CitationCounts | None:
-    """What the citations of all that became the analysis come to."""
-    counts = [one.citations for one in concluding if one.citations]
-    return sum(counts, CitationCounts()) if counts else None
-
-
-def _score_request(session_id: str, close: SessionClose) -> SessionScore:
-    """A judgement that is made when a worker has time; the session is finished without it."""
-    return SessionScore(
-        id=str(uuid4()), session_id=session_id, status=RunStatus.PENDING, requested_by="tarsy", created_at=close.completed_at
-    )
-
-
 def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecord]) -> list[StageOutcome]:
-    """The outcomes of the stages that had ended before, read back."""
+    """Return the outcomes of the stages that ended before this run."""
     done: list[StageOutcome] = []
     stored = {record.stage.stage_index: record for record in records}
     for planned in stages:
         record = stored.get(planned.index)
         if record is None and planned.part:
-            # It was passed over, or is still to come: what follows it tells.
+            # It was passed over, or is still to come: the stages after it show which.
             continue
         if record is None or not record.stage.status.is_final:
             break
@@ -236,21 +241,22 @@ def _has_tools(chain: ResolvedChain) -> bool:
 def _previous(
     planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome], partial: str | None, fence: Fence
 ) -> list[str]:
-    """What each agent of a stage is told of the stages before, in the form its kind reads best; the summary also why it is `partial`."""
+    """Return what each agent of a stage reads of the stages before, in the form for its type; the summary also why the analysis is `partial`."""
     earlier = [record for record in records if record.stage.stage_index < planned.index]
-    told: list[str] = []
+    texts: list[str] = []
     for config in planned.agents:
-        formatter = formatter_for(config.type, fence, read_back=read_back_of(config))
+        formatter = formatter_for(config.type, fence, read_tool=read_tool_of(config))
         limit = context_limit(config.provider)
         if planned.stage_type is StageType.EXEC_SUMMARY:
             remark = f"[This analysis is partial. {partial}]" if partial else ""
             concluding = concluding_executions(earlier)
             judged = concluding[0].verdict if len(concluding) == 1 else None
-            told.append("\n\n".join(part for part in (remark, judged_text(judged), clip_bytes(concluded(done) or "", limit)) if part))
-        elif (told_here := told_to(planned, earlier, formatter, limit)) is not None:
-            told.append(told_here)
+            parts = (remark, judged_text(judged), clip_bytes(concluded(done) or "", limit))
+            texts.append("\n\n".join(part for part in parts if part))
+        elif planned.part:
+            texts.append(challenge_context(planned.part, earlier, formatter, limit))
         elif planned.references is not None:
-            told.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
+            texts.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
         else:
-            told.append(formatter.format_previous_stages(earlier, limit=limit))
-    return told
+            texts.append(formatter.format_previous_stages(earlier, limit=limit))
+    return texts

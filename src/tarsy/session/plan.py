@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import count
+from typing import assert_never
 
 from tarsy.agent.prompt.stage_context import ContextFormatter
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge, ResolvedStage
@@ -248,20 +249,20 @@ def last_challenge(records: Sequence[StageRecord]) -> Challenge | None:
     return challenge_of(challenged[-1].executions[0]) if challenged else None
 
 
-def told_to(stage: PlannedStage, earlier: Sequence[StageRecord], formatter: ContextFormatter, limit: int) -> str | None:
-    """What the agent of such a stage is told; None for any other stage."""
-    match stage.part:
+def challenge_context(part: ChallengePart, earlier: Sequence[StageRecord], formatter: ContextFormatter, limit: int) -> str:
+    """Return what the agent of a challenge or a revision reads of the stages before."""
+    match part:
         case ChallengePart.OBJECTION:
-            # Not how it was found: an agent that is led along the same way ends in the same place.
-            return replace(formatter, with_trail=False).format_previous_stages(earlier, limit=limit)
+            # Without the transcript: an agent that follows the same steps comes to the same conclusion.
+            return replace(formatter, with_transcript=False).format_previous_stages(earlier, limit=limit)
         case ChallengePart.REVISION:
             return f"{_OBJECTED}\n\n{formatter.format_investigation(earlier, limit=limit)}"
-        case None:
-            return None
+        case _:
+            assert_never(part)
 
 
-def tempered(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:
-    """A verdict that a challenge has weakened is shown with no more than medium confidence."""
+def weakened(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:
+    """Return the verdict of a session, with at most medium confidence if a challenge has weakened it."""
     found = last_challenge(records)
     if verdict is None or found is None or found.ruling is not Ruling.WEAKENED:
         return verdict

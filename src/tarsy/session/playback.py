@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import uuid4
 
-from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
-from tarsy.domain.llm import ProviderType
+from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.domain.llm import ProviderType, ResolvedProvider
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import StageType

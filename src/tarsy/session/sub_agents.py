@@ -1,4 +1,4 @@
-"""Agents that an agent sends: each an execution of its own below its parent's, begun, continued or read back, and told to the parent as a report."""
+"""Sub-agents: each is an execution below its parent's, started, continued or read back, and reported to the parent as a tool result."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,45 +6,46 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.execution import ExecutionResult, Stopping
+from tarsy.agent.execution import AgentServices, ExecutionResult, Stopping
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.fence import result_line
 from tarsy.agent.toolbox.run_agent import Errand, Report, SendingTools
 from tarsy.agent.toolbox.toolbox import CallRefusedError
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedOrchestrator
+from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.domain.claim import Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence, call_number, sub_agent_prefix
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord
 from tarsy.domain.recording import sub_track_of
-from tarsy.domain.run_input import CutShort
+from tarsy.domain.run_input import AnyInput, CutShort
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
-from tarsy.session.dependencies import Dependencies, RunScope
+from tarsy.session.run_scope import RunScope
 
-# Results of an agent that its parent is told of by name: as many as fit on a page, and all of them can be cited.
+# Results of a sub-agent that its report lists: as many as fit on a page. All of them can be cited.
 _MOST_NAMED = 40
+_ENDED = {RunStatus.CANCELLED: "was stopped by a person", RunStatus.TIMED_OUT: "ran out of time"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """What sets an agent that was sent apart from one of the plan."""
+class Dispatch:
+    """What distinguishes a sub-agent from an agent of the plan."""
 
     track: str
     evidence_prefix: str
     task: str
-    # How many its sender may have out at once, and so share what it may use among.
+    # How many sub-agents its parent may run at once, and shares its budget among.
     at_once: int
-    # Results that it was given, by their ids.
+    # Results that it is given, by their ids.
     given: Mapping[str, Evidence]
 
 
-RunAgent = Callable[[Sent, ExecutionRecord, ResolvedAgentConfig, Stopping], Awaitable[ExecutionResult]]
+RunSubAgent = Callable[[Dispatch, ExecutionRecord, ResolvedAgentConfig, Stopping], Awaitable[ExecutionResult]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
-    """The execution that sends: where its own agents hang, and what it may hand over."""
+class ParentAgent:
+    """The execution that starts sub-agents, with those it has started before and the documents it may hand over."""
 
     claim: Claim
     record: ExecutionRecord
@@ -55,50 +56,65 @@ class Sender:
 
 
 class SubAgents:
-    """Sends the agents of one execution; `run` runs one in its own scope."""
+    """Starts the sub-agents of one execution; `run` runs one in its own scope."""
 
-    def __init__(self, dependencies: Dependencies, sender: Sender, run: RunAgent) -> None:
-        self._dependencies = dependencies
-        self._sender = sender
+    def __init__(self, services: AgentServices, recorded_inputs: Sequence[AnyInput], parent: ParentAgent, run: RunSubAgent) -> None:
+        self._services = services
+        self._recorded_inputs = recorded_inputs
+        self._parent = parent
         self._run = run
-        self._begun = {child.execution.agent_index: child for child in sender.record.children}
-        self._room = anyio.CapacityLimiter(sender.config.orchestrator.max_concurrent_agents)
-        self._time = _SharedTime(sender.config.orchestrator)
+        self._begun = {child.execution.agent_index: child for child in parent.record.children}
+        self._limiter = anyio.CapacityLimiter(parent.config.orchestrator.max_concurrent_agents)
+        # When the first was started, in loop time. Continued after a crash, sub-agents have their time anew.
+        self._first: float | None = None
 
     def around(self, tools: ToolExecutor, ids: Mapping[str, str]) -> ToolExecutor:
-        """The tools of an agent, with the sending of others where it may send any."""
-        agents = self._sender.config.sub_agents
-        return SendingTools(tools, agents, self, ids, self._dependencies.clock) if agents else tools
+        """Return the tools of an agent, with `run_agent` if it may start others."""
+        agents = self._parent.config.sub_agents
+        return SendingTools(tools, agents, self, ids, self._services.clock) if agents else tools
 
     async def send(self, errand: Errand) -> Report:
-        number = call_number(errand.dispatched_by)
+        parent, number = self._parent, call_number(errand.dispatched_by)
         given = await self._given(errand)
         child = self._begun.get(number) or await self._begin(errand, number)
-        sent = Sent(
-            track=sub_track_of(self._sender.track, number, errand.agent.agent_name),
+        dispatch = Dispatch(
+            track=sub_track_of(parent.track, number, errand.agent.agent_name),
             evidence_prefix=sub_agent_prefix(errand.dispatched_by),
             task=child.execution.task or errand.task,
-            at_once=self._sender.config.orchestrator.max_concurrent_agents,
+            at_once=parent.config.orchestrator.max_concurrent_agents,
             given=given,
         )
-        async with self._room:
-            result = await self._limited(sent, child, errand.agent)
+        async with self._limiter:
+            result = await self._run_limited(dispatch, child, errand.agent)
         if result.waits:
             return Report(text=result.waits.reason, waits=result.waits)
-        return report_of(errand.agent.agent_name, result, await self._dependencies.results.answered(child.execution.id))
+        return report_of(errand.agent.agent_name, result, await self._services.results.answered(child.execution.id))
 
-    async def _limited(self, sent: Sent, child: ExecutionRecord, config: ResolvedAgentConfig) -> ExecutionResult:
-        """Run it for as long as it may, or as far as it came when it was recorded; its end is then an observation of its parent."""
-        recorded = self._dependencies.place_of(child.execution.session_id).recorded_inputs
-        was_cut = any(one.track == sent.track and isinstance(one.value, CutShort) for one in recorded)
-        seconds = None if was_cut else self._time.left()
-        scope = RunScope(Stopping(whole=self._sender.stopping, out_of_time=self._time.told(seconds)))
+    async def _run_limited(self, dispatch: Dispatch, child: ExecutionRecord, config: ResolvedAgentConfig) -> ExecutionResult:
+        """Run a sub-agent until its time is up, or as far as it came when it was recorded."""
+        was_cut = any(one.track == dispatch.track and isinstance(one.value, CutShort) for one in self._recorded_inputs)
+        seconds = None if was_cut else self._seconds_left()
+        scope = RunScope(Stopping(parent=self._parent.stopping, timeout_message=self._timeout_message(seconds)))
         async with scope.limited(seconds):
-            return await self._run(sent, child, config, scope.stopping)
-        return ExecutionResult(status=RunStatus.TIMED_OUT, error=scope.stopping.out_of_time)
+            return await self._run(dispatch, child, config, scope.stopping)
+        return ExecutionResult(status=RunStatus.TIMED_OUT, error=scope.stopping.timeout_message)
+
+    def _seconds_left(self) -> float | None:
+        """Return how long a sub-agent that starts now may run: by itself, and within the time of all of them together; None: no limit."""
+        settings, now = self._parent.config.orchestrator, anyio.current_time()
+        self._first = self._first if self._first is not None else now
+        together = None if settings.max_budget is None else max(self._first + settings.max_budget - now, 0.0)
+        return min((limit for limit in (settings.agent_timeout, together) if limit is not None), default=None)
+
+    def _timeout_message(self, seconds: float | None) -> str:
+        settings = self._parent.config.orchestrator
+        if settings.max_budget is not None and seconds is not None and seconds != settings.agent_timeout:
+            return f"the time for all agents that were sent, {settings.max_budget:g} s, was used up"
+        return f"it did not end within {settings.agent_timeout:g} s" if settings.agent_timeout is not None else ""
 
     async def _begin(self, errand: Errand, number: int) -> ExecutionRecord:
-        parent, config = self._sender.record.execution, errand.agent
+        """Store a new execution below its parent's."""
+        parent, config = self._parent.record.execution, errand.agent
         child = AgentExecution(
             id=str(uuid4()),
             session_id=parent.session_id,
@@ -112,59 +128,30 @@ class SubAgents:
             status=RunStatus.PENDING,
             parent_execution_id=parent.id,
             dispatched_by=errand.dispatched_by,
-            # The same when it is continued: the stored call holds it masked too.
-            task=self._dependencies.mask(errand.task),
+            # The same when it is continued: the stored call is masked too.
+            task=self._services.mask(errand.task),
         )
-        await self._dependencies.journal.commit(Step(claim=self._sender.claim, executions=(child,)))
+        await self._services.journal.commit(Step(claim=self._parent.claim, executions=(child,)))
         return ExecutionRecord(child)
 
     async def _given(self, errand: Errand) -> dict[str, Evidence]:
-        """The results that the agent is given to read."""
-        wanted = [name for name in errand.context_ids if name not in self._sender.documents]
-        found = await self._dependencies.results.cited(self._sender.record.execution.id, wanted)
+        """Return the results that the sub-agent is given to read."""
+        wanted = [name for name in errand.context_ids if name not in self._parent.documents]
+        found = await self._services.results.cited(self._parent.record.execution.id, wanted)
         given = {one.id: one for one in found if not one.refused}
         if missing := [name for name in wanted if name not in given]:
             raise CallRefusedError(f"The agent was not sent: there is no result {', '.join(missing)} to hand over.")
         return {name: given[name] for name in wanted}
 
 
-class _SharedTime:
-    """How long agents may be out: each by itself, and all of one parent together, from when the first was sent. Continued, they have it anew."""
-
-    def __init__(self, settings: ResolvedOrchestrator) -> None:
-        self._settings = settings
-        self._first: float | None = None
-
-    def left(self) -> float | None:
-        """Seconds for one that is sent now; None: as long as the session has."""
-        now = anyio.current_time()
-        self._first = self._first if self._first is not None else now
-        together = self._settings.max_budget
-        limits = (self._settings.agent_timeout, None if together is None else max(self._first + together - now, 0.0))
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    def told(self, seconds: float | None) -> str:
-        settings = self._settings
-        if settings.max_budget is not None and seconds is not None and seconds != settings.agent_timeout:
-            return f"the time for all agents that were sent, {settings.max_budget:g} s, was used up"
-        return f"it did not end within {settings.agent_timeout:g} s" if settings.agent_timeout is not None else ""
-
-
 def report_of(name: str, result: ExecutionResult, answered: Sequence[AnsweredCall]) -> Report:
-    """What the parent is told, with the ids that it may cite."""
-    seen = _results(answered)
+    """Return what the parent agent reads: the sub-agent's analysis or why there is none, and the ids of its results."""
+    results = "It has no results of its own."
+    if answered:
+        lines = [result_line(one.evidence_id, one.tool, one.arguments, None) for one in answered[:_MOST_NAMED]]
+        more = [f"and {len(answered) - _MOST_NAMED} more"] if len(answered) > _MOST_NAMED else []
+        results = "\n".join(("Its results, which you can read and cite by their ids:", *lines, *more))
     if result.status is RunStatus.COMPLETED and result.final_analysis.strip():
-        return Report(text=f"{name} reports:\n{result.final_analysis.strip()}\n\n{seen}")
+        return Report(text=f"{name} reports:\n{result.final_analysis.strip()}\n\n{results}")
     reason = result.error or "it came to no conclusion"
-    return Report(text=f"{name} {_ENDED.get(result.status, 'failed')}: {reason}. It has concluded nothing.\n\n{seen}", failed=True)
-
-
-_ENDED = {RunStatus.CANCELLED: "was stopped by a person", RunStatus.TIMED_OUT: "ran out of time"}
-
-
-def _results(answered: Sequence[AnsweredCall]) -> str:
-    if not answered:
-        return "It has no results of its own."
-    lines = [result_line(one.evidence_id, one.tool, one.arguments, None) for one in answered[:_MOST_NAMED]]
-    more = [f"and {len(answered) - _MOST_NAMED} more"] if len(answered) > _MOST_NAMED else []
-    return "\n".join(("Its results, which you can read and cite by their ids:", *lines, *more))
+    return Report(text=f"{name} {_ENDED.get(result.status, 'failed')}: {reason}. It has concluded nothing.\n\n{results}", failed=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tarsy.agent.ports import Journal, LLMClient, ToolServers
 from tarsy.queue.handler import Queue
-from tarsy.session.dependencies import History
+from tarsy.session.ports import History
 from tarsy.telemetry.traced_calls import TracedModel, TracedToolServers
 from tarsy.telemetry.traced_runs import RunSpans, TracedHistory, TracedJournal, TracedQueue
 from tarsy.telemetry.tracing import Tracing, is_traced

@@ -19,7 +19,7 @@ from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.work import Claimed, HeartbeatResult, Park, Release, WorkRules
 from tarsy.queue.handler import Queue
-from tarsy.session.dependencies import History
+from tarsy.session.ports import History
 from tarsy.telemetry import conventions as names
 from tarsy.telemetry.tracing import Tracing, fail, nanoseconds
 
@@ -188,8 +188,8 @@ class TracedHistory:
         self._runs.read_back(records)
         return records
 
-    async def told(self, session_id: str) -> Sequence[StageRecord]:
-        records = await self._inner.told(session_id)
+    async def timelines(self, session_id: str) -> Sequence[StageRecord]:
+        records = await self._inner.timelines(session_id)
         self._runs.read_back(records)
         return records
 

@@ -2,8 +2,9 @@
 
 import re
 import secrets
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
@@ -17,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.claims import take
 from support.replaying import replayed
 from support.weighing import Weighing
-from tarsy.agent.late_journal import LateJournal
+from tarsy.agent.execution import AgentServices
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db.connection import create_engine
 from tarsy.db.incident.changes import StoredChanges
@@ -27,7 +28,7 @@ from tarsy.db.session.followups import ChatRepository
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.tables import llm_interactions, mcp_interactions, messages
 from tarsy.demo.samples import Sample, list_samples, recording_loader
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, WorkKind
@@ -41,12 +42,12 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Handler
-from tarsy.session.dependencies import Cancellations, Dependencies, RunScope
-from tarsy.session.executor import SessionExecutor
-from tarsy.session.followup import ChatAnswers
+from tarsy.session.handlers import session_handlers
+from tarsy.session.ledgers import Ledgers
+from tarsy.session.run_scope import Cancellations, RunScope
 from tarsy.session.runbook import RunbookSource
 from tarsy.tools.executor import McpToolServers
-from tarsy.tools.masking import Masker
+from tarsy.tools.masking.masker import Masker
 
 NOT_RECORDED = "And what did you have for lunch?"
 MASK = Masker.for_group("security")
@@ -62,38 +63,47 @@ class Unwatched:
     def announce(self, events: Sequence[StoredLiveEvent]) -> None: ...
 
 
+@dataclass(frozen=True)
+class Pipeline:
+    handlers: Mapping[WorkKind, Handler[Any]]
+    weighed: Weighing
+
+
 @asynccontextmanager
-async def dependencies_on(engine: AsyncEngine) -> AsyncGenerator[Dependencies]:
+async def pipeline_on(engine: AsyncEngine) -> AsyncGenerator[Pipeline]:
     unwatched, clock = Unwatched(), SystemClock()
     llm = Weighing(in_process_client(env={}, recordings=recording_loader(RecordingFiles())))
+    services = AgentServices(
+        llm=llm,
+        prices=PriceList(CostEstimationConfig(), {}),
+        tools=McpToolServers(env={}, clock=clock),
+        journal=PostgresJournal(engine, unwatched.announce),
+        results=StoredResults(engine),
+        changes=StoredChanges(engine),
+        skills=SkillTextRepository(engine),
+        live=unwatched,
+        mask=MASK,
+        clock=clock,
+    )
+    handlers = session_handlers(
+        services,
+        history=SessionHistory(engine),
+        ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock),
+        runbooks=RunbookSource(),
+        progress=unwatched,
+        cancellations=Cancellations(),
+    )
     try:
-        yield Dependencies(
-            journal=LateJournal(PostgresJournal(engine, unwatched.announce)),
-            history=SessionHistory(engine),
-            llm=llm,
-            tools=McpToolServers(env={}, clock=clock),
-            results=StoredResults(engine),
-            prices=PriceList(CostEstimationConfig(), {}),
-            book=PostgresSpendingBook(engine),
-            changes=StoredChanges(engine),
-            skills=SkillTextRepository(engine),
-            live=unwatched,
-            progress=unwatched,
-            runbooks=RunbookSource(),
-            mask=MASK,
-            clock=clock,
-            cancellations=Cancellations(),
-        )
+        yield Pipeline({handler.rules.kind: handler for handler in handlers}, llm)
     finally:
         await llm.aclose()
 
 
-async def do(engine: AsyncEngine, dependencies: Dependencies, kind: WorkKind) -> None:
+async def do(engine: AsyncEngine, pipeline: Pipeline, kind: WorkKind) -> None:
     claimed = await take(engine, kind)
     assert claimed
-    handler: Handler[Any] = SessionExecutor(dependencies) if kind == INVESTIGATION else ChatAnswers(dependencies)
     with anyio.fail_after(90):
-        await handler.run(claimed, RunScope())
+        await pipeline.handlers[kind].run(claimed, RunScope())
 
 
 async def play(engine: AsyncEngine, sample: Sample) -> tuple[str, Recording]:
@@ -111,21 +121,19 @@ async def play(engine: AsyncEngine, sample: Sample) -> tuple[str, Recording]:
     )
     await SkillTextRepository(engine).keep(sample.skill_texts)
     await SessionRepository(engine).insert(session)
-    async with dependencies_on(engine) as dependencies:
-        await do(engine, dependencies, INVESTIGATION)
-        check_estimates(dependencies)
+    async with pipeline_on(engine) as pipeline:
+        await do(engine, pipeline, INVESTIGATION)
+        check_estimates(pipeline.weighed)
         recording = await RecordingSource(engine).read(session_id)
         for question in (*reversed(sample.questions), NOT_RECORDED):
             await ChatRepository(engine).ask(session_id, question, author="test")
-            await do(engine, dependencies, CHAT_ANSWER)
+            await do(engine, pipeline, CHAT_ANSWER)
     assert recording is not None
     return session_id, recording
 
 
-def check_estimates(dependencies: Dependencies) -> None:
+def check_estimates(weighed: Weighing) -> None:
     """What ceilings reckon with before a call, against what the recorded model counted."""
-    weighed = dependencies.llm
-    assert isinstance(weighed, Weighing)
     for name, ratios in (("first", weighed.first), ("later", weighed.later)):
         print(f"estimate of input by counted input, {name} calls: {min(ratios):.2f} to {max(ratios):.2f}")  # noqa: T201 - the measure itself
     # Before a model has counted for us, rather too high; afterwards close, but for a turn that is denser than those before.
@@ -158,7 +166,7 @@ def check_timeline(sample: Sample, events: Sequence[TimelineEvent]) -> None:
 async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) -> None:
     """Each question got the answer that was recorded for it, without an error; another was refused, with what to set."""
     *answered, refused = await ChatRepository(engine).list(session_id)
-    told_stages = [record for record in await SessionHistory(engine).told(session_id) if record.stage.id != refused.stage_id]
+    told_stages = [record for record in await SessionHistory(engine).timelines(session_id) if record.stage.id != refused.stage_id]
     events = [event for record in told_stages for execution in record.executions for event in execution.events]
     check_timeline(sample, events)
     told = {event.stage_id: event.content for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS}

@@ -93,7 +93,7 @@ async def test_agents_that_are_sent_report_and_their_results_are_read_and_cited(
         outcome = await investigated(running)
         rows = await executions(running)
         session = await running.services.sessions.get(SESSION_ID)
-        tree = list(tree_lines(await SessionHistory(running.engine).told(SESSION_ID)))
+        tree = list(tree_lines(await SessionHistory(running.engine).timelines(SESSION_ID)))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(running.api), base_url="http://localhost") as client:
             shown = [(await client.get(f"/api/v1/sessions/{SESSION_ID}/{part}")).json() for part in ("timeline", "trace")]
     assert tree[:7] == [

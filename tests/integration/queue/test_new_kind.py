@@ -23,7 +23,7 @@ from tarsy.domain.work import Claimed, Lane, Park, RetryPolicy, RunEnd, WorkRule
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.dependencies import Cancellations, RunScope
+from tarsy.session.run_scope import Cancellations, RunScope
 
 LETTER = WorkKind("letter")
 Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Park]]

@@ -32,8 +32,8 @@ from tarsy.domain.work import Claimed, Park, RunEnd
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.dependencies import Cancellations, RunScope
 from tarsy.session.executor import SessionExecutor
+from tarsy.session.run_scope import Cancellations, RunScope
 
 DECISIONS = "CREATE TABLE decisions (session_id uuid PRIMARY KEY)"
 PARKING = Park("waits for a decision")

@@ -17,8 +17,6 @@ from support.followups import open_followup
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
-from tarsy.agent.late_journal import LateJournal
-from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db import connection
 from tarsy.db.retry import is_transient
 from tarsy.db.run.history import SessionHistory
@@ -35,10 +33,8 @@ from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import Claimed, End, Recovered, Requeue, poison_reason
 from tarsy.kit.clock import SystemClock
-from tarsy.llm.prices import PriceList
-from tarsy.session.dependencies import Cancellations, Dependencies
 from tarsy.session.executor import SessionExecutor
-from tarsy.tools.masking import Unmasked
+from tarsy.tools.masking.masker import Unmasked
 
 TABLES = {INVESTIGATION: "alert_sessions", CHAT_ANSWER: "chat_user_messages", SCORING: "session_scores"}
 STAGE_TYPES = {INVESTIGATION: StageType.INVESTIGATION, CHAT_ANSWER: StageType.CHAT, SCORING: StageType.SCORING}
@@ -271,23 +267,15 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
     """Good for ending what runs, and for nothing else."""
     unused = cast("Any", None)
     return SessionExecutor(
-        Dependencies(
-            journal=LateJournal(PostgresJournal(engine, nobody)),
-            history=SessionHistory(engine),
-            clock=SystemClock(),
-            cancellations=Cancellations(),
-            llm=unused,
-            tools=unused,
-            results=unused,
-            prices=PriceList(CostEstimationConfig(), {}),
-            book=unused,
-            changes=unused,
-            skills=unused,
-            live=unused,
-            progress=unused,
-            runbooks=unused,
-            mask=Unmasked(),
-        )
+        stages=unused,
+        journal=PostgresJournal(engine, nobody),
+        history=SessionHistory(engine),
+        ledgers=unused,
+        prices=unused,
+        runbooks=unused,
+        progress=unused,
+        mask=Unmasked(),
+        clock=SystemClock(),
     )
 
 

@@ -26,8 +26,8 @@ from tarsy.kit.clock import FixedClock
 from tarsy.queue import pool as pools
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
-from tarsy.session.dependencies import Cancellations, RunScope
 from tarsy.session.executor import SessionExecutor
+from tarsy.session.run_scope import Cancellations, RunScope
 
 CONFIG = QueueConfig(
     worker_count=1,

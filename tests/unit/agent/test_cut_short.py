@@ -42,16 +42,16 @@ class Cutting(MemoryJournal):
     """Stops the run once it has written `after` steps."""
 
     after: int | None = None
-    stopping: Stopping = field(default_factory=lambda: Stopping(whole=Stopping()))
+    stopping: Stopping = field(default_factory=lambda: Stopping(parent=Stopping()))
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
-    def _write(self, step: Step) -> None:
-        MemoryJournal._write(self, step)
+    def write(self, step: Step) -> None:
+        MemoryJournal.write(self, step)
         if self.steps == self.after:
             self.end(CutShort(cancelled=False, reason="it did not end within 5 s"))
 
     def end(self, cut: CutShort) -> None:
-        self.stopping.own, self.stopping.out_of_time = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT, cut.reason
+        self.stopping.own, self.stopping.timeout_message = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT, cut.reason
         self.scope.cancel()
 
 

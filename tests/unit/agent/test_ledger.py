@@ -2,7 +2,8 @@
 
 from decimal import Decimal
 
-from tarsy.agent.budget.ledger import SESSION, Ledger, MemoryBook
+from support.memory_run import MemorySpending
+from tarsy.agent.budget.ledger import SESSION, Ledger
 from tarsy.domain.budget import Ceiling, Spent, SpentBy
 from tarsy.kit.clock import FixedClock
 
@@ -10,7 +11,7 @@ DOLLAR = Spent(usd=Decimal(1), model_calls=1)
 
 
 def ledger(*before: SpentBy) -> Ledger:
-    made = Ledger(MemoryBook(), FixedClock(), before=before)
+    made = Ledger(MemorySpending(), FixedClock(), before=before)
     made.open(SESSION, "session", Ceiling(usd=Decimal(8)), sum((one.spent for one in before), Spent()))
     made.open_stage("stage", Ceiling())
     return made

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.context_window import TARGET_SHARE, USABLE_SHARE, Scales, fit, tokens_of, without_oldest_turns
+from tarsy.agent.context_window import TARGET_SHARE, USABLE_SHARE, TokenCounter, fit, tokens_of, without_oldest_turns
 from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, IterationState, next_move, state_after
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.interaction import LLMInteractionKind
@@ -26,12 +26,13 @@ def test_a_continued_loop_stands_where_the_interrupted_one_stood(errors: list[st
 
 @given(st.lists(ERRORS, max_size=30), st.integers(1, 20))
 def test_the_loop_never_runs_longer_than_allowed_and_an_outage_uses_up_none_of_it(errors: list[str | None], most: int) -> None:
-    move = next_move(_after(errors, most))
+    state = _after(errors, most)
+    move = next_move(state)
     used = sum(error in {None, "empty_response"} for error in errors)
     if used >= most:
         assert isinstance(move, GiveUp if errors[-1] else ForceConclusion)
     else:
-        assert move == Iterate(used + 1)
+        assert (move, state.used) == (Iterate(), used)
 
 
 def _after(errors: list[str | None], most: int, tool_errors: tuple[str | None, ...] = ()) -> IterationState:
@@ -44,8 +45,8 @@ def test_two_timeouts_in_a_row_end_the_loop_unless_the_model_was_out() -> None:
     assert isinstance(next_move(_after([None, None], 9, (late, late))), GiveUp)
     assert isinstance(next_move(_after([None, "timeout"], 9, (late,))), GiveUp)
     assert isinstance(next_move(_after(["timeout", None], 9, (late,))), GiveUp)
-    assert next_move(_after(["timeout", "timeout", "timeout"], 9)) == Iterate(1), "it is asked again when it was waited for"
-    assert next_move(_after(["timeout", "timeout", None], 9, (late,))) == Iterate(2), "what was waited out is forgotten"
+    assert next_move(_after(["timeout", "timeout", "timeout"], 9)) == Iterate(), "it is called again after the wait"
+    assert next_move(_after(["timeout", "timeout", None], 9, (late,))) == Iterate(), "timeouts that were waited out do not count"
 
 
 def test_a_stuck_loop_concludes() -> None:
@@ -90,8 +91,8 @@ def test_whatever_is_left_out_calls_and_results_stay_together(turns: list[tuple[
 def test_a_conversation_that_fits_is_left_alone_and_one_that_does_not_gets_smaller(turns: list[tuple[int, int]], window: int) -> None:
     bodies = _conversation(turns)
     before = sum(tokens_of(body) for body in bodies)
-    scales = Scales()
-    compaction = fit(_stored(bodies), scales, window=window, tool_tokens=0, pointer=_pointer)
+    counter = TokenCounter()
+    compaction = fit(_stored(bodies), counter, window=window, tool_tokens=0, pointer=_pointer)
     after = sum(tokens_of(message.body) for message in compaction.messages)
     newest = max((place for place, body in enumerate(bodies) if body.role is Role.ASSISTANT), default=0)
     compact = [message.body.role is not Role.TOOL or len(message.body.content) <= 400 for message in compaction.messages]
@@ -102,12 +103,12 @@ def test_a_conversation_that_fits_is_left_alone_and_one_that_does_not_gets_small
     elif after > window * TARGET_SHARE:
         assert all(compact[:newest])
     assert after <= before
-    assert sum(map(scales.weigh, compaction.messages)) == after, "what was weighed before is weighed again when it changes"
-    again = fit(compaction.messages, scales, window=window, tool_tokens=0, pointer=_pointer)
+    assert sum(map(counter.count, compaction.messages)) == after, "a message that changes is counted again"
+    again = fit(compaction.messages, counter, window=window, tool_tokens=0, pointer=_pointer)
     assert {message_id for message_id, _ in again.replaced}.isdisjoint(message_id for message_id, _ in compaction.replaced)
 
 
 def test_results_nobody_has_read_yet_stay_whole_while_older_ones_make_room_enough() -> None:
     bodies = _conversation([(1, 800), (1, 2_400)])
-    compaction = fit(_stored(bodies), Scales(), window=1_000, tool_tokens=0, pointer=_pointer)
+    compaction = fit(_stored(bodies), TokenCounter(), window=1_000, tool_tokens=0, pointer=_pointer)
     assert [message.body.content[:5] for message in compaction.messages if message.body.role is Role.TOOL] == ["[see ", "rrrrr"]

@@ -12,8 +12,8 @@ from tarsy.agent.failures import (
     Outage,
     TryAgain,
     after_failure,
-    told_end,
-    told_outage,
+    failure_message,
+    outage_message,
 )
 from tarsy.domain.llm import ErrorChunk, ErrorCode, ProviderType, ResolvedProvider
 
@@ -57,8 +57,8 @@ def test_what_is_waited_for_is_told_in_one_sentence_and_so_is_the_end_of_patienc
     provider = ResolvedProvider(name="mine", type=ProviderType.OPENAI, model="m-1", base_url="http://gpu.example:8000/v1")
     error = ErrorChunk("HTTP 503: overloaded.", ErrorCode.PROVIDER_UNAVAILABLE, retryable=True)
     who = "mine (m-1 at http://gpu.example:8000/v1)"
-    assert told_outage(provider, error) == f"all models are out: {who}: HTTP 503: overloaded; it is asked again for up to 30 minutes."
-    end = told_end(provider, error, 12, outlasted=True)
+    assert outage_message(provider, error) == f"all models are out: {who}: HTTP 503: overloaded; it is asked again for up to 30 minutes."
+    end = failure_message(provider, error, 12, outlasted=True)
     assert end.startswith(
         f"{who}: 3 calls in a row failed, and so did 9 retries within 30 minutes: HTTP 503: overloaded; check that it is up"
     )
@@ -72,7 +72,7 @@ def test_one_broken_answer_does_not_change_the_model() -> None:
 @given(CODES, st.integers(1, 3))
 def test_the_end_names_the_model_its_address_the_cause_and_a_cure_in_one_sentence(code: ErrorCode, failures: int) -> None:
     provider = ResolvedProvider(name="mine", type=ProviderType.OPENAI, model="m-1", base_url="http://gpu.example:8000/v1")
-    told = told_end(provider, ErrorChunk("HTTP 503: overloaded.", code), failures)
+    told = failure_message(provider, ErrorChunk("HTTP 503: overloaded.", code), failures)
     assert told.startswith("mine (m-1 at http://gpu.example:8000/v1): ")
     assert "HTTP 503: overloaded; " in told
     assert told.endswith(".")

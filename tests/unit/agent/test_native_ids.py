@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.model_call import ModelAnswer
-from tarsy.agent.tool_calls import NativeSpeech, WantsTools
+from tarsy.agent.tool_calls import NativeToolCalls, WantsTools
 from tarsy.domain.conversation import ToolCall
 
 IDS = st.sampled_from(["", "call_0", "call_1", "call-3-1", "call-5-1"])
@@ -15,7 +15,7 @@ def test_ids_are_unique_over_all_answers_and_kept_where_they_are(answers: list[l
     taken: set[str] = set()
     for number, sent in enumerate(answers):
         answer = ModelAnswer(tool_calls=tuple(ToolCall(call_id, "k8s.pods", "{}") for call_id in sent))
-        turn = NativeSpeech().read(answer, 3 + 2 * number, taken)
+        turn = NativeToolCalls().parse(answer, 3 + 2 * number, taken)
         assert isinstance(turn, WantsTools)
         ids = [call.id for call in turn.calls]
         assert len(set(ids)) == len(ids)

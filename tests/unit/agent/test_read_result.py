@@ -16,7 +16,7 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import ALERT, RUNBOOK, AnsweredCall, Evidence
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolOutcome, ToolResult
 from tarsy.kit.clock import FixedClock
-from tarsy.tools.masking import Unmasked
+from tarsy.tools.masking.masker import Unmasked
 
 LONG = "".join(f"line {number}\n" for number in range(4_000))
 
@@ -159,12 +159,12 @@ def test_whatever_the_schema_allows_is_answered(text: str, arguments: dict[str, 
 
 
 def test_a_document_is_told_whole_or_says_how_to_read_the_rest() -> None:
-    assert shown_document(RUNBOOK, "short", 10, read_back="read") == "short"
-    assert 'read, id "RUNBOOK"' in shown_document(RUNBOOK, "x" * 100, 10, read_back="read")
-    assert "RUNBOOK" not in shown_document(RUNBOOK, "x" * 100, 10, read_back=""), "an agent without tools could not call it"
+    assert shown_document(RUNBOOK, "short", 10, read_tool="read") == "short"
+    assert 'read, id "RUNBOOK"' in shown_document(RUNBOOK, "x" * 100, 10, read_tool="read")
+    assert "RUNBOOK" not in shown_document(RUNBOOK, "x" * 100, 10, read_tool=""), "an agent without tools could not call it"
 
 
 def test_a_document_in_a_dense_script_is_measured_by_what_it_costs() -> None:
     alert = "\u78c1\u76e4" * 50
-    assert shown_document(ALERT, alert, 300, read_back="read") == alert
-    assert shown_document(ALERT, alert, 152, read_back="read").startswith(alert[:50] + "… [50 characters omitted]")
+    assert shown_document(ALERT, alert, 300, read_tool="read") == alert
+    assert shown_document(ALERT, alert, 152, read_tool="read").startswith(alert[:50] + "… [50 characters omitted]")

@@ -11,7 +11,7 @@ from tarsy.agent.repetition import (
     TURNS_THAT_MATTER,
     CircleKind,
     LoopWatch,
-    Said,
+    TurnSummary,
     find_circle,
     find_loop,
     without_loop,
@@ -22,14 +22,14 @@ PARAGRAPH = (
 )
 
 
-def judgements(turns: list[Said]) -> list[str]:
+def judgements(turns: list[TurnSummary]) -> list[str]:
     """What is decided after each turn."""
     circles = [find_circle(turns[: count + 1]) for count in range(len(turns))]
     return ["go on" if circle is None else "stop" if circle.stop else "nudge" for circle in circles]
 
 
-def call(arguments: str, words: str = "", tool: str = "k8s.pods") -> Said:
-    return Said(words, ((tool, arguments),))
+def call(arguments: str, words: str = "", tool: str = "k8s.pods") -> TurnSummary:
+    return TurnSummary(words, ((tool, arguments),))
 
 
 ONE_NUDGE_THEN_STOP = ["go on", "go on", "nudge", "go on", "stop", "stop"]
@@ -41,10 +41,10 @@ ONE_NUDGE_THEN_STOP = ["go on", "go on", "nudge", "go on", "stop", "stop"]
         [call("{}")] * 6,
         [call('{"a": 1, "b": 2}'), call('{"b":2,"a":1}'), call('{ "a": 1,\n"b": 2}')] * 2,
         [call("{}", words=f"Attempt {number}.") for number in range(6)],
-        [Said("", (("k8s.pods", "{}"), ("k8s.logs", "{}"))), Said("", (("k8s.logs", "{}"), ("k8s.pods", "{}")))] * 3,
-        [Said("I would like to see the pods.")] * 6,
-        [Said("I would like\nto see the pods. "), Said("I would like to see the pods.")] * 3,
-        [Said("")] * 6,
+        [TurnSummary("", (("k8s.pods", "{}"), ("k8s.logs", "{}"))), TurnSummary("", (("k8s.logs", "{}"), ("k8s.pods", "{}")))] * 3,
+        [TurnSummary("I would like to see the pods.")] * 6,
+        [TurnSummary("I would like\nto see the pods. "), TurnSummary("I would like to see the pods.")] * 3,
+        [TurnSummary("")] * 6,
         [call(f'{{"limit": {number}}}', words=PARAGRAPH * 2) for number in range(6)],
     ],
     ids=[
@@ -58,7 +58,7 @@ ONE_NUDGE_THEN_STOP = ["go on", "go on", "nudge", "go on", "stop", "stop"]
         "words beside calls that differ",
     ],
 )
-def test_saying_the_same_again_is_nudged_once_then_stopped(turns: list[Said]) -> None:
+def test_saying_the_same_again_is_nudged_once_then_stopped(turns: list[TurnSummary]) -> None:
     assert judgements(turns) == ONE_NUDGE_THEN_STOP
 
 
@@ -74,7 +74,7 @@ def test_a_few_calls_over_and_over_are_a_circle_too(length: int) -> None:
 
 
 def test_a_second_answer_cut_off_in_a_loop_is_the_last() -> None:
-    cut = Said(f"Let me check.\n\n{LOOP_NOTE}")
+    cut = TurnSummary(f"Let me check.\n\n{LOOP_NOTE}")
     assert judgements([cut, cut]) == ["nudge", "stop"]
     assert judgements([cut, call("{}"), cut]) == ["nudge", "go on", "nudge"]
 

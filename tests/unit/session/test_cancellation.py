@@ -1,6 +1,6 @@
 """Who can be stopped in this process."""
 
-from tarsy.session.dependencies import Cancellations
+from tarsy.session.run_scope import Cancellations
 
 
 def test_what_runs_can_be_stopped_by_its_name_and_nothing_else() -> None:

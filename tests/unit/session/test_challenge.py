@@ -14,7 +14,7 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, parse_challenge, verdict_fields
 from tarsy.session.executor import finished_stages
-from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, passed_over, plan, tempered
+from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, passed_over, plan, weakened
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERDICT = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, mechanism="It is full."))
@@ -134,10 +134,10 @@ def test_the_answer_is_given_once_more_only_where_it_was_refuted_with_evidence(t
 
 def test_a_weakened_verdict_is_shown_with_medium_confidence_and_the_objection() -> None:
     verdict = concluded().executions[0].verdict
-    shown = tempered(verdict, [concluded(), objection(REFUTES, verified=0)])
+    shown = weakened(verdict, [concluded(), objection(REFUTES, verified=0)])
     assert shown is not None
     assert (shown.confidence, shown.confidence_reason) == (Confidence.MEDIUM, "A second look weakened it: The disk is empty.")
-    assert tempered(verdict, [concluded(), objection("result: upheld")]) == verdict
+    assert weakened(verdict, [concluded(), objection("result: upheld")]) == verdict
 
 
 def test_a_challenge_that_fails_costs_the_session_nothing() -> None:

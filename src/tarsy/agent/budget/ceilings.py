@@ -1,19 +1,23 @@
-"""The ceilings of one execution. Every model call and every tool call asks here first, and says afterwards what it used.
+"""The ceilings of one execution: every model call and every tool call is admitted here, and what it used is charged here.
 
-What does not fit is an input of the run: a run that is continued or replayed stops where it stopped before, and nothing is estimated again.
+A call that does not fit becomes an input of the run. A run that is continued or replayed stops at the same call, without a new estimate.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, assert_never
+from itertools import takewhile
+from math import ceil
+from types import TracebackType
+from typing import Any, Self, assert_never
 from uuid import uuid4
 
 import anyio
 
 from tarsy.agent.budget.ledger import AccountPath, Ledger
+from tarsy.agent.context_window import tokens_of, tokens_of_tools
 from tarsy.agent.ports import Prices
 from tarsy.domain.budget import (
     CONCLUSION_TOKENS,
@@ -33,34 +37,23 @@ from tarsy.domain.budget import (
     spent_by_call,
 )
 from tarsy.domain.claim import Claim
-from tarsy.domain.conversation import ToolCall
+from tarsy.domain.conversation import Role, ToolCall
 from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, GenerateInput
 from tarsy.domain.period_budget import BudgetWait, PeriodState
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
 from tarsy.domain.step import StoredRun
-from tarsy.domain.usage import Price
+from tarsy.domain.usage import Price, TokenUsage
 
-if TYPE_CHECKING:
-    from tarsy.agent.model_call import CompletedCall
-from itertools import takewhile
-from math import ceil
-
-from tarsy.agent.context_window import tokens_of
-from tarsy.domain.conversation import Role
-from tarsy.domain.tool import ToolDefinition
-from tarsy.domain.usage import TokenUsage
-from tarsy.kit.text import estimate_tokens
-
-# The longest answer that is asked for: a long analysis with its thoughts. What is longer is cut, and continued like any cut answer.
+# The longest answer that is requested: a long analysis with its thinking. A longer one is cut, and continued like any cut answer.
 LONGEST_ANSWER = 16_000
-# A period's ceiling may be free again when calls of other processes have told what they used: this often it is looked at again.
-_LOOKS = 20
-_LOOK_SECONDS = 0.5
-# Enough for a thought and some tool calls: rather than with less, a call waits for what others have reserved and will not use.
+# A call that other processes' reservations leave no room for is tried again this often: they may use less than they reserved.
+_ATTEMPTS = 20
+_PAUSE_SECONDS = 0.5
+# Enough for a thought and some tool calls: rather than with less, a call waits for reservations that will not be used up.
 _USEFUL_ANSWER = 2_000
-# A vendor that refuses a call before its first word does not charge for it.
+# Vendors do not charge for a call that they reject before its first chunk with one of these.
 _FREE_ERRORS = frozenset(
     {
         ErrorCode.RATE_LIMITED,
@@ -70,14 +63,20 @@ _FREE_ERRORS = frozenset(
         ErrorCode.CONTEXT_TOO_LONG,
     }
 )
-
-Make = Callable[[GenerateInput, float], Awaitable["CompletedCall"]]
+# Accounts of parts of a session: meeting their ceilings does not end the session.
+_PARTS = frozenset({"stage", "agent"})
+_SUMMARY = "summary "
+_SIDE_CALLS = frozenset({"correction", "conclusion"})
+# Before the first usage report: logs, JSON and the vendors' own text around tools are denser than four bytes a token.
+_CAUTION = 1.8
+# And after it: the new part of a conversation may be denser than the old one.
+_MARGIN = 1.1
 
 
 class CeilingMetError(Exception):
-    """A call was not made because it did not fit. With `waits`, the seconds after which it may: nothing was decided for good.
+    """A call was not made because it did not fit under a ceiling.
 
-    It may before that if there is room in `budget`.
+    With `waits`, it may fit after that many seconds, or earlier if `budget` gets room: then nothing was decided for good.
     """
 
     def __init__(self, met: CeilingMet, waits: float | None = None, budget: BudgetWait | None = None) -> None:
@@ -89,29 +88,114 @@ class CeilingMetError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPlace:
-    """Whose ceilings they are."""
+    """Which execution this is, and the claim that fences its writes."""
 
     claim: Claim
     stage_id: str
     execution_id: str
+    # Names the execution the same in every run of the session.
     track: str
-    path: AccountPath
+
+    @property
+    def session_id(self) -> str:
+        return self.claim.session_id
+
+
+class TokenEstimate:
+    """Estimates the tokens of a request before its model has counted them, and learns from each call how dense the conversation is."""
+
+    def __init__(self) -> None:
+        # Tokens of the model per token that the length of the text suggests.
+        self._density = _CAUTION
+
+    def tokens(self, request: GenerateInput) -> int:
+        return ceil(_plain_tokens(request) * self._density)
+
+    def opening(self, request: GenerateInput) -> int:
+        """Estimate the part of a conversation that cannot be shortened: all messages before the first answer."""
+        first = takewhile(lambda message: message.role is not Role.ASSISTANT, request.messages)
+        return ceil(sum(map(tokens_of, first)) * self._density)
+
+    def plain(self, tokens: int) -> int:
+        """Convert tokens of the model to those by which conversations are shortened."""
+        return int(tokens / self._density)
+
+    def learn(self, request: GenerateInput, usage: TokenUsage) -> None:
+        if usage.input_tokens:
+            self._density = max(usage.input_tokens / _plain_tokens(request), 0.25) * _MARGIN
+
+
+def _plain_tokens(request: GenerateInput) -> int:
+    return sum(map(tokens_of, request.messages)) + tokens_of_tools(request.tools)
+
+
+class Admission:
+    """A model call that was admitted: its request, with an answer as long as the budget allows, and the reservation behind it.
+
+    A context manager for the duration of the call. Without `charge`, the whole reservation counts as spent.
+    """
+
+    def __init__(
+        self, ceilings: "Ceilings", request: GenerateInput, reservation: Reservation | None = None, price: Price | None = None
+    ) -> None:
+        self.request = request
+        self._ceilings = ceilings
+        self._reservation = reservation
+        self._price = price
+        self._used = reservation.wanted if reservation else NOTHING
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if self._reservation:
+            self._ceilings.settle(self._reservation.wanted, self._used)
+
+    def time_limit(self, seconds: float) -> float:
+        """Return how long the call may take: `seconds`, or less if the ceilings leave less."""
+        left = self._ceilings.seconds_left if self._reservation else None
+        return seconds if left is None else min(seconds, max(left, 1.0))
+
+    def charge(self, usage: TokenUsage, error: ErrorCode | None, *, answered: bool) -> str | None:
+        """Charge what the call used; return the id of the reservation that the stored call settles.
+
+        None if nothing was reserved, or if the call reported no usage and may still be charged by the vendor.
+        """
+        if self._reservation is None:
+            return None
+        self._ceilings.estimate.learn(self.request, usage)
+        if usage.input_tokens or usage.output_tokens:
+            self._used = spent_by_call(usage, self._price, 0.0)
+        elif error in _FREE_ERRORS and not answered:
+            self._used = Spent(model_calls=1)
+        else:
+            return None
+        return self._reservation.id
 
 
 class Ceilings:
-    """`is_live`: what a recording says next does not depend on what it would have cost, so ceilings of its run are only played."""
+    """With `is_live` false (the model is a recording), only recorded ceilings are met: a replay does not depend on what it would have cost."""
 
     def __init__(
-        self, ledger: Ledger, place: ExecutionPlace, prices: Prices, *, recorded: Sequence[AnyInput] = (), is_live: bool = True
+        self,
+        ledger: Ledger,
+        place: ExecutionPlace,
+        path: AccountPath,
+        prices: Prices,
+        *,
+        recorded: Sequence[AnyInput] = (),
+        is_live: bool = True,
     ) -> None:
         self._ledger = ledger
         self._place = place
+        self._path = path
         self._prices = prices
         self._is_live = is_live
-        self._estimate = Estimate()
+        self.estimate = TokenEstimate()
+        # Ceilings that the recorded or continued run met, by turn and call.
         self._known = _met_before(recorded, place.track)
-        self._noted: list[AnyInput] = []
-        self._told: set[tuple[int, str]] = set()
+        self._unstored: list[AnyInput] = []
+        self._shown: set[tuple[int, str]] = set()
         self._turn = 0
         # The ceiling that ends the execution.
         self.met: CeilingMet | None = None
@@ -119,10 +203,10 @@ class Ceilings:
         self._of_tools: CeilingMet | None = None
 
     def begin(self, stored: StoredRun, turn: int) -> None:
-        """Take up what an execution that is continued had met before its next model call, number `turn`."""
+        """Restore the ceilings that an execution met before it was interrupted; its next model call has the number `turn`."""
         own = _met_before(stored.inputs, self._place.track)
         self._known |= own
-        self._told |= own.keys()
+        self._shown |= own.keys()
         self._turn = max(turn - 1, 0)
         for (met_at, about), met in own.items():
             if not about:
@@ -132,45 +216,47 @@ class Ceilings:
 
     @contextmanager
     def until_ended(self) -> Generator[None]:
-        """While the execution runs, there is something kept for its conclusion."""
+        """Release what is kept for the conclusion of the execution when it ends."""
         try:
             yield
         finally:
-            self._ledger.close(self._place.path)
+            self._ledger.close(self._path)
 
-    def noted(self) -> tuple[AnyInput, ...]:
-        """What was met since the last step, to be stored with the next."""
-        noted, self._noted = tuple(self._noted), []
-        return noted
+    def take_unstored(self) -> tuple[AnyInput, ...]:
+        """Return the ceilings met since the last step, to be stored with the next."""
+        taken, self._unstored = tuple(self._unstored), []
+        return taken
 
     @property
     def is_new(self) -> bool:
-        """Whether the end that was met is still to be told on the timeline."""
-        return self.met is not None and (self._turn_of_end, "") not in self._told
+        """Whether the ceiling that ends the execution is still to be shown on the timeline."""
+        return self.met is not None and (self._turn_of_end, "") not in self._shown
 
     @property
-    def mark(self) -> dict[str, Any]:
-        """What the timeline entry of a conclusion says of what led to it."""
+    def metadata(self) -> dict[str, Any]:
+        """What the timeline event of a conclusion states about the ceiling that led to it."""
         return {CEILING: self.met.description} if self.met else {}
 
     @property
     def has_begun(self) -> bool:
-        """Whether the execution has made a call, or may have: then there is something kept for its conclusion."""
-        return self._turn > 0 or self._ledger.called(self._place.path)
+        """Whether the execution has made a call, or may have: then something is kept for its conclusion."""
+        return self._turn > 0 or self._ledger.called(self._path)
 
     @property
     def seconds_left(self) -> float | None:
-        return self._ledger.seconds_left(self._place.path) if self._is_active else None
+        return self._ledger.seconds_left(self._path) if self._is_active else None
 
     @property
     def _is_active(self) -> bool:
         return self._is_live and self._ledger.limits_anything
 
-    async def metered(self, request: GenerateInput, kind: LLMInteractionKind, within: float, make: Make) -> "CompletedCall":
-        """Make a model call if it fits, with an answer as long as there is money for, and note what it used.
+    async def admit(self, request: GenerateInput, kind: LLMInteractionKind) -> Admission:
+        """Reserve what a model call may use.
+
+        Where only reservations of calls under way leave no room in a period's budget, a shorter answer is requested, or the call waits a little.
 
         Raises:
-            CeilingMetError: it does not fit.
+            CeilingMetError: the call does not fit.
         """
         if kind is not LLMInteractionKind.SUMMARIZATION:
             self._turn = request.turn
@@ -178,45 +264,44 @@ class Ceilings:
         if met := self._known.get((self._turn, about)):
             raise CeilingMetError(met)
         if not self._is_active:
-            return await make(request, within)
+            return Admission(self, request)
         if self._of_tools and kind is LLMInteractionKind.ITERATION:
             raise CeilingMetError(replace(self._of_tools, about=about))
-        price = await self._price(request)
-        fits, reservation = await self._admitted(request, kind, price, about)
-        capped = replace(request, max_output_tokens=fits.output_tokens if self._counts_words(price) else None)
-        return await self._made(reservation, price, capped, make, within)
-
-    async def _price(self, request: GenerateInput) -> Price | None:
-        return await self._prices.price(request.provider, self._ledger.clock.now(), self._estimate.tokens(request))
-
-    def _counts_words(self, price: Price | None) -> bool:
-        """Whether the length of an answer matters to any ceiling: a limit that is not needed is not sent."""
-        ceilings = [account.ceiling for account in self._ledger.accounts(self._place.path)]
-        costs = price is not None and price.output > 0
-        return any(one.tokens is not None for one in ceilings) or (
-            costs and (bool(self._ledger.periods) or any(one.usd is not None for one in ceilings))
-        )
-
-    async def _admitted(
-        self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, about: str
-    ) -> tuple[Fits, Reservation]:
-        """Reserve a call. Where only calls under way stand against it in a period, it makes do with a shorter answer, or waits a little."""
+        price = await self._prices.price(request.provider, self._ledger.clock.now(), self.estimate.tokens(request))
         refused: PeriodState | None = None
-        for _ in range(_LOOKS):
+        for _ in range(_ATTEMPTS):
             fits = await self._fitting(request, kind, price, about, refused)
-            reservation = self._reservation(fits)
+            place = self._place
+            reservation = Reservation(
+                id=str(uuid4()),
+                claim=place.claim,
+                stage_id=place.stage_id,
+                execution_id=place.execution_id,
+                wanted=fits.wanted,
+                kept=fits.kept,
+            )
             refused = await self._reserve(reservation, kind)
             if refused is None:
-                return fits, reservation
+                # A limit that no ceiling needs is not sent.
+                limit = fits.output_tokens if self._limits_output(price) else None
+                return Admission(self, replace(request, max_output_tokens=limit), reservation, price)
             shorter = self._decide(request, kind, price, refused.account(refused.used))
             if isinstance(shorter, Fits) and (shorter.output_tokens >= _USEFUL_ANSWER or self._ledger.has_begun):
                 continue
             if isinstance(self._decide(request, kind, price, refused.account(refused.spent)), Exhausted) or not refused.reserved:
                 break
-            await anyio.sleep(_LOOK_SECONDS)
+            await anyio.sleep(_PAUSE_SECONDS)
         if refused is None:
-            raise AssertionError("it is looked at least once")
-        raise self._period_met(refused, about, self._least(request, kind, price))
+            raise AssertionError("at least one attempt is made")
+        raise self._period_met(refused, about, request, kind, price)
+
+    def _limits_output(self, price: Price | None) -> bool:
+        """Whether the length of an answer counts under any ceiling."""
+        ceilings = [account.ceiling for account in self._ledger.accounts(self._path)]
+        costs = price is not None and price.output > 0
+        return any(one.tokens is not None for one in ceilings) or (
+            costs and (bool(self._ledger.periods) or any(one.usd is not None for one in ceilings))
+        )
 
     async def _fitting(
         self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, about: str, period: PeriodState | None
@@ -226,115 +311,90 @@ class Ceilings:
             decision = shorter if isinstance(shorter, Fits) else self._decide(request, kind, price)
             if isinstance(decision, Fits):
                 return decision
-            passing = decision.limit in {Limit.USD, Limit.TOKENS} and self._ledger.is_waiting_worth_it(self._place.path)
+            passing = decision.limit in {Limit.USD, Limit.TOKENS} and self._ledger.is_waiting_worth_it(self._path)
             if not passing:
                 raise CeilingMetError(self._exhausted(decision, about, price))
             await self._ledger.until_freed()
 
-    def _least(self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None) -> Decimal:
-        """What a call costs at the least that is worth making, with the conclusion after it."""
-        decision = self._decide(request, kind, price, longest=_USEFUL_ANSWER)
-        return decision.wanted.usd + decision.kept.usd if isinstance(decision, Fits) else Decimal(0)
-
     def _decide(
         self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, *periods: Account, longest: int = LONGEST_ANSWER
     ) -> Fits | Exhausted:
-        path, tokens = self._place.path, self._estimate.tokens(request)
-        accounts = [*self._ledger.accounts(path), *periods]
+        tokens = self.estimate.tokens(request)
+        accounts = [*self._ledger.accounts(self._path), *periods]
         match kind:
             case LLMInteractionKind.ITERATION:
-                return check_model_call(accounts, tokens, longest, price, self._estimate.opening(request))
+                return check_model_call(accounts, tokens, longest, price, self.estimate.opening(request))
             case LLMInteractionKind.SUMMARIZATION:
-                return check_single_model_call(accounts, tokens, longest, price, self._ledger.kept(path))
+                return check_single_model_call(accounts, tokens, longest, price, self._ledger.kept(self._path))
             case LLMInteractionKind.CORRECTION | LLMInteractionKind.SINGLE_SHOT:
                 return check_single_model_call(accounts, tokens, longest, price)
             case LLMInteractionKind.FORCED_CONCLUSION:
                 decision = check_single_model_call(accounts, tokens, longest, price)
-                # Room was kept for it. It may be told a little more than was estimated, which is no reason to say nothing.
+                # Room was kept for it. Its request may be a little longer than estimated, which is no reason not to conclude.
                 last = Fits(CONCLUSION_TOKENS, estimate_model_call(tokens, CONCLUSION_TOKENS, price), NOTHING)
                 return last if isinstance(decision, Exhausted) and self.has_begun else decision
             case _:
                 assert_never(kind)
 
     def _exhausted(self, decision: Exhausted, about: str, price: Price | None) -> CeilingMet:
-        accounts = self._ledger.accounts(self._place.path)
+        accounts = self._ledger.accounts(self._path)
         used = next(account for account in accounts if account.name == decision.account).used
-        room = max(affordable_input(accounts, price), 1)
-        return CeilingMet(
-            about, decision.account, decision.limit, decision.description, _used(decision.limit, used), self._estimate.as_counted(room)
-        )
-
-    def _reservation(self, fits: Fits) -> Reservation:
-        place = self._place
-        return Reservation(
-            id=str(uuid4()),
-            claim=place.claim,
-            stage_id=place.stage_id,
-            execution_id=place.execution_id,
-            wanted=fits.wanted,
-            kept=fits.kept,
-        )
+        room = self.estimate.plain(max(affordable_input(accounts, price), 1))
+        return CeilingMet(about, decision.account, decision.limit, decision.description, _used(decision.limit, used), room)
 
     async def _reserve(self, reservation: Reservation, kind: LLMInteractionKind) -> PeriodState | None:
-        """Set aside what a call will use, in the accounts first, so that no other call takes it meanwhile."""
-        path, ledger = self._place.path, self._ledger
+        """Reserve in the ledger first, so that no other call takes it meanwhile, then in the store; return the period that rejects it."""
+        path, ledger = self._path, self._ledger
         before = ledger.kept(path)
         ledger.keep(path, reservation.kept)
         ledger.reserve(path, reservation.wanted)
         # A conclusion has what was kept for it, in the period too.
         periods = () if kind is LLMInteractionKind.FORCED_CONCLUSION and self.has_begun else ledger.periods
         refused: PeriodState | None = None
-        written_down = False
+        stored = False
         try:
-            refused = await ledger.book.reserve(reservation, periods)
-            written_down = refused is None
+            refused = await ledger.store.reserve(reservation, periods)
+            stored = refused is None
         finally:
-            if not written_down:
+            if not stored:
                 ledger.keep(path, before)
                 ledger.settle(path, reservation.wanted, NOTHING)
         return refused
 
-    def _period_met(self, state: PeriodState, about: str, needs: Decimal) -> CeilingMetError:
+    def _period_met(
+        self, state: PeriodState, about: str, request: GenerateInput, kind: LLMInteractionKind, price: Price | None
+    ) -> CeilingMetError:
         now, per = self._ledger.clock.now(), state.budget.per
         met = CeilingMet(about, per, Limit.USD, state.budget.description, state.detail(), 0)
         if self._ledger.has_begun or not self._ledger.may_wait:
             return CeilingMetError(met)
         over = max((per.end(now.date()) - now) / timedelta(seconds=1), 1.0)
+        # The cheapest call that is worth making, with the conclusion after it.
+        least = self._decide(request, kind, price, longest=_USEFUL_ANSWER)
+        needs = least.wanted.usd + least.kept.usd if isinstance(least, Fits) else Decimal(0)
         return CeilingMetError(met, waits=over, budget=BudgetWait(state.budget.key, needs))
 
-    async def _made(
-        self, reservation: Reservation, price: Price | None, request: GenerateInput, make: Make, within: float
-    ) -> "CompletedCall":
-        path, wanted = self._place.path, reservation.wanted
-        left = self._ledger.seconds_left(path)
-        used = wanted
-        try:
-            call = await make(request, within if left is None else min(within, max(left, 1.0)))
-            known = _known_use(call, price)
-            used = wanted if known is None else known
-        finally:
-            self._ledger.settle(path, wanted, used)
-        self._estimate.learn(request, call.answer.usage)
-        return call if known is None else replace(call, interaction=replace(call.interaction, settles=reservation.id))
+    def settle(self, reserved: Spent, used: Spent) -> None:
+        """Replace what was reserved for a call by what it used."""
+        self._ledger.settle(self._path, reserved, used)
 
     def refusal(self, call: ToolCall) -> CeilingMet | None:
-        """Why a tool call may not be made; None: it may, and is counted. That it was announced is stored: it needs no reservation."""
+        """Return why a tool call may not be made, or None after counting it. It needs no reservation: that it was announced is stored."""
         if met := self._known.get((self._turn, call.id)):
             self._of_tools = met
             return self.note(met)
         if not self._is_active:
             return None
-        path = self._place.path
-        decision = check_tool_call(self._ledger.accounts(path), self._ledger.kept(path))
+        decision = check_tool_call(self._ledger.accounts(self._path), self._ledger.kept(self._path))
         if isinstance(decision, Fits):
-            self._ledger.settle(path, NOTHING, decision.wanted)
+            self._ledger.settle(self._path, NOTHING, decision.wanted)
             return None
         self._of_tools = self._exhausted(decision, call.id, None)
         return self.note(self._of_tools)
 
     def note(self, met: CeilingMet) -> CeilingMet:
-        """Keep what was met as an input of the run."""
-        self._noted.append(PlacedInput(self._place.track, self._turn, met))
+        """Make a ceiling that was met an input of the run."""
+        self._unstored.append(PlacedInput(self._place.track, self._turn, met))
         if not met.about:
             self._end(met, self._turn)
         return met
@@ -343,11 +403,6 @@ class Ceilings:
         self.met, self._turn_of_end = met, turn
         if met.account not in _PARTS:
             self._ledger.ended = met
-
-
-_PARTS = frozenset({"stage", "agent"})
-_SUMMARY = "summary "
-_SIDE_CALLS = frozenset({"correction", "conclusion"})
 
 
 def _about(request: GenerateInput, kind: LLMInteractionKind) -> str:
@@ -368,15 +423,6 @@ def _met_before(inputs: Sequence[AnyInput], track: str) -> dict[tuple[int, str],
     return {(one.turn, one.value.about): one.value for one in inputs if one.track == track and isinstance(one.value, CeilingMet)}
 
 
-def _known_use(call: "CompletedCall", price: Price | None) -> Spent | None:
-    """What a call used; None when it did not say, though it may be charged."""
-    answer = call.answer
-    if answer.usage.input_tokens or answer.usage.output_tokens:
-        return spent_by_call(answer.usage, price, 0.0)
-    refused = answer.error is not None and answer.error.code in _FREE_ERRORS and call.interaction.first_chunk_ms is None
-    return Spent(model_calls=1) if refused else None
-
-
 def _used(limit: Limit, used: Spent) -> str:
     match limit:
         case Limit.USD:
@@ -391,41 +437,3 @@ def _used(limit: Limit, used: Spent) -> str:
             return f"{used.tool_calls} were made"
         case _:
             assert_never(limit)
-
-
-# Before a model has counted for us: logs and JSON, and vendors' own words around the tools, take up to so much more than four bytes a token.
-_CAUTION = 1.8
-# And after it has: the new part of a conversation may be denser than the old one.
-_MARGIN = 1.1
-
-
-def tokens_of_tools(tools: tuple[ToolDefinition, ...]) -> int:
-    return sum(estimate_tokens(f"{tool.name}{tool.description}{tool.parameters_schema}") for tool in tools)
-
-
-def plain_tokens(request: GenerateInput) -> int:
-    """By the length of its texts alone."""
-    return sum(map(tokens_of, request.messages)) + tokens_of_tools(request.tools)
-
-
-class Estimate:
-    """Learns from each call how dense the conversation is."""
-
-    def __init__(self) -> None:
-        self._density = _CAUTION
-
-    def tokens(self, request: GenerateInput) -> int:
-        return ceil(plain_tokens(request) * self._density)
-
-    def opening(self, request: GenerateInput) -> int:
-        """What of a conversation cannot be shortened: all before the first answer."""
-        first = takewhile(lambda message: message.role is not Role.ASSISTANT, request.messages)
-        return ceil(sum(map(tokens_of, first)) * self._density)
-
-    def as_counted(self, tokens: int) -> int:
-        """So many tokens of the model, in those by which conversations are shortened."""
-        return int(tokens / self._density)
-
-    def learn(self, request: GenerateInput, usage: TokenUsage) -> None:
-        if usage.input_tokens:
-            self._density = max(usage.input_tokens / plain_tokens(request), 0.25) * _MARGIN

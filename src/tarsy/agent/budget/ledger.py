@@ -1,34 +1,33 @@
-"""The ledger of one run of a session: what it and its parts may use, have used, and have reserved for calls under way.
+"""The ledger of one run of a session: the ceilings of the session and its parts, what they have spent, and what is reserved for calls under way.
 
-Accounts form a tree (session, stage, agent, an agent that it sends): what is used under one counts for all above it. A session runs in one
-process, so its accounts are kept here; what must survive that process is in the book, before the call is made. What all sessions
-together may use in a period is decided in the book alone.
+Accounts form a tree (session, stage, agent, sub-agent): what is spent under one counts for all above it. A session runs in one process,
+so its accounts are kept in memory; reservations are also stored before the call is made, so that they survive the process. Budgets of
+all sessions together (per day or month) are decided by the store alone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import reduce
 
 import anyio
 
-from tarsy.agent.ports import SpendingBook
-from tarsy.domain.budget import NOTHING, UNLIMITED, Account, Ceiling, Reservation, Spent, SpentBy
-from tarsy.domain.period_budget import PeriodBudget, PeriodState
+from tarsy.agent.ports import SpendingStore
+from tarsy.domain.budget import NOTHING, UNLIMITED, Account, Ceiling, Spent, SpentBy
+from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.run_input import CeilingMet
 from tarsy.kit.clock import Clock
 
-# Of a time ceiling, what is left to the conclusion: a tenth, and never more than a model needs to write it.
+# The part of a time ceiling that is kept for the conclusion: a tenth, and never more than a model needs to write it.
 _CONCLUSION_SHARE = 0.1
 _CONCLUSION_SECONDS = 30.0
 
-# The way to an account from the top: a session's has one part, an agent's three, that of an agent it sends four.
+# The path of an account from the root: a session's has one part, an agent's three, a sub-agent's four.
 AccountPath = tuple[str, ...]
 SESSION: AccountPath = ("session",)
 
 
 @dataclass(slots=True)
-class _Entry:
+class _OpenAccount:
     name: str
     ceiling: Ceiling
     opened: float
@@ -38,39 +37,39 @@ class _Entry:
 
 @dataclass(slots=True)
 class Ledger:
-    book: SpendingBook
+    store: SpendingStore
     clock: Clock
-    # Those that count this session.
+    # The budgets of all sessions together that this session counts under.
     periods: Sequence[PeriodBudget] = ()
-    # What its executions had used before this run of it.
+    # What the executions of the session had spent before this run.
     before: Sequence[SpentBy] = ()
-    # Whether it waits for the next period rather than not begin at all.
+    # Whether a session that does not fit waits for the next period instead of failing.
     may_wait: bool = True
-    # The ceiling of the whole session, or of a period, once it was met.
+    # The ceiling of the session, or of a period, once it was met.
     ended: CeilingMet | None = None
-    _entries: dict[AccountPath, _Entry] = field(default_factory=dict[AccountPath, _Entry])
+    _entries: dict[AccountPath, _OpenAccount] = field(default_factory=dict[AccountPath, _OpenAccount])
     _kept: dict[AccountPath, Spent] = field(default_factory=dict[AccountPath, Spent])
     _freed: anyio.Event = field(default_factory=anyio.Event)
 
     def open(self, path: AccountPath, name: str, ceiling: Ceiling, spent: Spent = NOTHING) -> None:
-        """Open the account of a part that begins, or is continued after it had `spent` so much."""
+        """Open the account of a part that begins, or continues after it had `spent` so much."""
         if path not in self._entries:
-            self._entries[path] = _Entry(name, ceiling, self.clock.monotonic(), spent)
+            self._entries[path] = _OpenAccount(name, ceiling, self.clock.monotonic(), spent)
 
     def open_stage(self, stage_id: str, ceiling: Ceiling) -> None:
-        """The account of a stage, whose agents work at the same time: what they have used is summed up, the time is that of the slowest."""
+        """Open the account of a stage. Its agents run concurrently: what they have spent is summed up, their time is that of the slowest."""
         before = [one.spent for one in self.before if one.stage_id == stage_id]
         spent = replace(sum(before, NOTHING), seconds=max((one.seconds for one in before), default=0.0))
         self.open((*SESSION, stage_id), "stage", ceiling, spent)
 
     def open_execution(self, within: AccountPath, execution_id: str, ceiling: Ceiling) -> AccountPath:
-        """The account of an agent, under that of its stage or of the agent that sends it."""
+        """Open the account of an agent under that of its stage or its parent agent, and return its path."""
         path = (*within, execution_id)
         self.open(path, "agent", ceiling, self._spent_before(execution_id))
         return path
 
     def _spent_before(self, execution_id: str) -> Spent:
-        """By an agent and by those it had sent, whose time was its own."""
+        """Return what an agent and its sub-agents have spent; their time passed within its own."""
         own = sum((one.spent for one in self.before if one.execution_id == execution_id), NOTHING)
         sent = [one.execution_id for one in self.before if one.parent_execution_id == execution_id]
         return sum((replace(self._spent_before(one), seconds=0.0) for one in sent), own)
@@ -81,33 +80,35 @@ class Ledger:
 
     @property
     def has_begun(self) -> bool:
-        """Whether any model call was made in this session."""
+        """Whether a model call was made in this session."""
         return any(entry.spent.model_calls for entry in self._entries.values())
 
     def accounts(self, path: AccountPath) -> list[Account]:
-        """All accounts that a call under `path` is counted in, without what is kept for the conclusion of the execution itself."""
+        """Return all accounts that a call under `path` counts in, without what is kept for the conclusion of that execution itself."""
         return [self._account(path[: length + 1], path) for length in range(len(path)) if path[: length + 1] in self._entries]
 
     def _account(self, of: AccountPath, asking: AccountPath) -> Account:
         entry = self._entries[of]
         kept = sum((kept for path, kept in self._kept.items() if path != asking and path[: len(of)] == of), NOTHING)
         elapsed = Spent(seconds=self.clock.monotonic() - entry.opened)
-        return Account(entry.name, entry.ceiling, entry.spent + elapsed, entry.reserved + kept + _time_to_conclude(entry.ceiling))
+        limit = entry.ceiling.seconds
+        conclusion = NOTHING if limit is None else Spent(seconds=min(_CONCLUSION_SECONDS, limit * _CONCLUSION_SHARE))
+        return Account(entry.name, entry.ceiling, entry.spent + elapsed, entry.reserved + kept + conclusion)
 
     def seconds_left(self, path: AccountPath) -> float | None:
-        """The time a call may take; None: as long as it will."""
+        """Return how long a call may take; None: no limit."""
         left = [left for account in self.accounts(path) if (left := account.remaining.seconds) is not None]
         return min(left) if left else None
 
     def called(self, path: AccountPath) -> bool:
-        """Whether any model call was made under an account."""
+        """Whether a model call was made under an account."""
         return path in self._entries and self._entries[path].spent.model_calls > 0
 
     def kept(self, path: AccountPath) -> Spent:
         return self._kept.get(path, NOTHING)
 
     def keep(self, path: AccountPath, kept: Spent) -> None:
-        """Set aside what the conclusion of an execution will need, in the place of what was set aside before."""
+        """Keep what the conclusion of an execution will need, instead of what was kept before."""
         self._kept[path] = kept
 
     def reserve(self, path: AccountPath, wanted: Spent) -> None:
@@ -115,7 +116,7 @@ class Ledger:
             entry.reserved += wanted
 
     def settle(self, path: AccountPath, wanted: Spent, used: Spent) -> None:
-        """A call has ended: what was reserved for it is free again, and what it used is spent."""
+        """Replace what was reserved for a call by what it used."""
         for entry in self._above(path):
             entry.reserved -= wanted
             entry.spent += used
@@ -123,62 +124,35 @@ class Ledger:
         self._freed = anyio.Event()
 
     def close(self, path: AccountPath) -> None:
-        """An execution has ended: it will not conclude any more."""
+        """Release what was kept for the conclusion of an execution that has ended."""
         if self._kept.pop(path, None):
             self._freed.set()
             self._freed = anyio.Event()
 
     async def until_freed(self) -> None:
-        """Until a call that is under way has ended."""
+        """Wait until a call under way has ended."""
         await self._freed.wait()
 
     def is_waiting_worth_it(self, path: AccountPath) -> bool:
-        """Whether calls of others are under way under the same ceilings: what is reserved for them is seldom all used."""
+        """Whether other calls are under way under the same ceilings: they seldom use all that is reserved for them."""
         return any(entry.reserved != NOTHING for entry in self._above(path))
 
-    def _above(self, path: AccountPath) -> list[_Entry]:
+    def _above(self, path: AccountPath) -> list[_OpenAccount]:
         return [self._entries[of] for length in range(len(path)) if (of := path[: length + 1]) in self._entries]
 
 
-def _time_to_conclude(ceiling: Ceiling) -> Spent:
-    return Spent(seconds=min(_CONCLUSION_SECONDS, ceiling.seconds * _CONCLUSION_SHARE)) if ceiling.seconds is not None else NOTHING
-
-
-# The other half is the sender's: to send again, to read, and to conclude.
-_SENT = 2
+# The other half is the parent's: for more sub-agents, to read, and to conclude.
+_SHARE = 2
 
 
 def share_of(accounts: Sequence[Account], at_once: int) -> Ceiling:
-    """Half of what is left under all of `accounts`, divided among as many as may be out at once. Their time passes at the same time, and is not divided."""
+    """Return the ceiling of a sub-agent: half of what is left under all of `accounts`, divided among as many as may run at once; time is not divided."""
     left = reduce(lambda least, account: least.lowered(account.remaining), accounts, UNLIMITED)
-    parts = _SENT * at_once
+    parts = _SHARE * at_once
     return Ceiling(
         usd=None if left.usd is None else left.usd / parts,
         tokens=None if left.tokens is None else left.tokens // parts,
-        seconds=None if left.seconds is None else left.seconds / _SENT,
+        seconds=None if left.seconds is None else left.seconds / _SHARE,
         model_calls=None if left.model_calls is None else left.model_calls // parts,
         tool_calls=None if left.tool_calls is None else left.tool_calls // parts,
     )
-
-
-class MemoryBook:
-    """Keeps what is reserved; nothing was used before."""
-
-    def __init__(self) -> None:
-        self.reserved: list[Reservation] = []
-
-    async def spent(self, session_id: str) -> Sequence[SpentBy]:
-        del session_id
-        return ()
-
-    async def is_critical(self, session_id: str) -> bool:
-        del session_id
-        return False
-
-    async def reserve(self, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
-        needed = sum((one.wanted.usd for one in self.reserved), Decimal(0)) + reservation.wanted.usd + reservation.kept.usd
-        for budget in periods:
-            if needed > budget.usd:
-                return PeriodState(budget=budget, spent=needed - reservation.wanted.usd - reservation.kept.usd)
-        self.reserved.append(reservation)
-        return None

@@ -70,8 +70,8 @@ def limits_dollars(chain: ResolvedChain) -> bool:
     return any(part.budget.usd is not None for part in (chain, *chain.stages, *_agents(chain)))
 
 
-def told_in_session(models: Sequence[str]) -> str:
-    """For the timeline of a session that has a ceiling in dollars."""
+def unpriced_warning(models: Sequence[str]) -> str:
+    """Return the timeline warning of a session that has a ceiling in dollars."""
     return f"A ceiling in dollars does not hold here: calls of {' and '.join(models)}, whose price is not known, are not counted. To have it hold, {CURE}."
 
 

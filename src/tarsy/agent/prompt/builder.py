@@ -54,7 +54,7 @@ class PromptContext:
     # One line per tool server that should be there and is not.
     tool_warnings: tuple[str, ...] = ()
     # The tool that reads shortened results again, as the agent may call it; empty where it has none.
-    read_back: str = ""
+    read_tool: str = ""
     # The time that the request states, as an input of the run.
     now: str = ""
     # Whether the answer becomes the session's analysis, and is to end with a verdict.
@@ -165,7 +165,7 @@ class PromptBuilder:
         evidence_id, line = line_of(content)
         original = unwrap(content.removeprefix(line).lstrip("\n") if line else content)
         excerpt = self.fence.wrap("TOOL RESULT", clip(original, _POINTER_EXCERPT), scope=evidence_id or call_id)
-        how = reading_back(self.context.read_back, evidence_id or call_id)
+        how = reading_back(self.context.read_tool, evidence_id or call_id)
         shortened = f"{_POINTER}{tool} was shortened to make room: it had {len(original)} characters and begins as below.{how}]"
         return "\n".join((*((line,) if line else ()), shortened, excerpt))
 

@@ -52,15 +52,15 @@ def sub_agent_task(task: str) -> str:
     return _TASK.format(task="\n".join(f"> {line}" for line in defused(task).splitlines()))
 
 
-def handed_over(given: Mapping[str, Evidence], fence: Fence, *, limit: int, read_back: str) -> str:
+def handed_over(given: Mapping[str, Evidence], fence: Fence, *, limit: int, read_tool: str) -> str:
     """Results of its sender, as a sub-agent reads them: as much of each as its share of the room allows."""
     share = limit // max(len(given), 1)
-    return "\n\n".join(_handed(one, fence, share, read_back) for one in given.values())
+    return "\n\n".join(_handed(one, fence, share, read_tool) for one in given.values())
 
 
-def _handed(one: Evidence, fence: Fence, share: int, read_back: str) -> str:
+def _handed(one: Evidence, fence: Fence, share: int, read_tool: str) -> str:
     shown = clip_bytes(one.text, share)
-    rest = "" if shown == one.text else f"\n[The rest is left out.{reading_back(read_back, one.id)}]"
+    rest = "" if shown == one.text else f"\n[The rest is left out.{reading_back(read_tool, one.id)}]"
     return f"{result_line(one.id, one.tool, one.arguments, one.read_at)}\n{fence.wrap('TOOL RESULT', shown, scope=one.id)}{rest}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.transcript import TrailView, tell_trail
+from tarsy.agent.prompt.transcript import TranscriptView, transcript
 from tarsy.domain.execution import AgentType
 from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages, last_text
 from tarsy.domain.stage import StageType
@@ -30,11 +30,11 @@ class ContextFormatter:
     """Tells finished stages to one reader."""
 
     fence: Fence
-    with_trail: bool = False
+    with_transcript: bool = False
     with_thinking: bool = False
     with_metadata: bool = False
     # The tool with which the reader can read a result whole; empty when it has none.
-    read_back: str = ""
+    read_tool: str = ""
     # Bytes of each analysis.
     analysis_limit: int = INVESTIGATION_LIMIT
 
@@ -42,13 +42,13 @@ class ContextFormatter:
         """One agent's work."""
         said = "\n\n".join(part for part in (record.analysis, verdict_text(record.verdict.verdict if record.verdict else None)) if part)
         analysis = "Analysis:\n" + self.fence.wrap("ANALYSIS", clip_bytes(said, self.analysis_limit)) if said else _NOTHING
-        if not self.with_trail:
+        if not self.with_transcript:
             return analysis
         if result_limit == 0:
             return f"{analysis}\n\n[The steps that led to it were left out for length.]"
-        view = TrailView(fence=self.fence, result_limit=result_limit, with_thinking=self.with_thinking, read_back=self.read_back)
-        trail = tell_trail(record.events, view)
-        return f"{analysis}\n\nHow it was found:\n\n{trail}" if trail else analysis
+        view = TranscriptView(fence=self.fence, result_limit=result_limit, with_thinking=self.with_thinking, read_tool=self.read_tool)
+        steps = transcript(record.events, view)
+        return f"{analysis}\n\nHow it was found:\n\n{steps}" if steps else analysis
 
     def format_stage_context(self, record: StageRecord, *, limit: int = CONTEXT_LIMIT) -> str:
         """A stage's results, in at most about `limit` bytes."""
@@ -108,22 +108,22 @@ class ContextFormatter:
         return [f"### Executive summary:\n\n{self.fence.wrap('SUMMARY', text)}" for text in texts[-1:] if text]
 
 
-def formatter_for(agent_type: AgentType, fence: Fence, *, read_back: str) -> ContextFormatter:
+def formatter_for(agent_type: AgentType, fence: Fence, *, read_tool: str) -> ContextFormatter:
     """The formatter of the consuming agent; `read_back` is its tool for reading whole results, if it has one."""
     # A synthesis judges how agents came to their conclusions; an investigator builds on what they saw.
     judges = agent_type is AgentType.SYNTHESIS
     return ContextFormatter(
         fence=fence,
-        with_trail=agent_type in {AgentType.SYNTHESIS, AgentType.DEFAULT},
+        with_transcript=agent_type in {AgentType.SYNTHESIS, AgentType.DEFAULT},
         with_thinking=judges,
         with_metadata=judges,
-        read_back=read_back,
+        read_tool=read_tool,
     )
 
 
-def record_formatter(fence: Fence, *, read_back: str) -> ContextFormatter:
+def record_formatter(fence: Fence, *, read_tool: str) -> ContextFormatter:
     """The formatter of the reader of a whole investigation: a person's questions, or a judge's."""
-    return ContextFormatter(fence=fence, with_trail=True, with_thinking=True, with_metadata=True, read_back=read_back)
+    return ContextFormatter(fence=fence, with_transcript=True, with_thinking=True, with_metadata=True, read_tool=read_tool)
 
 
 def verdict_text(verdict: Verdict | None) -> str:

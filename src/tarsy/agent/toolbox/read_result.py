@@ -85,10 +85,10 @@ class ReadResult:
         return stored.content if stored else None
 
 
-def shown_document(name: str, text: str, limit: int, *, read_back: str) -> str:
+def shown_document(name: str, text: str, limit: int, *, read_tool: str) -> str:
     """A document, or as much of it as a model can carry (`limit` bytes) and, for an agent that has tools, how to read the rest."""
     shown = clip_bytes(text, limit)
-    return shown if shown == text or not read_back else f"{shown}\n[The rest is left out.{reading_back(read_back, name)}]"
+    return shown if shown == text or not read_tool else f"{shown}\n[The rest is left out.{reading_back(read_tool, name)}]"
 
 
 @dataclass(frozen=True, slots=True)

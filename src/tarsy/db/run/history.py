@@ -58,7 +58,7 @@ class SessionHistory:
 
         return await retrying(attempt)
 
-    async def told(self, session_id: str) -> Sequence[StageRecord]:
+    async def timelines(self, session_id: str) -> Sequence[StageRecord]:
         async def attempt() -> Sequence[StageRecord]:
             async with borrowed(self._engine) as connection:
                 rows = await _TOLD.rows(connection, {"id": session_id})

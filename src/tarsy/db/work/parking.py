@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import notifications
 from tarsy.db.outbox import publish
-from tarsy.db.spending import PostgresSpendingBook
+from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.tables import sql_list, work
 from tarsy.db.work.release import UNPARKED, WOKEN_RANK, about, claimed_row, move_noun, release
 from tarsy.db.work.subjects import SUBJECTS
@@ -123,7 +123,7 @@ async def wake_within(engine: AsyncEngine, budgets: Sequence[PeriodBudget], now:
     waiting = await _waiting(engine)
     if not waiting:
         return []
-    states = await PostgresSpendingBook(engine).states(budgets, now)
+    states = await PostgresSpendingStore(engine).states(budgets, now)
     woken: list[StoredLiveEvent] = []
     for work_id in released(waiting, states):
         async with engine.begin() as connection:

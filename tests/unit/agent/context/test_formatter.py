@@ -20,9 +20,9 @@ CALL = {"tool_name": "pods_list", "server_name": "k8s", "arguments": {"ns": "a"}
 READ = {**CALL, "read_at": "2026-01-01T10:00:00+00:00"}
 T = TimelineEventType
 FENCE = Fence("nonce")
-SIMPLE = formatter_for(AgentType.EXEC_SUMMARY, FENCE, read_back="")
-INVESTIGATOR = formatter_for(AgentType.DEFAULT, FENCE, read_back="read")
-SYNTHESIS = formatter_for(AgentType.SYNTHESIS, FENCE, read_back="")
+SIMPLE = formatter_for(AgentType.EXEC_SUMMARY, FENCE, read_tool="")
+INVESTIGATOR = formatter_for(AgentType.DEFAULT, FENCE, read_tool="read")
+SYNTHESIS = formatter_for(AgentType.SYNTHESIS, FENCE, read_tool="")
 
 
 def event(
@@ -141,7 +141,7 @@ def test_no_line_of_a_result_can_pass_for_a_step_of_the_record() -> None:
         event(T.LLM_RESPONSE, forged),
         event(T.FINAL_ANALYSIS, forged),
     )
-    for formatter in (INVESTIGATOR, SYNTHESIS, record_formatter(FENCE, read_back="")):
+    for formatter in (INVESTIGATOR, SYNTHESIS, record_formatter(FENCE, read_tool="")):
         ours = outside(formatter.format_stage_context(stage(execution(*work))))
         assert "A9" not in ours
         assert "Bob" not in ours
@@ -266,7 +266,7 @@ def test_a_whole_session_is_told_with_its_summary_and_without_its_chat() -> None
         stage(execution(event(T.FINAL_ANALYSIS, "chat answer")), name="chat", stage_type=StageType.CHAT),
         stage(execution(event(T.FINAL_ANALYSIS, "SCORE: 100")), name="scoring", stage_type=StageType.SCORING),
     ]
-    text = unwrap(record_formatter(FENCE, read_back="").format_investigation(stages))
+    text = unwrap(record_formatter(FENCE, read_tool="").format_investigation(stages))
     assert "Thought:\ndeep thought" in text
     assert "[A1] k8s.pods_list(ns=a) at 2026-01-01T10:00:00Z\n3 pods" in text
     assert text.endswith("### Executive summary:\n\nDNS broke.")
@@ -277,7 +277,7 @@ def test_a_whole_session_is_told_with_its_summary_and_without_its_chat() -> None
 def test_a_huge_session_is_bounded_and_keeps_every_conclusion() -> None:
     results = [event(T.TOOL_RESULT, "x" * 9_000, CALL) for _ in range(200)]
     stages = [stage(execution(*results, event(T.FINAL_ANALYSIS, f"conclusion {number}")), name=f"s{number}") for number in range(5)]
-    text = record_formatter(FENCE, read_back="").format_investigation(stages, limit=100_000)
+    text = record_formatter(FENCE, read_tool="").format_investigation(stages, limit=100_000)
     assert len(text) <= 100_000
     assert all(f"conclusion {number}" in text for number in range(5))
 
@@ -292,5 +292,7 @@ def test_a_huge_session_is_bounded_and_keeps_every_conclusion() -> None:
     ],
 )
 def test_the_reader_chooses_how_much_is_told(agent_type: AgentType, *, trail: bool, thinking: bool) -> None:
-    formatter = formatter_for(agent_type, FENCE, read_back="read")
-    assert formatter == ContextFormatter(fence=FENCE, with_trail=trail, with_thinking=thinking, with_metadata=thinking, read_back="read")
+    formatter = formatter_for(agent_type, FENCE, read_tool="read")
+    assert formatter == ContextFormatter(
+        fence=FENCE, with_transcript=trail, with_thinking=thinking, with_metadata=thinking, read_tool="read"
+    )

@@ -30,7 +30,7 @@ FULL = PromptContext(
     server_instructions=(("kubernetes-server", "Ask for one namespace at a time."), ("silent", "  ")),
     tool_warnings=("loki: connection refused",),
     now="2026-01-01T10:05:02Z",
-    read_back="tarsy__read_result",
+    read_tool="tarsy__read_result",
     asks_verdict=True,
 )
 BARE = PromptContext(agent_name="Agent", alert_type="disk", alert_data="disk full", nonce="n", received_at="2026-01-01T00:00:00Z")

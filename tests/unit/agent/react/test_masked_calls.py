@@ -1,13 +1,13 @@
 """A call in a text that was masked: the tool gets what the model wrote, everything else what was masked."""
 
 from tarsy.agent.model_call import ModelAnswer
-from tarsy.agent.tool_calls import ReActSpeech, WantsTools
+from tarsy.agent.tool_calls import ReActToolCalls, WantsTools
 
 WRITTEN = 'Thought: The password is hunter2.\nAction: db.query\nAction Input: {"sql": "set password to hunter2"}'
 
 
 def read(text: str, unmasked: str) -> WantsTools:
-    turn = ReActSpeech().read(ModelAnswer(text=text, unmasked=unmasked), 3, frozenset())
+    turn = ReActToolCalls().parse(ModelAnswer(text=text, unmasked=unmasked), 3, frozenset())
     assert isinstance(turn, WantsTools)
     return turn
 

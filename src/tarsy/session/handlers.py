@@ -1,0 +1,44 @@
+"""The handlers of all work on sessions, put together from what they need."""
+
+from collections.abc import Mapping, Sequence
+
+from tarsy.agent.execution import AgentServices, SessionOverrides
+from tarsy.domain.run_input import AnyInput
+from tarsy.session.agent_runner import AgentRunner
+from tarsy.session.executor import SessionExecutor
+from tarsy.session.followup import ChatAnswers, Scorings
+from tarsy.session.ledgers import Ledgers
+from tarsy.session.ports import History, Progress
+from tarsy.session.run_scope import Cancellations
+from tarsy.session.runbook import RunbookSource
+from tarsy.session.stage_runner import StageRunner
+
+
+def session_handlers(
+    services: AgentServices,
+    *,
+    history: History,
+    ledgers: Ledgers,
+    runbooks: RunbookSource,
+    progress: Progress,
+    cancellations: Cancellations,
+    overrides: Mapping[str, SessionOverrides] | None = None,
+    recorded_inputs: Sequence[AnyInput] = (),
+) -> tuple[SessionExecutor, ChatAnswers, Scorings]:
+    """Build the handlers of investigations, questions and scores; `overrides` are those of single sessions, by id."""
+    journal, clock = services.journal, services.clock
+    stages = StageRunner(AgentRunner(services, cancellations, overrides, recorded_inputs), journal, clock)
+    investigations = SessionExecutor(
+        stages=stages,
+        journal=journal,
+        history=history,
+        ledgers=ledgers,
+        prices=services.prices,
+        runbooks=runbooks,
+        progress=progress,
+        mask=services.mask,
+        clock=clock,
+    )
+    answers = ChatAnswers(stages=stages, journal=journal, history=history, ledgers=ledgers, clock=clock)
+    scorings = Scorings(stages=stages, journal=journal, history=history, ledgers=ledgers, clock=clock)
+    return investigations, answers, scorings
