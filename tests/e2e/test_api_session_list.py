@@ -230,7 +230,7 @@ async def test_a_session_whose_process_has_stopped_waits_to_be_taken_over(databa
             slow: {"heartbeat_at": long_ago, "claimed_by": "a process that is there"},
         }
         there = LiveProcess(id="a process that is there", role="all", workers=1, version="1", started_at=datetime.now(UTC))
-        await ProcessRepository(engine).beat(there)
+        await ProcessRepository(engine).heartbeat(there)
         async with engine.begin() as connection:
             for session_id, values in changes.items():
                 await connection.execute(sa.update(work).where(work.c.subject_id == session_id).values(values))

@@ -31,8 +31,8 @@ async def claimed(engine: AsyncEngine, kind: WorkKind = INVESTIGATION, *, cap: i
     return taken.claim
 
 
-async def let_go(engine: AsyncEngine, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
-    return await WorkQueue(engine, pod_id="test").let_go(claim, wish)
+async def release_claim(engine: AsyncEngine, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
+    return await WorkQueue(engine, pod_id="test").release(claim, wish)
 
 
 async def take_back(engine: AsyncEngine, *, limit: int = MAX_RECOVERIES) -> tuple[list[Recovered], list[StoredLiveEvent]]:

@@ -66,7 +66,7 @@ class ProcessRepository:
         # Those in force at the moment.
         self._budgets = budgets
 
-    async def beat(self, process: LiveProcess) -> Overview | None:
+    async def heartbeat(self, process: LiveProcess) -> Overview | None:
         """Give a sign of life; answers with the overview for the process that has been there longest, which speaks for all."""
         values = {**columns(process), "alive": ALIVE}
         async with self._engine.begin() as connection:

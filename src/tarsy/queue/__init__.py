@@ -1,1 +1,1 @@
-"""Workers: claiming, heartbeats, recovery, shutdown, retention."""
+"""Work: handlers, the worker pool with its heartbeats and orphan recovery, and the periodic tasks of a process."""

@@ -13,120 +13,117 @@ from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, RunEnd, WorkRules
 from tarsy.session.run_scope import Cancellations, RunScope
 
-
-class Queue(Protocol):
-    async def claim(
-        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None: ...
-
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]: ...
-
-    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]: ...
-
-    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]: ...
-
-    async def finish(self, claim: Claim) -> None: ...
-
-
-class OrphanRecovery(Protocol):
-    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...
-
-
-Noun = TypeVar("Noun")
+Subject = TypeVar("Subject")
 
 log = structlog.get_logger(__name__)
 
 
-class Handler(Protocol[Noun]):
-    """Does one kind of work."""
+class Handler(Protocol[Subject]):
+    """Does one kind of work. A new kind needs a handler and a table row; nothing else knows its name."""
 
     @property
     def rules(self) -> WorkRules: ...
 
-    async def run(self, claimed: Claimed[Noun], scope: RunScope) -> RunEnd | Park:
-        """Do the work to its end, or as far as it goes before it has to wait."""
+    async def run(self, claimed: Claimed[Subject], scope: RunScope) -> RunEnd | Park:
+        """Do the work to its end, or until it has to wait for something."""
         ...
 
-    async def end_early(self, claimed: Claimed[Noun], status: RunStatus) -> RunEnd:
-        """What it means that the work was cancelled, or ran out of time."""
+    async def end_early(self, claimed: Claimed[Subject], status: RunStatus) -> RunEnd:
+        """Write the end of work that was cancelled or timed out."""
         ...
-
-
-def _session_of(claim: Claim) -> dict[str, str]:
-    """The session and its trace, whose id is the session's as OpenTelemetry writes it."""
-    return {"session_id": claim.session, "trace_id": claim.session.replace("-", "")} if claim.session else {}
 
 
 Handlers = Mapping[WorkKind, Handler[Any]]
 
 
+class Queue(Protocol):
+    """The table of work."""
+
+    async def claim(
+        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
+    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None: ...
+
+    async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]: ...
+
+    async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]: ...
+
+    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]: ...
+
+    async def finish(self, claim: Claim) -> None: ...
+
+
+class OrphanRecovery(Protocol):
+    """Takes back the work of processes that send no heartbeats."""
+
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """Runs whatever was claimed: a broken piece of work harms neither its neighbours nor the process."""
+    """Runs claimed work of any kind. Work that fails harms neither other work nor the process."""
 
     queue: Queue
     cancellations: Cancellations
     deliver: Callable[[Sequence[StoredLiveEvent]], None]
-    # Whether an error says that the database is away for now.
+    # Whether an error means that the database is temporarily unavailable.
     is_transient: Callable[[BaseException], bool]
     mask: Callable[[str], str] = str
 
     async def run_claimed(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> None:
-        """From the claim to its end, whatever happens in between."""
-        told = {"kind": claimed.claim.kind, "subject_id": claimed.claim.subject_id, **_session_of(claimed.claim)}
-        # Whatever is logged on the way says which session it was about.
-        with structlog.contextvars.bound_contextvars(**told):
+        """Run work from its claim to its end and release the claim. Raises nothing but cancellation."""
+        claim = claimed.claim
+        about = {"kind": claim.kind, "subject_id": claim.subject_id}
+        if claim.session:
+            # The id of a session's trace is the session's own, as OpenTelemetry writes it.
+            about |= {"session_id": claim.session, "trace_id": claim.session.replace("-", "")}
+        with structlog.contextvars.bound_contextvars(**about):
             try:
-                await self._run(handler, claimed, scope)
+                ended = await self._run(handler, claimed, scope)
+                match ended:
+                    case RunEnd.WRITTEN:
+                        # The last step of the run has ended the work too.
+                        pass
+                    case RunEnd.FINISHED:
+                        await self.queue.finish(claim)
+                    case Park() | Requeue():
+                        self.deliver(await self.queue.release(claim, ended))
+                    case _:
+                        assert_never(ended)
             except ClaimLostError:
                 log.warning("work.lost")
             except Exception as error:  # the per-session guard
                 log.exception("work.broke")
-                await self._give_up(handler, claimed, error)
+                await self._release_failed(handler, claimed, error)
 
-    async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> None:
+    async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> RunEnd | Park | Requeue:
         ended: RunEnd | Park = RunEnd.WRITTEN
         with self.cancellations.registered(claimed.claim.subject_id, lambda: scope.stop(StopReason.CANCELLED)):
             async with scope.limited(claimed.seconds_left):
                 ended = await handler.run(claimed, scope)
         match scope.stopped:
             case None:
-                await self._end(claimed, ended)
+                return ended
             case StopReason.CANCELLED:
-                await self._end(claimed, await handler.end_early(claimed, RunStatus.CANCELLED))
+                return await handler.end_early(claimed, RunStatus.CANCELLED)
             case StopReason.TIMED_OUT:
-                await self._end(claimed, await handler.end_early(claimed, RunStatus.TIMED_OUT))
+                return await handler.end_early(claimed, RunStatus.TIMED_OUT)
             case StopReason.HANDED_OVER:
-                await self._let_go(claimed, Requeue())
+                return Requeue()
             case StopReason.PARKED:
-                await self._let_go(claimed, scope.parking or Requeue())
+                return scope.parking or Requeue()
             case StopReason.LOST:
                 raise ClaimLostError(claimed.claim)
             case _:
                 assert_never(scope.stopped)
 
-    async def _end(self, claimed: Claimed[Any], ended: RunEnd | Park) -> None:
-        match ended:
-            case Park():
-                await self._let_go(claimed, ended)
-            case RunEnd.FINISHED:
-                await self.queue.finish(claimed.claim)
-            case RunEnd.WRITTEN:
-                return
-            case _:
-                assert_never(ended)
-
-    async def _let_go(self, claimed: Claimed[Any], wish: Release) -> None:
-        self.deliver(await self.queue.let_go(claimed.claim, wish))
-
-    async def _give_up(self, handler: Handler[Any], claimed: Claimed[Any], error: Exception) -> None:
-        """Try again what the rules let be tried again; end what broke for good. When the database was away, recovery sees to it."""
+    async def _release_failed(self, handler: Handler[Any], claimed: Claimed[Any], error: Exception) -> None:
+        """Retry the work if its rules allow it, end it otherwise. If the database was unavailable, orphan recovery finds the work."""
         if self.is_transient(error):
             return
-        pause = handler.rules.retry.delay_after(claimed.failures + 1)
+        delay = handler.rules.retry.delay_after(claimed.failures + 1)
         reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
-        wish = End(RunStatus.FAILED, self.mask(reason)) if pause is None else RetryLater(pause)
+        how = End(RunStatus.FAILED, self.mask(reason)) if delay is None else RetryLater(delay)
         try:
-            await self._let_go(claimed, wish)
-        except Exception as again:  # noqa: BLE001 - recovery finds it by its silence
+            self.deliver(await self.queue.release(claimed.claim, how))
+        except Exception as again:  # noqa: BLE001 - orphan recovery finds it by its missing heartbeats
             log.warning("work.not_ended", kind=claimed.claim.kind, subject_id=claimed.claim.subject_id, error=str(again))

@@ -15,7 +15,7 @@ from tarsy.domain.period_budget import PeriodBudget
 log = structlog.get_logger(__name__)
 
 ACTOR = "retention"
-# Live events are many and short-lived: they are looked at more often than sessions, though never without a pause.
+# Live events are many and short-lived: they are purged more often than sessions, but not all the time.
 SHORTEST_PAUSE_SECONDS = 60.0
 
 
@@ -33,138 +33,133 @@ class OldIncidents(Protocol):
     async def forget(self, *, days: int) -> int: ...
 
 
-class Upkeep(Protocol):
+class CleanUpLog(Protocol):
     async def note_clean_up(self) -> None: ...
 
 
 class Retention:
-    def __init__(self, config: RetentionConfig, sessions: OldSessions, incidents: OldIncidents, events: OldEvents, upkeep: Upkeep) -> None:
-        self._upkeep = upkeep
+    """Hides and erases old sessions, incidents and live events. Every process does so; whichever comes first does the work."""
+
+    def __init__(
+        self, config: RetentionConfig, sessions: OldSessions, incidents: OldIncidents, events: OldEvents, clean_ups: CleanUpLog
+    ) -> None:
         self._config = config
         self._sessions = sessions
         self._incidents = incidents
         self._events = events
+        self._clean_ups = clean_ups
         self._reconfigured = anyio.Event()
 
     def reconfigure(self, config: RetentionConfig) -> None:
+        """Start a round with the new configuration at once."""
         self._config = config
         self._reconfigured.set()
 
     async def run(self) -> None:
-        """Clear away until cancelled."""
+        """Clear away now and then, until cancelled."""
         while True:
             try:
                 await self.clear_away()
-            except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
+            except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
                 log.warning("retention.failed", error=str(error))
-            await self._rest()
-
-    async def _rest(self) -> None:
-        """Until the next round is due, or other rules hold."""
-        pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
-        # Replicas that were started together should not all come at once.
-        with anyio.move_on_after(pause * random.uniform(0.8, 1.2)):  # noqa: S311 - spreads rounds, guards nothing
-            await self._reconfigured.wait()
-            self._reconfigured = anyio.Event()
+            pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
+            # Replicas that were started together should not all run at once.
+            with anyio.move_on_after(pause * random.uniform(0.8, 1.2)):  # noqa: S311 - spreads rounds, guards nothing
+                await self._reconfigured.wait()
+                self._reconfigured = anyio.Event()
 
     async def clear_away(self) -> None:
-        """One round."""
+        """Do one round."""
         config = self._config
         hidden = await self._sessions.hide(days=config.session_retention_days, actor=ACTOR)
         erased = 0
         if config.hard_delete_after_days is not None:
             erased = await self._sessions.erase(days=config.hard_delete_after_days, actor=ACTOR, hidden_only=True)
         incidents = await self._incidents.forget(days=config.session_retention_days)
-        forgotten = await self._events.purge(older_than_seconds=config.event_ttl)
-        await self._upkeep.note_clean_up()
-        if hidden or erased or incidents or forgotten:
-            told = {"sessions_hidden": hidden, "sessions_erased": erased, "incidents_erased": incidents, "events_forgotten": forgotten}
-            log.info("retention.cleared", **told)
+        events = await self._events.purge(older_than_seconds=config.event_ttl)
+        await self._clean_ups.note_clean_up()
+        if hidden or erased or incidents or events:
+            log.info(
+                "retention.cleared", sessions_hidden=hidden, sessions_erased=erased, incidents_erased=incidents, events_forgotten=events
+            )
 
 
-# Reservations are let go of when calls end; what waits for that has waited for minutes already.
-INTERVAL_SECONDS = 30.0
+# Reservations are released when calls end; a session that waits for one has waited for minutes already.
+BUDGET_CHECK_SECONDS = 30.0
 
 Wake = Callable[[Sequence[PeriodBudget]], Awaitable[Sequence[StoredLiveEvent]]]
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
 
 class BudgetWatch:
-    """`budgets` are those in force."""
+    """Wakes sessions that a budget keeps waiting as soon as there is room: it was raised, or not all that was reserved was spent."""
 
     def __init__(self, budgets: Sequence[PeriodBudget], wake: Wake) -> None:
+        # Those in force.
         self.budgets = budgets
         self._wake = wake
         self._changed = anyio.Event()
 
     def reconfigure(self, budgets: Sequence[PeriodBudget]) -> None:
-        """Look at once: a budget may have been raised, or be gone."""
+        """Check at once: a budget may have been raised or removed."""
         self.budgets = budgets
         self._changed.set()
 
     async def run(self, deliver: Deliver) -> None:
-        """Look until cancelled, for the first time at once: the configuration may have changed while no process ran."""
+        """Check at once, because the configuration may have changed while no process ran, and then now and then, until cancelled."""
         while True:
-            await self._look(deliver)
-            with anyio.move_on_after(INTERVAL_SECONDS if self.budgets else None):
+            try:
+                deliver(await self._wake(self.budgets))
+            except Exception as error:  # noqa: BLE001 - another process, or the next check, does it
+                log.warning("budgets.not_looked_at", error=str(error) or type(error).__name__)
+            with anyio.move_on_after(BUDGET_CHECK_SECONDS if self.budgets else None):
                 await self._changed.wait()
             self._changed = anyio.Event()
 
-    async def _look(self, deliver: Deliver) -> None:
-        try:
-            deliver(await self._wake(self.budgets))
-        except Exception as error:  # noqa: BLE001 - another process, or the next look, will do it
-            log.warning("budgets.not_looked_at", error=str(error) or type(error).__name__)
 
-
-# As often as Prometheus usually asks.
+# As often as Prometheus usually scrapes.
 HEARTBEAT_SECONDS = 15.0
-# A database that is away must not keep a process from ending.
+# A database that does not answer must not keep a process from ending.
 LEAVE_SECONDS = 2.0
 
 
 class Processes(Protocol):
-    async def beat(self, process: LiveProcess) -> Overview | None: ...
+    async def heartbeat(self, process: LiveProcess) -> Overview | None: ...
 
     async def leave(self, process_id: str) -> None: ...
 
 
 class Presence:
-    """`told` gets the overview after each sign of life of the process that speaks for all, and None in the others."""
+    """Sends the heartbeats of a process. `report` gets the overview of the installation in the one process that reports it, None in the others."""
 
     def __init__(
         self,
         processes: Processes,
         process: Callable[[], LiveProcess],
-        told: Callable[[Overview | None], None],
+        report: Callable[[Overview | None], None],
         interval: float = HEARTBEAT_SECONDS,
     ) -> None:
         self._processes = processes
-        # As it is now: a reload may have changed the number of its workers.
+        # A function: a reload may change the number of workers.
         self._process = process
-        self._told = told
+        self._report = report
         self._interval = interval
 
     async def run(self) -> None:
-        """Beat until cancelled, then leave."""
+        """Send heartbeats until cancelled, then leave."""
         try:
             while True:
-                self._told(await self._beat())
+                overview = None
+                try:
+                    with anyio.fail_after(self._interval):
+                        overview = await self._processes.heartbeat(self._process())
+                except Exception as error:  # noqa: BLE001 - the next heartbeat is near
+                    log.warning("presence.failed", error=str(error) or type(error).__name__)
+                self._report(overview)
                 await anyio.sleep(self._interval)
         finally:
             with anyio.move_on_after(LEAVE_SECONDS, shield=True):
-                await self._leave()
-
-    async def _beat(self) -> Overview | None:
-        try:
-            with anyio.fail_after(self._interval):
-                return await self._processes.beat(self._process())
-        except Exception as error:  # noqa: BLE001 - the next beat is near
-            log.warning("presence.failed", error=str(error) or type(error).__name__)
-            return None
-
-    async def _leave(self) -> None:
-        try:
-            await self._processes.leave(self._process().id)
-        except Exception as error:  # noqa: BLE001 - its silence will tell
-            log.info("presence.not_left", error=str(error) or type(error).__name__)
+                try:
+                    await self._processes.leave(self._process().id)
+                except Exception as error:  # noqa: BLE001 - the others notice the missing heartbeats
+                    log.info("presence.not_left", error=str(error) or type(error).__name__)

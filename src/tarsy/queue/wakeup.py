@@ -1,7 +1,4 @@
-"""Wakes idle workers, one per ring: a notification for one session should not send all workers to the database.
-
-One of those that sleep is the lookout, who wakes up now and then without being rung for. What it finds it rings for, so that no other has to look.
-"""
+"""Wakes idle workers one at a time: a notification about one session should not send all workers to the database."""
 
 from collections import deque
 from math import inf
@@ -10,37 +7,39 @@ import anyio
 
 
 class Wakeup:
-    def __init__(self) -> None:
-        self._sleepers: deque[anyio.Event] = deque()
-        self._missed = False
-        self._has_lookout = False
+    """Idle workers wait here. One of them polls now and then; if it finds work, it wakes the next one, so that no other has to poll."""
 
-    def ring(self) -> None:
-        """Wake one idle worker; if none is idle, the next one that would wait does not."""
-        if self._sleepers:
-            self._sleepers.popleft().set()
+    def __init__(self) -> None:
+        self._waiting: deque[anyio.Event] = deque()
+        self._missed = False
+        self._has_poller = False
+
+    def wake_one(self) -> None:
+        """Wake one idle worker; if none is idle, the next call of `wait` returns at once."""
+        if self._waiting:
+            self._waiting.popleft().set()
         else:
             self._missed = True
 
-    def ring_all(self) -> None:
-        """Wake all idle workers; if none is idle, the next one that would wait looks once more."""
-        self._missed = self._missed or not self._sleepers
-        while self._sleepers:
-            self._sleepers.popleft().set()
+    def wake_all(self) -> None:
+        """Wake all idle workers; if none is idle, the next call of `wait` returns at once."""
+        self._missed = self._missed or not self._waiting
+        while self._waiting:
+            self._waiting.popleft().set()
 
     async def wait(self, seconds: float) -> None:
-        """Sleep until rung for; the lookout at most `seconds`."""
+        """Wait to be woken; the worker that polls waits at most `seconds`."""
         if self._missed:
             self._missed = False
             return
-        rung = anyio.Event()
-        self._sleepers.append(rung)
-        is_lookout, self._has_lookout = not self._has_lookout, True
+        woken = anyio.Event()
+        self._waiting.append(woken)
+        is_poller, self._has_poller = not self._has_poller, True
         try:
-            with anyio.move_on_after(seconds if is_lookout else inf):
-                await rung.wait()
+            with anyio.move_on_after(seconds if is_poller else inf):
+                await woken.wait()
         finally:
-            # It comes back after its look, or has rung for another that will.
-            self._has_lookout = self._has_lookout and not is_lookout
-            if rung in self._sleepers:
-                self._sleepers.remove(rung)
+            # The poller returns after its claim, or has woken another worker that will.
+            self._has_poller = self._has_poller and not is_poller
+            if woken in self._waiting:
+                self._waiting.remove(woken)

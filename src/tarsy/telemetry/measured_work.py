@@ -11,10 +11,13 @@ from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.session import AlertSession, NewSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
-from tarsy.domain.work import Claimed, HeartbeatResult, Park, Recovered, Release, WorkRules
+from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, WorkRules
 from tarsy.queue.handler import OrphanRecovery, Queue
 from tarsy.session.submission import SessionStore
 from tarsy.telemetry.metrics import BoundedLabel, Metrics, SessionMetrics
+
+# Values of the label `how`.
+_RELEASED: Mapping[type[Release], str] = {Requeue: "continues", RetryLater: "retries", Park: "parking", End: "ends"}
 
 
 class SessionTimes:
@@ -145,16 +148,16 @@ class MeasuredQueue:
             self._times.claimed(found[0].claim, found[0].subject)
         return found
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
-        return await self._inner.beat(claims)
+    async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
+        return await self._inner.heartbeat(claims)
 
-    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:
-        return await self._inner.unwanted(claims)
+    async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]:
+        return await self._inner.cancelled_executions(claims)
 
-    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
-        events = await self._inner.let_go(claim, wish)
+    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]:
+        events = await self._inner.release(claim, how)
         self._times.released(claim)
-        self._metrics.released.labels(claim.kind, type(wish).__name__.lower()).inc()
+        self._metrics.released.labels(claim.kind, _RELEASED[type(how)]).inc()
         return events
 
     async def finish(self, claim: Claim) -> None:

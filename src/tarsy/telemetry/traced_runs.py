@@ -210,14 +210,14 @@ class TracedQueue:
             self._runs.claimed(found[0].subject)
         return found
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
-        return await self._inner.beat(claims)
+    async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
+        return await self._inner.heartbeat(claims)
 
-    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:
-        return await self._inner.unwanted(claims)
+    async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]:
+        return await self._inner.cancelled_executions(claims)
 
-    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
-        events = await self._inner.let_go(claim, wish)
+    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]:
+        events = await self._inner.release(claim, how)
         self._runs.released(claim)
         return events
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from support.claims import let_go, take
+from support.claims import release_claim, take
 from support.followups import open_followup
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
@@ -69,7 +69,7 @@ async def test_a_session_is_new_to_the_first_worker_that_claims_it_and_to_no_oth
     assert first is not None
     assert first.is_new
 
-    await let_go(engine, first.claim, Requeue())
+    await release_claim(engine, first.claim, Requeue())
     again = await take(engine)
     assert again is not None
     assert not again.is_new
@@ -99,7 +99,7 @@ async def test_a_heartbeat_hears_of_cancellation_and_of_loss(engine: AsyncEngine
     alive, unwanted, lost = [claimed for claimed in [await claim(engine) for _ in range(3)] if claimed]
     await SessionRepository(engine).request_cancel(unwanted.subject_id, actor="somebody")
     await ground.fetch("UPDATE work SET claim_token = gen_random_uuid() WHERE id = $1", lost.id)
-    pulses = await WorkQueue(engine, pod_id="test").beat([alive, unwanted, lost])
+    pulses = await WorkQueue(engine, pod_id="test").heartbeat([alive, unwanted, lost])
     assert pulses == {alive.id: HeartbeatResult.ALIVE, unwanted.id: HeartbeatResult.CANCEL, lost.id: HeartbeatResult.LOST}
 
 
@@ -112,7 +112,7 @@ async def test_a_row_that_is_held_by_another_writer_keeps_no_heartbeat_waiting(e
         await slow.execute(sa.text("SELECT FROM work WHERE id = :id FOR UPDATE"), {"id": held.id})
         await slow.execute(sa.text("SELECT FROM alert_sessions FOR UPDATE"))
         with anyio.fail_after(GIVE_UP_SECONDS):
-            pulses = await WorkQueue(engine, pod_id="test").beat([held, other])
+            pulses = await WorkQueue(engine, pod_id="test").heartbeat([held, other])
     assert pulses == {held.id: HeartbeatResult.CANCEL, other.id: HeartbeatResult.ALIVE}
     beaten = await ground.fetch("SELECT id::text AS id FROM work WHERE heartbeat_at > now() - interval '1 minute'")
     assert [row["id"] for row in beaten] == [other.id]

@@ -10,7 +10,7 @@ import anyio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from support.claims import claimed, let_go, take
+from support.claims import claimed, release_claim, take
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
@@ -173,7 +173,7 @@ async def test_a_parked_session_says_what_for_holds_no_worker_and_goes_on_where_
     claim = await claimed(engine)
     await begin(engine, claim)
     until = datetime.now(UTC) + timedelta(hours=1)
-    told = await let_go(engine, claim, Park("all models are away", until))
+    told = await release_claim(engine, claim, Park("all models are away", until))
     standing = await SessionRepository(engine).standing(session_id)
     assert await state(ground, session_id) == ("waiting", "parked")
     assert (standing.waiting_reason, standing.waiting_until, standing.queue_position) == ("all models are away", until, None)
@@ -192,7 +192,7 @@ async def test_parked_time_does_not_count_and_what_is_woken_goes_ahead_of_all_ot
     parked = await ground.submit(made, created_at=datetime(2019, 1, 1, tzinfo=UTC))
     claim = await claimed(engine)
     assert claim.subject_id == parked
-    await let_go(engine, claim, PARKING)
+    await release_claim(engine, claim, PARKING)
     await ground.fetch("UPDATE work SET parked_at = now() - interval '3 hours', created_at = now() WHERE subject_id = $1", parked)
     async with engine.begin() as connection:
         await wake(connection, INVESTIGATION, parked)
@@ -207,7 +207,7 @@ async def test_parked_time_does_not_count_and_what_is_woken_goes_ahead_of_all_ot
 
 async def test_a_parked_session_is_looked_at_again_when_its_time_has_come(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     session_id = await ground.submit(made)
-    await let_go(engine, await claimed(engine), Park("an outage", datetime.now(UTC) + timedelta(hours=1)))
+    await release_claim(engine, await claimed(engine), Park("an outage", datetime.now(UTC) + timedelta(hours=1)))
     assert await take(engine) is None
     await ground.fetch("UPDATE work SET wake_at = now()")
     again = await take(engine)
@@ -225,7 +225,7 @@ async def test_a_queue_that_never_runs_dry_still_wakes_what_is_due(engine: Async
         return found[0].claim
 
     parked = await next_session()
-    await queue.let_go(parked, Park("waits a moment", until=datetime.now(UTC) - timedelta(seconds=1)))
+    await queue.release(parked, Park("waits a moment", until=datetime.now(UTC) - timedelta(seconds=1)))
     # It knew that there was more, and did not look before it took it.
     taken = [(await next_session()).subject_id for _ in range(3)]
     assert (parked.subject_id, taken) == (first, [second, first, third])
@@ -235,7 +235,7 @@ async def test_cancelling_a_parked_session_ends_it_here_and_now(engine: AsyncEng
     session_id = await ground.submit(made)
     claim = await claimed(engine)
     await begin(engine, claim)
-    await let_go(engine, claim, PARKING)
+    await release_claim(engine, claim, PARKING)
     assert await SessionRepository(engine).request_cancel(session_id, actor="somebody") is CancelAnswer.CANCELLED
     assert await state(ground, session_id) == ("cancelled", "done")
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]

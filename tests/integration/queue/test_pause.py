@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 from typer.testing import CliRunner
 
-from support.claims import claimed, let_go, take
+from support.claims import claimed, release_claim, take
 from support.followups import open_followup
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario, lengthy, scenario
@@ -59,7 +59,7 @@ async def test_what_a_pause_parks_just_when_it_ends_is_not_left_behind(engine: A
     claim = await claimed(engine)
     await pauses.pause(None, actor="alice", reason="", now=True)
     await pauses.resume(None, actor="alice")
-    await let_go(engine, claim, Park("paused by alice", pause=""))
+    await release_claim(engine, claim, Park("paused by alice", pause=""))
     assert await ground.status(session_id) == "pending"
     assert await take(engine)
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from support.claims import KINDS, MAX_RECOVERIES, claimed, let_go, take, take_back
+from support.claims import KINDS, MAX_RECOVERIES, claimed, release_claim, take, take_back
 from support.followups import open_followup
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
@@ -169,7 +169,7 @@ async def test_work_that_is_handed_back_waits_again_and_nothing_of_it_streams(
     await waiting(engine, ground, made, kind)
     given = await claimed(engine, kind)
     await begin(engine, given)
-    await let_go(engine, given, Requeue())
+    await release_claim(engine, given, Requeue())
     back = await row(ground, given)
     assert (back["status"], back["claim_token"], back["recoveries"]) == ("pending", None, 0)
     assert await ground.fetch("SELECT status FROM timeline_events") == [{"status": "interrupted"}]
@@ -183,7 +183,7 @@ async def test_what_is_being_cancelled_is_not_handed_back_but_ended(
     await waiting(engine, ground, made, kind)
     unwanted = await claimed(engine, kind)
     await ground.fetch("UPDATE work SET cancel_requested = true WHERE id = $1", unwanted.id)
-    await let_go(engine, unwanted, Requeue())
+    await release_claim(engine, unwanted, Requeue())
     ended = await row(ground, unwanted)
     assert (ended["status"], ended["state"]) == ("cancelled", "done")
 
@@ -195,7 +195,7 @@ async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothi
     await waiting(engine, ground, made, kind)
     given = await claimed(engine, kind)
     await begin(engine, given)
-    await let_go(engine, given, Requeue())
+    await release_claim(engine, given, Requeue())
     if kind == INVESTIGATION:
         answer = await SessionRepository(engine).request_cancel(given.subject_id, actor="somebody")
     else:
@@ -238,7 +238,7 @@ async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int,
 
 async def cancelled_while_it_waits(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
     del ground
-    await let_go(engine, taken.claim, Requeue())
+    await release_claim(engine, taken.claim, Requeue())
     await SessionRepository(engine).request_cancel(taken.claim.subject_id, actor="somebody")
 
 
@@ -260,7 +260,7 @@ async def given_up(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> 
 
 async def broken(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
     del ground
-    await let_go(engine, taken.claim, End(RunStatus.FAILED, "internal error"))
+    await release_claim(engine, taken.claim, End(RunStatus.FAILED, "internal error"))
 
 
 def investigations(engine: AsyncEngine) -> SessionExecutor:
@@ -335,7 +335,7 @@ async def test_time_between_a_hand_over_and_the_next_claim_does_not_run(engine: 
     first = await take(engine)
     assert first
     await ground.fetch("UPDATE work SET deadline = deadline - interval '5 minutes'")
-    await let_go(engine, first.claim, Requeue())
+    await release_claim(engine, first.claim, Requeue())
     await ground.fetch("UPDATE work SET handed_back_at = now() - interval '1 hour', deadline = deadline - interval '1 hour'")
     second = await take(engine)
     assert second
@@ -350,11 +350,11 @@ async def test_work_that_cannot_be_done_fails_at_once_with_all_that_it_has_open(
     await waiting(engine, ground, made, kind)
     broken = await claimed(engine, kind)
     await begin(engine, broken)
-    await let_go(engine, broken, End(RunStatus.FAILED, "internal error: ValueError: no such thing"))
+    await release_claim(engine, broken, End(RunStatus.FAILED, "internal error: ValueError: no such thing"))
     ended = await row(ground, broken)
     assert (ended["status"], ended["error_message"]) == ("failed", "internal error: ValueError: no such thing")
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "failed"}]
-    assert await let_go(engine, broken, End(RunStatus.FAILED, "again")) == []
+    assert await release_claim(engine, broken, End(RunStatus.FAILED, "again")) == []
 
 
 @pytest.mark.parametrize("in_a_statement", [False, True], ids=["between statements", "in the middle of one"])

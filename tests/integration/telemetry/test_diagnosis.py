@@ -31,7 +31,7 @@ async def test_an_installation_that_only_serves_is_told_that_it_has_no_workers(d
         assert ("workers", "No process has workers: nothing is investigated; 1 sessions wait.") in doctor
         engine = api.services.usage._engine  # pyright: ignore[reportPrivateUsage] - the world's own
         process = LiveProcess(id="w", role="worker", workers=2, version="1", started_at=SystemClock().now())
-        await ProcessRepository(engine).beat(process)
+        await ProcessRepository(engine).heartbeat(process)
         after = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
     assert [one for one in after if one["source"] == "workers"] == []
 
@@ -65,7 +65,7 @@ async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
 
 async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
     async with world(database_url) as api:
-        await ProcessRepository(api.services.usage._engine).beat(  # pyright: ignore[reportPrivateUsage] - the world's own
+        await ProcessRepository(api.services.usage._engine).heartbeat(  # pyright: ignore[reportPrivateUsage] - the world's own
             LiveProcess(id="w", role="worker", workers=2, version="1", started_at=SystemClock().now())
         )
         await api.services.vital_signs.note_clean_up()

@@ -35,9 +35,9 @@ async def engine(database_url: str) -> AsyncGenerator[AsyncEngine]:
 async def test_the_process_that_has_been_there_longest_tells_of_all(engine: AsyncEngine) -> None:
     processes = ProcessRepository(engine)
     await SessionRepository(engine).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
-    assert await processes.beat(YOUNGER) is not None
-    overview = await processes.beat(ELDER)
-    assert await processes.beat(YOUNGER) is None
+    assert await processes.heartbeat(YOUNGER) is not None
+    overview = await processes.heartbeat(ELDER)
+    assert await processes.heartbeat(YOUNGER) is None
     assert overview is not None
     assert {status.value: count for status, count in overview.sessions.items() if count} == {"pending": 1}
     assert [(level.priority, level.depth, level.oldest_age_seconds > 0) for level in overview.queue] == [(0, 1, True)]
@@ -46,16 +46,16 @@ async def test_the_process_that_has_been_there_longest_tells_of_all(engine: Asyn
 
 async def test_another_process_takes_over_from_one_that_left_or_fell_silent(engine: AsyncEngine) -> None:
     processes = ProcessRepository(engine)
-    await processes.beat(ELDER)
-    assert await processes.beat(YOUNGER) is None
+    await processes.heartbeat(ELDER)
+    assert await processes.heartbeat(YOUNGER) is None
     async with engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE processes SET seen_at = now() - interval '1 minute' WHERE id = 'elder'")
-    alone = await processes.beat(YOUNGER)
+    alone = await processes.heartbeat(YOUNGER)
     assert alone is not None
     assert [role.role for role in alone.roles] == ["worker"]
-    assert await processes.beat(ELDER) is not None
+    assert await processes.heartbeat(ELDER) is not None
     await processes.leave("elder")
-    assert await processes.beat(YOUNGER) is not None
+    assert await processes.heartbeat(YOUNGER) is not None
 
 
 async def _overview(engine: AsyncEngine) -> Overview:
@@ -88,7 +88,7 @@ async def test_gauges_of_the_installation_are_gone_where_another_process_tells_t
     await SessionRepository(engine).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
     async with engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE work SET priority = 7")
-    show_installation(metrics.installation, await ProcessRepository(engine, lambda: [budget]).beat(YOUNGER))
+    show_installation(metrics.installation, await ProcessRepository(engine, lambda: [budget]).heartbeat(YOUNGER))
     assert value(scrape(), "tarsy_workers", role="worker") == 8
     of = {"per": "day", "chain": "shop", "alert_type": ""}
     assert [value(scrape(), f"tarsy_budget_{what}_usd", **of) for what in ("limit", "spent", "reserved")] == [2.5, 0, 0]

@@ -16,28 +16,28 @@ def grace() -> OrphanGrace:
 
 
 def test_who_starts_believes_the_silence_it_finds() -> None:
-    assert grace().is_good(START)
+    assert grace().is_over(START)
 
 
 def test_a_database_that_answers_is_believed() -> None:
     ears = grace()
     for seconds in range(10, 300, 10):
         ears.answered(after(seconds))
-        assert ears.is_good(after(seconds))
+        assert ears.is_over(after(seconds))
 
 
 def test_an_answer_that_is_missed_now_and_then_changes_nothing() -> None:
     ears = grace()
     ears.answered(after(30))
-    assert ears.is_good(after(30))
-    assert ears.is_good(after(60))
+    assert ears.is_over(after(30))
+    assert ears.is_over(after(60))
 
 
 def test_after_an_outage_everybody_gets_time_to_speak() -> None:
     ears = grace()
-    assert not ears.is_good(after(90))
+    assert not ears.is_over(after(90))
     ears.answered(after(90))
-    assert not ears.is_good(after(90))
+    assert not ears.is_over(after(90))
     ears.answered(after(100))
-    assert not ears.is_good(after(109))
-    assert ears.is_good(after(110))
+    assert not ears.is_over(after(109))
+    assert ears.is_over(after(110))

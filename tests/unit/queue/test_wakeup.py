@@ -25,15 +25,15 @@ async def test_of_many_idle_workers_one_looks_without_being_rung_for() -> None:
             await bell.wait(0)
             assert len(asleep) == 2
 
-            bell.ring()
+            bell.wake_one()
             await anyio.wait_all_tasks_blocked()
             assert len(asleep) == 1
-            bell.ring_all()
+            bell.wake_all()
 
 
 async def test_a_ring_that_no_idle_worker_heard_is_heard_by_the_next() -> None:
     bell = Wakeup()
-    bell.ring()
+    bell.wake_one()
 
     with anyio.fail_after(LONGER_THAN_IT_TAKES):
         await bell.wait(60)

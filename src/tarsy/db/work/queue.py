@@ -202,7 +202,7 @@ class WorkQueue:
         is_new = subject is not None and subject.begins(row)
         return Claimed(claim, noun, row["seconds_left"], row["work_attempts"], is_new), published
 
-    async def beat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
+    async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         """Say that this process is alive and hear, per claim id, whether the claim still is, or what parks it."""
         pulses: dict[str, HeartbeatResult | Park] = {claim.id: HeartbeatResult.LOST for claim in claims}
         parameters = {"ids": [claim.id for claim in claims], "tokens": [claim.token for claim in claims]}
@@ -211,17 +211,17 @@ class WorkQueue:
                 pulses[row["id"]] = _pulse(row)
         return pulses
 
-    async def unwanted(self, claims: Sequence[Claim]) -> Sequence[str]:
+    async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]:
         """Executions of these claims that a person asked to stop: finds what a lost notification did not tell."""
         async with borrowed(self._engine) as connection:
             rows = await _UNWANTED.rows(connection, {"sessions": [claim.session for claim in claims if claim.session]})
         return [row["id"] for row in rows]
 
-    async def let_go(self, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
-        """Give up a claim as `wish` says, unless something else was asked for meanwhile; nothing happens if the claim was lost."""
+    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]:
+        """Give up a claim as `how` says, unless something else was asked for meanwhile; nothing happens if the claim was lost."""
         async with self._engine.begin() as connection:
             row = await claimed_row(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token))
-            return await release(connection, row, wish) if row else []
+            return await release(connection, row, how) if row else []
 
     async def finish(self, claim: Claim) -> None:
         """End work that has no noun whose end would end it."""
