@@ -14,7 +14,7 @@ from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, ProviderType, Tex
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
 from tarsy.llm.grpc_client import GrpcLLMClient
-from tarsy.llm.in_process import InProcessLLMClient, Route
+from tarsy.llm.in_process import InProcessLLMClient
 from tarsy.llm.service import start_service
 from tarsy.llm.signals import Finished, Signal
 
@@ -60,7 +60,7 @@ class Metronome:
 
 
 def local_client(metronome: Metronome) -> InProcessLLMClient:
-    return InProcessLLMClient({Route.REPLAY: lambda: metronome}, {})
+    return InProcessLLMClient(lambda _route: metronome, {})
 
 
 async def delays(client: LLMClient) -> list[float]:

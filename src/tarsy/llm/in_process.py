@@ -1,4 +1,4 @@
-"""The model client that calls providers directly, in the caller's own event loop: no serialisation, no other process."""
+"""The model client that calls providers directly, in the caller's own process and event loop."""
 
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -6,7 +6,7 @@ from contextlib import aclosing
 from enum import StrEnum
 from typing import assert_never
 
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, LLMHealth, ProviderType
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, LLMHealth, ProviderType, ResolvedProvider
 from tarsy.llm.access import CredentialsMissingError, resolve_access
 from tarsy.llm.attempts import RetryPolicy
 from tarsy.llm.providers.provider import ClientCache, Provider, ProviderNotInstalledError
@@ -14,32 +14,34 @@ from tarsy.llm.providers.replay import RecordingFiles, RecordingLoader, ReplayPr
 
 
 class Route(StrEnum):
-    """The provider implementations there are."""
+    """The provider implementations."""
 
     REPLAY = "replay"
     GOOGLE_NATIVE = "google-native"
+    ANTHROPIC = "anthropic"
     LANGCHAIN = "langchain"
 
 
-def route(provider: ProviderType, backend: LLMBackend) -> Route:
-    """Decide which implementation answers; a recording is played whatever the backend."""
-    if provider is ProviderType.REPLAY:
+def route(provider: ResolvedProvider, backend: LLMBackend) -> Route:
+    """Decide which implementation answers. A recording is played with any backend."""
+    if provider.type is ProviderType.REPLAY:
         return Route.REPLAY
     match backend:
         case LLMBackend.NATIVE_GEMINI:
             return Route.GOOGLE_NATIVE
         case LLMBackend.LANGCHAIN:
-            return Route.LANGCHAIN
+            on_vertex = provider.type is ProviderType.VERTEXAI and "claude" in provider.model
+            return Route.ANTHROPIC if provider.type is ProviderType.ANTHROPIC or on_vertex else Route.LANGCHAIN
         case _:
             assert_never(backend)
 
 
 class InProcessLLMClient:
-    """Routes each call to its provider; a provider is made when it is first needed, and kept."""
+    """Routes each call to its provider, which `make` makes on first use."""
 
-    def __init__(self, factories: Mapping[Route, Callable[[], Provider]], env: Mapping[str, str]) -> None:
+    def __init__(self, make: Callable[[Route], Provider], env: Mapping[str, str]) -> None:
         self._env = env
-        self._providers = ClientCache[Route, Provider](lambda key: factories[key]())
+        self._providers = ClientCache[Route, Provider](make)
 
     def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         return self.generate_for(request)
@@ -47,10 +49,10 @@ class InProcessLLMClient:
     async def generate_for(
         self, request: GenerateInput, *, project: str | None = None, location: str | None = None
     ) -> AsyncGenerator[Chunk]:
-        """As `generate`, for a caller who knows the cloud project and location by value instead of by variable."""
+        """As `generate`, for a caller that knows the cloud project and location by value instead of by variable."""
         try:
             access = resolve_access(request.provider, self._env, project=project, location=location)
-            provider = await self._providers.get(route(request.provider.type, request.backend))
+            provider = await self._providers.get(route(request.provider, request.backend))
             async with aclosing(provider.generate(request, access)) as chunks:
                 async for chunk in chunks:
                     yield chunk
@@ -73,24 +75,25 @@ def in_process_client(
     replay_speed: float = 0.0,
     policy: RetryPolicy | None = None,
 ) -> InProcessLLMClient:
-    """A client with every provider. Keys are looked up in `env` at each call; `recordings` resolves what a replay provider names."""
-    retries = policy or RetryPolicy()
+    """Return a client with all providers. Keys are looked up in `env` at each call; `recordings` loads what a replay provider names."""
 
-    def google_native() -> Provider:
-        from tarsy.llm.providers.gemini import GoogleNativeProvider  # noqa: PLC0415 - heavy, imported on first use
+    def make(wanted: Route) -> Provider:
+        retries = policy or RetryPolicy()
+        # A vendor's SDK is imported when a provider of that vendor is first used: it is large, and few installations use several.
+        match wanted:
+            case Route.REPLAY:
+                return ReplayProvider(recordings or RecordingFiles(), speed=replay_speed)
+            case Route.GOOGLE_NATIVE:
+                from tarsy.llm.providers.gemini import GoogleNativeProvider  # noqa: PLC0415 - a vendor's SDK
 
-        return GoogleNativeProvider(policy=retries)
+                return GoogleNativeProvider(policy=retries)
+            case Route.ANTHROPIC:
+                from tarsy.llm.providers.anthropic import AnthropicProvider  # noqa: PLC0415 - a vendor's SDK
 
-    def langchain() -> Provider:
-        from tarsy.llm.providers.langchain import LangChainProvider  # noqa: PLC0415 - heavy, imported on first use
+                return AnthropicProvider(policy=retries)
+            case Route.LANGCHAIN:
+                from tarsy.llm.providers.langchain import LangChainProvider  # noqa: PLC0415 - a vendor's SDK
 
-        return LangChainProvider(policy=retries)
+                return LangChainProvider(policy=retries)
 
-    return InProcessLLMClient(
-        {
-            Route.REPLAY: lambda: ReplayProvider(recordings or RecordingFiles(), speed=replay_speed),
-            Route.GOOGLE_NATIVE: google_native,
-            Route.LANGCHAIN: langchain,
-        },
-        env,
-    )
+    return InProcessLLMClient(make, env)

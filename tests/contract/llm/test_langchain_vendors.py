@@ -30,8 +30,8 @@ from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import resolve_access
 from tarsy.llm.in_process import in_process_client
-from tarsy.llm.providers.langchain_models import ChatModel, ModelKey, make_model
-from tarsy.llm.providers.provider import ClientCache
+from tarsy.llm.providers.langchain_models import ChatModel, make_model
+from tarsy.llm.providers.provider import ClientCache, ModelKey
 
 LOOK = Call("call_1", "k8s__pods_list", '{"ns": "a"}')
 ELSEWHERE = (

@@ -9,7 +9,7 @@ from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingCh
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer, delay_before_retry
 from tarsy.llm.failures import Failure, describe, parse_retry_after
-from tarsy.llm.providers.langchain_request import anthropic_thinking
+from tarsy.llm.providers.anthropic import thinking_config
 from tarsy.llm.signals import Alive, Finished, Signal
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
@@ -117,7 +117,7 @@ def test_a_page_of_html_is_cut_short() -> None:
     ],
 )
 def test_each_claude_thinks_the_way_it_can(model: str, profile: dict[str, Any], *, complete: bool, thinking: dict[str, Any] | None) -> None:
-    assert anthropic_thinking(model, profile, complete=complete) == thinking
+    assert thinking_config(model, profile, complete=complete) == thinking
 
 
 async def heard(*signals: Signal | float, limits: TimeLimits | None = None) -> list[Chunk]:

@@ -1,10 +1,11 @@
-"""LangChain's chat models, one per vendor, made so that retries, time limits and connections are ours. Imported on first use.
+"""LangChain's chat models, one per vendor, with retries, time limits and connections of our own.
 
-Each vendor's package is imported only when a provider of its type is first used; vertexai and xai are extras.
+A vendor's package is imported when a provider of its type is first used; xai is an extra.
 """
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, assert_never
@@ -13,37 +14,28 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
 from tarsy.domain.llm import ProviderType
-from tarsy.llm.access import Access
 from tarsy.llm.failures import HOOKS
-from tarsy.llm.providers.provider import ProviderNotInstalledError
+from tarsy.llm.providers.provider import NO_KEY, ModelKey, ProviderNotInstalledError
 
-# Models that think, and say so only through the Responses API.
+# Models that think, and report it only through the Responses API.
 _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")
-_CLAUDE = re.compile(r"claude")
 _GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d)")
 
-# What SDKs want to see where a server asks for no key.
-NO_KEY = "none"
+# The type of the content block in which a delta's reasoning passes through LangChain.
+REASONING = "reasoning_content"
 
 
 class Dialect(StrEnum):
-    """How a conversation is put to the model: what differs between vendors beyond what LangChain evens out."""
+    """The vendor API behind a chat model, where it differs beyond what LangChain evens out."""
 
     CHAT_COMPLETIONS = "chat-completions"
     RESPONSES = "responses"
-    ANTHROPIC = "anthropic"
     GOOGLE = "google"
 
 
 @dataclass(frozen=True, slots=True)
-class ModelKey:
-    access: Access
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
 class ChatModel:
-    """A model ready to be asked, and how to let go of its connections."""
+    """A chat model, and how to close its connections."""
 
     chat: BaseChatModel
     dialect: Dialect
@@ -59,33 +51,27 @@ def make_model(key: ModelKey) -> ChatModel:
     """
     match key.access.type:
         case ProviderType.OPENAI:
-            made = _openai(key)
-        case ProviderType.ANTHROPIC:
-            made = _anthropic(key)
-        case ProviderType.GOOGLE:
-            made = _google(key)
-        case ProviderType.VERTEXAI:
-            made = _anthropic_on_vertex(key) if _CLAUDE.search(key.model) else _google(key)
+            return _openai(key)
+        case ProviderType.GOOGLE | ProviderType.VERTEXAI:
+            return _google(key)
         case ProviderType.XAI:
-            made = _xai(key)
-        case ProviderType.REPLAY:
-            raise ValueError("a recording is not played by LangChain")
+            return _xai(key)
+        case ProviderType.ANTHROPIC | ProviderType.REPLAY:
+            raise ValueError(f"providers of type {key.access.type} do not use LangChain")
         case _:
             assert_never(key.access.type)
-    return made
 
 
 def _openai(key: ModelKey) -> ChatModel:
-    from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - heavy, imported on first use
-
-    from tarsy.llm.providers.reasoning_openai import ReasoningChatOpenAI  # noqa: PLC0415 - heavy, imported on first use
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - a vendor's SDK
+    from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - a vendor's SDK
 
     responses = _RESPONSES.match(key.model) is not None
     extra: dict[str, Any] = (
-        # Nothing is stored at the vendor: what it thought comes back to us encrypted, and we return it with the next turn.
+        # Nothing is stored at the vendor: its reasoning comes to us encrypted, and is sent back with the next turn.
         {"output_version": "responses/v1", "store": False, "include": ["reasoning.encrypted_content"]} if responses else {}
     )
-    chat = ReasoningChatOpenAI(
+    chat = ChatOpenAI(
         model=key.model,
         api_key=SecretStr(key.access.api_key or NO_KEY),
         base_url=key.access.base_url,
@@ -97,48 +83,17 @@ def _openai(key: ModelKey) -> ChatModel:
         http_async_client=DefaultAsyncHttpxClient(timeout=None, event_hooks=HOOKS),
         **extra,
     )
-    # The SDK imports these when they are first touched, which takes long enough to stop an event loop.
-    _ = chat.root_async_client.responses if responses else chat.root_async_client.chat.completions
+    chat.async_client = ReasoningCompletions(chat.async_client)
     return ChatModel(chat, Dialect.RESPONSES if responses else Dialect.CHAT_COMPLETIONS, chat.root_async_client.close)
 
 
-def _anthropic(key: ModelKey) -> ChatModel:
-    from tarsy.llm.providers.pooled_anthropic import PooledChatAnthropic  # noqa: PLC0415 - heavy, imported on first use
-
-    chat = PooledChatAnthropic(
-        model_name=key.model,
-        api_key=SecretStr(key.access.api_key or NO_KEY),
-        base_url=key.access.base_url,
-        max_retries=0,
-        timeout=None,
-        stop=None,
-    )
-    chat.prepare()
-    return ChatModel(chat, Dialect.ANTHROPIC, chat.close)
-
-
-def _anthropic_on_vertex(key: ModelKey) -> ChatModel:
-    from tarsy.llm.providers.google_client import google_credentials  # noqa: PLC0415 - heavy, imported on first use
-    from tarsy.llm.providers.pooled_anthropic import VertexChatAnthropic  # noqa: PLC0415 - heavy, imported on first use
-
-    settings: dict[str, Any] = {
-        "project": key.access.project,
-        "location": key.access.location,
-        "credentials": google_credentials(key.access),
-        "endpoint": key.access.base_url,
-    }
-    chat = VertexChatAnthropic(model_name=key.model, api_key=SecretStr(NO_KEY), max_retries=0, timeout=None, stop=None, **settings)
-    chat.prepare()
-    return ChatModel(chat, Dialect.ANTHROPIC, chat.close)
-
-
 def _google(key: ModelKey) -> ChatModel:
-    from langchain_google_genai import ChatGoogleGenerativeAI  # noqa: PLC0415 - heavy, imported on first use
+    from langchain_google_genai import ChatGoogleGenerativeAI  # noqa: PLC0415 - a vendor's SDK
 
-    from tarsy.llm.providers.google_client import make_client  # noqa: PLC0415 - heavy, imported on first use
+    from tarsy.llm.providers.google_client import make_client  # noqa: PLC0415 - a vendor's SDK
 
     thinking: dict[str, Any] = {"thinking_level": "high"} if _GEMINI_3.search(key.model) else {}
-    # One attempt: retries are counted in one place, ours. The key is not used, for the client is ours too.
+    # One attempt, because retries are those of `attempts`. The key is not used, because the client is replaced.
     chat = ChatGoogleGenerativeAI(
         model=key.model,
         vertexai=False,
@@ -156,10 +111,10 @@ def _google(key: ModelKey) -> ChatModel:
 
 def _xai(key: ModelKey) -> ChatModel:
     try:
-        from langchain_xai import ChatXAI  # noqa: PLC0415 - an extra, imported on first use
+        from langchain_xai import ChatXAI  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise _missing("xai", "xAI") from error
-    from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - heavy, imported on first use
+        raise ProviderNotInstalledError("xAI needs a package that is not installed: pip install 'tarsy[xai]'") from error
+    from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - a vendor's SDK
 
     address: dict[str, Any] = {"base_url": key.access.base_url} if key.access.base_url else {}
     http = DefaultAsyncHttpxClient(timeout=None, event_hooks=HOOKS)
@@ -172,8 +127,36 @@ def _xai(key: ModelKey) -> ChatModel:
         http_async_client=http,
         **address,
     )
+    chat.async_client = ReasoningCompletions(chat.async_client)
     return ChatModel(chat, Dialect.CHAT_COMPLETIONS, http.aclose)
 
 
-def _missing(extra: str, what: str) -> ProviderNotInstalledError:
-    return ProviderNotInstalledError(f"{what} needs a package that is not installed: pip install 'tarsy[{extra}]'")
+class ReasoningCompletions:
+    """The SDK's chat completions, with each delta's reasoning moved into its content.
+
+    OpenAI-compatible servers (vLLM, llama.cpp, Ollama, DeepSeek) stream reasoning in a field beside the text, and LangChain drops it there.
+    """
+
+    def __init__(self, completions: Any) -> None:
+        self._completions = completions
+
+    async def create(self, **payload: Any) -> Any:
+        return _open(await self._completions.create(**payload))
+
+
+@asynccontextmanager
+async def _open(stream: Any) -> AsyncGenerator[AsyncGenerator[dict[str, Any]]]:
+    async def chunks() -> AsyncGenerator[dict[str, Any]]:
+        async for chunk in stream:
+            fields: dict[str, Any] = chunk.model_dump()
+            for choice in fields.get("choices") or ():
+                delta: dict[str, Any] = choice.get("delta") or {}
+                given = [delta.pop(name, None) for name in (REASONING, "reasoning")]
+                reasoning = next((text for text in given if isinstance(text, str) and text), None)
+                if reasoning is not None:
+                    text = [{"type": "text", "text": delta["content"]}] if delta.get("content") else []
+                    delta["content"] = [{"type": REASONING, "text": reasoning}, *text]
+            yield fields
+
+    async with stream:
+        yield chunks()

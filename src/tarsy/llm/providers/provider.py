@@ -2,9 +2,10 @@
 
 import hashlib
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 from cachetools import TTLCache
@@ -14,9 +15,19 @@ from tarsy.domain.llm import Chunk, GenerateInput
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.llm.access import Access
 
+# The time between two turns of one execution is well below this, in seconds.
+TIME_TO_LIVE = 3600.0
+# The longest answer of a model that LangChain has no profile of.
+UNKNOWN_ANSWER = 8_192
+# SDKs want a key also for a server that asks for none.
+NO_KEY = "none"
+
+# A content block as a vendor spells it.
+Block = dict[str, Any]
+
 
 class Provider(Protocol):
-    """Speaks to one kind of model service. Failures are ErrorChunks; only cancellation and bugs raise."""
+    """Calls the models of one kind of service. Failures are ErrorChunks; only cancellation and bugs raise."""
 
     def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]: ...
 
@@ -24,7 +35,16 @@ class Provider(Protocol):
 
 
 class ProviderNotInstalledError(Exception):
-    """The package that speaks to a vendor is an extra and not installed; the message holds the command."""
+    """A vendor's package is an extra and is not installed; the message holds the command that installs it."""
+
+
+# ---- SDK clients
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKey:
+    access: Access
+    model: str
 
 
 class Closable(Protocol):
@@ -34,10 +54,11 @@ class Closable(Protocol):
 
 K = TypeVar("K", bound=Hashable)
 C = TypeVar("C", bound=Closable)
+T = TypeVar("T")
 
 
 class ClientCache(Generic[K, C]):
-    """Makes a client when its key is first asked for, in a thread: importing an SDK takes up to a second."""
+    """Makes one client per key and keeps it, with its connections and tokens."""
 
     def __init__(self, make: Callable[[K], C]) -> None:
         self._make = make
@@ -45,15 +66,12 @@ class ClientCache(Generic[K, C]):
         self._making = anyio.Lock()
 
     async def get(self, key: K) -> C:
-        """The client for `key`.
-
-        Raises:
-            Exception: whatever making it raised; nothing is kept then.
-        """
+        """Return the client for `key`. Errors of making it propagate, and nothing is kept then."""
         if key in self._clients:
             return self._clients[key]
         async with self._making:
             if key not in self._clients:
+                # In a thread, because importing an SDK takes up to a second.
                 self._clients[key] = await anyio.to_thread.run_sync(self._make, key)
             return self._clients[key]
 
@@ -63,14 +81,29 @@ class ClientCache(Generic[K, C]):
             await client.aclose()
 
 
-T = TypeVar("T")
+@asynccontextmanager
+async def vendor_stream(stream: AsyncGenerator[T]) -> AsyncGenerator[AsyncGenerator[T]]:
+    """Hold `stream` open, and close its connection when it is left early.
 
-# Well above the time between two turns of one execution.
-TIME_TO_LIVE = 3600.0
+    The SDKs stack generators on generators, and closing the outermost leaves the others, and the connection, to the garbage collector.
+    A cancellation instead reaches the innermost of them, where the connection is read, and unwinds them all.
+    """
+    try:
+        yield stream
+    finally:
+        with anyio.CancelScope() as scope, suppress(Exception):
+            scope.cancel()
+            # Buffered items come without waiting; the first real wait is cancelled.
+            async for _ in stream:
+                pass
+        await stream.aclose()
+
+
+# ---- the memory of earlier turns
 
 
 def turn_key(message: ConversationMessage) -> str:
-    """Recognise an assistant's turn: by the ids of its calls, or by its words."""
+    """Identify an assistant's turn by the ids of its calls, or by its text."""
     return key_of(tuple(call.id for call in message.tool_calls), message.content)
 
 
@@ -81,11 +114,14 @@ def key_of(call_ids: tuple[str, ...], text: str) -> str:
 
 
 class TurnMemory(Generic[T]):
-    """Values by execution and turn, forgotten an hour after the execution's last turn."""
+    """What a vendor wants back with the next call and only the vendor can read (signatures, thinking blocks), by execution and turn.
+
+    An execution's turns are forgotten an hour after the last one was used.
+    """
 
     def __init__(self, clock: Clock | None = None) -> None:
         timer = (clock or SystemClock()).monotonic
-        # Without a limit: the executions that run at once are limited already, and one that lost its signatures would be refused.
+        # Unbounded: the number of running executions is bounded, and the vendor would refuse one that lost its signatures.
         self._executions: TTLCache[str, dict[str, T]] = TTLCache(math.inf, TIME_TO_LIVE, timer)
 
     def recall(self, execution_id: str, key: str) -> T | None:
@@ -98,25 +134,32 @@ class TurnMemory(Generic[T]):
         self._executions.pop(execution_id, None)
 
     def _turns(self, execution_id: str) -> dict[str, T]:
-        """What is kept for an execution, for another hour from now."""
+        """Return an execution's turns, kept for another hour from now."""
         turns: dict[str, T] = self._executions.get(execution_id) or {}
         self._executions[execution_id] = turns
         return turns
 
 
-@asynccontextmanager
-async def vendor_stream(stream: AsyncGenerator[T]) -> AsyncGenerator[AsyncGenerator[T]]:
-    """Hold `stream` open, and hang up when it is left early.
+def restored_blocks(text: str, calls: Mapping[str, Block], remembered: Sequence[Block]) -> Iterator[Block]:
+    """Yield the remembered blocks of a turn, with its text and calls as they are now: these may have been masked since.
 
-    The SDKs stack generators on generators, and closing the outermost leaves the others, and the connection, to the garbage collector.
-    A cancellation instead reaches the innermost of them, where the connection is read, and unwinds them all.
+    A remembered call has only a `call_id`; `calls` has the blocks by these ids.
     """
-    try:
-        yield stream
-    finally:
-        with anyio.CancelScope() as scope, suppress(Exception):
-            scope.cancel()
-            # What is already buffered comes without waiting; the first real wait is cancelled.
-            async for _ in stream:
-                pass
-        await stream.aclose()
+    unchanged = "".join(block["text"] for block in remembered if block["type"] == "text") == text
+    replaced = False
+    for block in remembered:
+        if "call_id" in block:
+            if block["call_id"] in calls:
+                yield calls[block["call_id"]]
+        elif block["type"] != "text" or unchanged:
+            yield dict(block)
+        elif not replaced:
+            yield {**block, "text": text}
+            replaced = True
+
+
+def longest_answer(request: GenerateInput, profile: Mapping[str, Any]) -> int | None:
+    """Return the limit to send, or None if the call is not limited. Vendors refuse a limit above the model's own."""
+    if request.max_output_tokens is None:
+        return None
+    return min(request.max_output_tokens, int(profile.get("max_output_tokens") or UNKNOWN_ANSWER))

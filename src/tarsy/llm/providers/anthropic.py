@@ -1,0 +1,314 @@
+"""Claude through Anthropic's own SDK, on Anthropic's API or on Vertex AI: thinking blocks and prompt caching."""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, cast
+
+import anthropic
+from anthropic.lib.vertex import AsyncAnthropicVertex
+from anthropic.types import RawMessageStreamEvent
+from langchain_anthropic import ChatAnthropic
+from pydantic import SecretStr
+
+from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.llm import Chunk, GenerateInput, ProviderType, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.tool import ToolDefinition, vendor_name
+from tarsy.domain.usage import TokenUsage
+from tarsy.llm.access import Access
+from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
+from tarsy.llm.failures import HOOKS
+from tarsy.llm.providers.google_client import google_credentials
+from tarsy.llm.providers.provider import NO_KEY, Block, ClientCache, ModelKey, TurnMemory, key_of, longest_answer, restored_blocks, turn_key
+from tarsy.llm.signals import Alive, Finished, Signal
+from tarsy.llm.tool_dialect import ToolNames, arguments_object, object_schema, own_call_id
+
+# Half of an answer at most goes to thinking where the vendor wants a number.
+THINKING_BUDGET = 16_000
+# The least the vendor accepts as a budget.
+LEAST_THINKING = 1_024
+_CLAUDE_VERSION = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2}))?(?!\d)")
+_CACHE = {"type": "ephemeral"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeModel:
+    """An SDK client with connections of its own, and LangChain's profile of the model it is used for."""
+
+    sdk: Any
+    profile: Mapping[str, Any]
+    # The length of an answer that is not limited by its caller; the vendor wants to know one.
+    usual_length: int
+
+    async def aclose(self) -> None:
+        await self.sdk.close()
+
+
+def make_model(key: ModelKey) -> ClaudeModel:
+    """Make the client for `key`.
+
+    Raises:
+        CredentialsMissingError: the credentials file cannot be used.
+    """
+    access = key.access
+    # Time limits and retries are those of `attempts`.
+    options: dict[str, Any] = {
+        "base_url": access.base_url,
+        "max_retries": 0,
+        "timeout": None,
+        "http_client": anthropic.DefaultAsyncHttpxClient(timeout=None, event_hooks=HOOKS),
+    }
+    if access.type is ProviderType.VERTEXAI:
+        where: dict[str, Any] = {"project_id": access.project, "region": access.location, "credentials": google_credentials(access)}
+        sdk: Any = AsyncAnthropicVertex(**where, **options)
+    else:
+        sdk = anthropic.AsyncAnthropic(api_key=access.api_key or NO_KEY, **options)
+    # LangChain publishes what each model can do with its chat models.
+    known = ChatAnthropic(model_name=key.model, api_key=SecretStr(NO_KEY), timeout=None, stop=None)
+    return ClaudeModel(sdk, cast("Mapping[str, Any]", known.profile or {}), known.max_tokens or 0)
+
+
+class AnthropicProvider:
+    def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[tuple[Block, ...]] | None = None) -> None:
+        self._policy = policy
+        self._memory = memory or TurnMemory[tuple[Block, ...]]()
+        self._models = ClientCache[ModelKey, ClaudeModel](make_model)
+
+    async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
+        if request.clear_cache:
+            self._memory.forget(request.execution_id)
+        model = await self._models.get(ModelKey(access, request.provider.model))
+        body = request_body(request, model, self._memory)
+        names = ToolNames(tool.name for tool in request.tools)
+
+        async def attempt() -> AsyncGenerator[Signal]:
+            received = ClaudeAnswer(names)
+            async with await model.sdk.messages.create(**body, stream=True) as events:
+                async for event in events:
+                    for signal in received.signals(event):
+                        yield signal
+            for signal in received.ending():
+                yield signal
+            if (turn := received.turn()) is not None:
+                self._memory.keep(request.execution_id, *turn)
+
+        limits = TimeLimits.of(request.provider)
+        async with aclosing(answer(attempt, limits=limits, policy=self._policy, censor=access.censor)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def aclose(self) -> None:
+        await self._models.aclose()
+
+
+# ---- the request
+
+
+def request_body(request: GenerateInput, model: ClaudeModel, memory: TurnMemory[tuple[Block, ...]]) -> dict[str, Any]:
+    """Build the body of a call to the Messages API; each earlier turn has the thinking blocks it came with."""
+    system = [_text(message.content) for message in request.messages if message.role is Role.SYSTEM and message.content]
+    turns: list[tuple[str, list[Block]]] = []
+    for message in request.messages:
+        role, blocks = _turn(message, memory.recall(request.execution_id, turn_key(message)) or ())
+        # The sides have to alternate: the results of parallel calls and the next question are one turn.
+        if turns and turns[-1][0] == role == "user":
+            turns[-1][1].extend(blocks)
+        elif blocks:
+            turns.append((role, blocks))
+    # The next call begins with the same instructions and the same conversation: both are worth caching.
+    if system:
+        system[0]["cache_control"] = _CACHE
+    if turns:
+        _mark_for_caching(turns[-1][1][-1])
+    longest = longest_answer(request, model.profile)
+    body: dict[str, Any] = {
+        "model": request.provider.model,
+        "max_tokens": longest or model.usual_length,
+        "messages": [{"role": role, "content": _content(blocks)} for role, blocks in turns],
+    }
+    if system:
+        body["system"] = system
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    elif used := dict.fromkeys(call.name for message in request.messages for call in message.tool_calls):
+        # The vendor refuses a conversation with calls in it that offers no tools at all, and a conclusion is asked for without any.
+        body |= {"tools": [_tool(ToolDefinition(name, "")) for name in used], "tool_choice": {"type": "none"}}
+    complete = _thinking_is_complete(request, memory)
+    if thinking := thinking_config(request.provider.model, model.profile, complete=complete, longest=longest):
+        body["thinking"] = thinking
+    return body
+
+
+def _turn(message: ConversationMessage, remembered: Sequence[Block]) -> tuple[str, list[Block]]:
+    match message.role:
+        case Role.SYSTEM:
+            return "system", []
+        case Role.USER:
+            return "user", [_text(message.content)]
+        case Role.TOOL:
+            result: Block = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content, "is_error": False}
+            return "user", [result]
+        case Role.ASSISTANT:
+            calls = {
+                call.id: {"type": "tool_use", "id": call.id, "name": vendor_name(call.name), "input": arguments_object(call.arguments)}
+                for call in message.tool_calls
+            }
+            if remembered:
+                return "assistant", list(restored_blocks(message.content, calls, remembered))
+            return "assistant", [*([_text(message.content)] if message.content else []), *calls.values()]
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _tool(tool: ToolDefinition) -> dict[str, Any]:
+    return {"name": vendor_name(tool.name), "description": tool.description, "input_schema": object_schema(tool.parameters_schema)}
+
+
+def _mark_for_caching(block: Block) -> None:
+    """Ask the vendor to cache the conversation up to `block`; an empty one cannot be marked."""
+    if block["type"] == "tool_result" and block["content"]:
+        block |= {"content": [_text(block["content"])], "cache_control": _CACHE}
+    elif block["type"] == "text" and block["text"]:
+        block["cache_control"] = _CACHE
+
+
+def _content(blocks: list[Block]) -> str | list[Block]:
+    """Return a turn of one plain text as that text."""
+    only = blocks[0]
+    return only["text"] if len(blocks) == 1 and set(only) == {"type", "text"} else blocks
+
+
+def thinking_config(model: str, profile: Mapping[str, Any], *, complete: bool, longest: int | None = None) -> dict[str, Any] | None:
+    """Decide how the model thinks, if it does, in an answer of at most `longest` tokens.
+
+    Where thinking has a budget, the vendor refuses an open turn whose thinking blocks are lost (not `complete`): such a turn does not think.
+    """
+    found = _CLAUDE_VERSION.search(model)
+    major, minor = (int(found.group(1)), int(found.group(2) or 0)) if found else (0, 0)
+    levels: list[str] = profile.get("reasoning_effort_levels") or []
+    # The model itself chooses how much to think; one without a profile is judged by its version.
+    if "max" in levels or (not profile and (major, minor) >= (4, 6)):
+        # The newest models show a summary of their thoughts only on request.
+        return {"type": "adaptive", "display": "summarized"} if (major, minor) >= (4, 7) else {"type": "adaptive"}
+    limit = int(profile.get("max_output_tokens") or 0)
+    budget = min(THINKING_BUDGET, min(limit, longest or limit) // 2)
+    if not profile.get("reasoning_output") or not complete or budget < LEAST_THINKING:
+        return None
+    return {"type": "enabled", "budget_tokens": budget}
+
+
+def _thinking_is_complete(request: GenerateInput, memory: TurnMemory[tuple[Block, ...]]) -> bool:
+    """Return whether the thinking of every call since the last user message is still remembered."""
+    for message in reversed(request.messages):
+        if message.role is Role.USER:
+            return True
+        if message.role is Role.ASSISTANT and message.tool_calls and memory.recall(request.execution_id, turn_key(message)) is None:
+            return False
+    return True
+
+
+# ---- the answer
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str
+    name: str
+    arguments: str
+
+
+class ClaudeAnswer:
+    """One answer while it arrives: translates each event into signals and keeps the blocks to send back."""
+
+    def __init__(self, names: ToolNames) -> None:
+        self._names = names
+        self._calls: dict[int, _Call] = {}
+        self._blocks: dict[int, Block] = {}
+        self._input = TokenUsage()
+        self._finished: Finished | None = None
+
+    def signals(self, event: RawMessageStreamEvent) -> Iterator[Signal]:
+        yield Alive.SIGN
+        match event.type:
+            case "message_start":
+                self._input = _usage(event.message.usage)
+            case "content_block_start":
+                yield from self._start(event.index, event.content_block)
+            case "content_block_delta":
+                yield from self._delta(event.index, event.delta)
+            case "message_delta":
+                yield self._whole_usage(_usage(event.usage))
+                if event.delta.stop_reason:
+                    self._finished = Finished(event.delta.stop_reason.lower())
+            case _:
+                pass
+
+    def ending(self) -> Iterator[Signal]:
+        """Yield the signals that are certain only when the stream is over."""
+        if self._finished is not None:
+            for call in self._calls.values():
+                yield ToolCallChunk(call.id, self._names.from_vendor(call.name), call.arguments or "{}")
+            yield self._finished
+
+    def turn(self) -> tuple[str, tuple[Block, ...]] | None:
+        """Return the turn's key and its blocks, or None if there is no thinking to send back."""
+        if self._finished is None or all(block["type"] in {"text", "tool_use"} for block in self._blocks.values()):
+            return None
+        text = "".join(block["text"] for block in self._blocks.values() if block["type"] == "text")
+        return key_of(tuple(call.id for call in self._calls.values()), text), tuple(self._blocks.values())
+
+    def _start(self, index: int, block: Any) -> Iterator[Signal]:
+        match block.type:
+            case "text":
+                self._blocks[index] = {"type": "text", "text": ""}
+                yield from self._append(index, "text", block.text or "")
+            case "thinking":
+                self._blocks[index] = {"type": "thinking", "thinking": "", "signature": block.signature or ""}
+                yield from self._append(index, "thinking", block.thinking or "")
+            case "redacted_thinking":
+                self._blocks[index] = {"type": "redacted_thinking", "data": block.data}
+            case "tool_use":
+                # Compatible servers may give no id, or the same one twice.
+                taken = not block.id or any(call.id == block.id for call in self._calls.values())
+                call = _Call(own_call_id() if taken else block.id, block.name, json.dumps(block.input) if block.input else "")
+                self._calls[index] = call
+                self._blocks[index] = {"type": "tool_use", "call_id": call.id}
+            case _:
+                pass
+
+    def _delta(self, index: int, delta: Any) -> Iterator[Signal]:
+        match delta.type:
+            case "text_delta":
+                yield from self._append(index, "text", delta.text)
+            case "thinking_delta":
+                yield from self._append(index, "thinking", delta.thinking)
+            case "signature_delta":
+                self._blocks[index]["signature"] = delta.signature
+            case "input_json_delta" if index in self._calls:
+                self._calls[index].arguments += delta.partial_json
+            case _:
+                pass
+
+    def _append(self, index: int, name: str, piece: str) -> Iterator[Signal]:
+        if piece:
+            self._blocks[index][name] += piece
+            yield ThinkingChunk(piece) if name == "thinking" else TextChunk(piece)
+
+    def _whole_usage(self, usage: TokenUsage) -> TokenUsage:
+        """Add the input tokens, which compatible servers report only in the first event."""
+        given = max(usage.input_tokens, self._input.input_tokens)
+        cached = max(usage.cached_tokens, self._input.cached_tokens)
+        return TokenUsage(given, usage.output_tokens, given + usage.output_tokens, usage.thinking_tokens, cached)
+
+
+def _usage(usage: Any) -> TokenUsage:
+    """Count cached tokens as input, which the vendor reports beside it, and thinking as part of the output."""
+    cached = getattr(usage, "cache_read_input_tokens", None) or 0
+    given = (getattr(usage, "input_tokens", None) or 0) + cached + (getattr(usage, "cache_creation_input_tokens", None) or 0)
+    made = getattr(usage, "output_tokens", None) or 0
+    thinking = getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", None) or 0
+    return TokenUsage(given, made, given + made, thinking, cached)
