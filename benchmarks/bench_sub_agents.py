@@ -63,7 +63,7 @@ async def seconds_for(url: str, agents: int) -> tuple[float, int]:
     spoken, settings = recording(agents), Settings(env={}, database_url=url)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0)
     async with application(settings, tools=TrivialTools(), llm=llm) as running:
-        await running.services.sessions.insert(_session())
+        await running.services.repositories.sessions.insert(_session())
         assert running.pool is not None
         started = time.monotonic()
         await running.pool.work_off(INVESTIGATION)

@@ -16,6 +16,7 @@ from tarsy.api import live as live_routes
 from tarsy.api.auth import AuthSettings
 from tarsy.api.http_server import prepare_listener
 from tarsy.api.live_socket import LiveSocket
+from tarsy.api.services import LiveServices
 from tarsy.db.connection import create_engine
 from tarsy.db.notifications import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
@@ -38,7 +39,7 @@ async def main(url: str, pieces_per_second: float) -> None:
     )
     app = FastAPI()
     app.include_router(live_routes.router)
-    app.state.services = SimpleNamespace(hub=live.hub, auth=AuthSettings())
+    app.state.services = SimpleNamespace(live=LiveServices(hub=live.hub), auth=AuthSettings())
     server = Server(Config(app, ws=LiveSocket, log_level="error", lifespan="off", ws_per_message_deflate=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         prepare_listener(listening)

@@ -93,12 +93,6 @@ def sample_model(config: Config) -> ResolvedProvider | None:
     return resolved_provider(name, config.llm_providers[name])
 
 
-def askable_models(loaded: LoadedConfig) -> Mapping[str, ResolvedProvider]:
-    """The configured models that have all they need, by their names."""
-    providers = loaded.config.llm_providers
-    return {name: resolved_provider(name, one) for name, one in providers.items() if not one.missing_variables(loaded.env)}
-
-
 def sample_settings(config: Config) -> Mapping[str, Any]:
     """What a real model is asked with: how it speaks of tools and how long it may take, as for other alerts."""
     names = ("tool_calling", "iteration_timeout", "llm_call_timeout", "tool_call_timeout")
@@ -133,6 +127,11 @@ class Installation:
             )
             for entry in found
         )
+
+    def models(self) -> Mapping[str, ResolvedProvider]:
+        """The configured models that have all they need, by their names."""
+        providers = self.loaded.config.llm_providers
+        return {name: resolved_provider(name, one) for name, one in providers.items() if not one.missing_variables(self.loaded.env)}
 
     def mcp_servers(self) -> Sequence[ServerHealth]:
         watched = {report.name: report for report in self.monitor.reports}

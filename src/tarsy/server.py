@@ -42,7 +42,7 @@ async def run_server(settings: Settings) -> None:
     had_terminal = has_terminal()
     with closing(_bind(settings)) as listening, anyio.open_signal_receiver(*SIGNALS) as signals:
         async with _serving(listening, settings) as (http, running):
-            for warning in running.services.system.warnings():
+            for warning in running.services.system.installation.warnings():
                 log.warning("server.remark", remark=warning.message)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_handle_signals, signals, http, running, had_terminal, name="signals")
@@ -131,7 +131,7 @@ async def _serving(
     with single_errors():
         async with application(settings, auth=auth) as running, anyio.create_task_group() as tasks:
             http = http_server(_probes_only(running.api) if settings.role is Role.WORKER else running.api)
-            http.streams = running.services.streams
+            http.streams = running.services.live.streams
             log_mask.mask = running.services.mask
             listening.listen()
             tasks.start_soon(http.answer, listening, name="http")

@@ -22,7 +22,15 @@ from tarsy.agent.execution import AgentServices, SessionOverrides
 from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings, auth_settings
-from tarsy.api.services import Services
+from tarsy.api.services import (
+    AlertServices,
+    HealthServices,
+    IncidentServices,
+    LiveServices,
+    Services,
+    SystemServices,
+    UsageServices,
+)
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.load.skill_catalog import shipped_skills
@@ -40,16 +48,10 @@ from tarsy.db.migrate import upgrade
 from tarsy.db.notifications import CANCEL, PAUSE, RELOAD, WORK, NotificationListener, NotificationSender, ReloadNotices
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.processes import ProcessRepository, VitalSignsReader
+from tarsy.db.repositories import SessionRepositories
 from tarsy.db.retry import is_transient
-from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
 from tarsy.db.run.history import SessionHistory, StoredResults
 from tarsy.db.run.journal import PostgresJournal
-from tarsy.db.run.timeline import TimelineRepository
-from tarsy.db.run.trace import InteractionRepository
-from tarsy.db.session.followups import ChatRepository, ScoreRepository
-from tarsy.db.session.forks import ForkRepository
-from tarsy.db.session.notes import NoteRepository
-from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.session.retention import OldIncidents, OldSessions
 from tarsy.db.skill_texts import SkillTextRepository
@@ -69,7 +71,6 @@ from tarsy.installation import (
     Installation,
     PoolView,
     SampleChains,
-    askable_models,
     probes,
     recorded_alert,
     sample_incidents,
@@ -233,7 +234,7 @@ def _look_after(parts: "_Parts", built: Application, tasks: TaskGroup) -> None:
     tasks.start_soon(parts.retention.run, name="retention")
     tasks.start_soon(parts.reload.run, name="reload")
     tasks.start_soon(parts.budget_watch.run, parts.deliver, name="budgets")
-    tasks.start_soon(maintain_incidents, lambda: built.api.state.services.incident_service.maintenance, name="incidents")
+    tasks.start_soon(maintain_incidents, lambda: built.api.state.services.incidents.service.maintenance, name="incidents")
     tasks.start_soon(_presence(parts, built.pool).run, name="presence")
 
 
@@ -371,7 +372,7 @@ def _put_in_force(parts: _Parts, running: Application, loaded: LoadedConfig, set
     new = replace(parts, loaded=loaded, settings=settings)
     # All that could go wrong goes wrong here, before anything has changed.
     kept = running.services
-    services = replace(_services(new, running.pool), streams=kept.streams, metrics=kept.metrics, setup=kept.setup)
+    services = replace(_services(new, running.pool), health=kept.health, live=kept.live, setup=kept.setup)
     queue, runner, handlers, servers = new.queue, _runner(new), _handlers(new), watched_servers(loaded)
     if any(parts.env.get(name) != value for name, value in loaded.env.items()):
         # A variable that is gone stays known: a running session may still need it.
@@ -466,10 +467,10 @@ def _presence(parts: _Parts, pool: WorkerPool | None) -> Presence:
 
 def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
     config, engine, settings = parts.config, parts.engine, parts.settings
-    sessions = SessionRepository(engine, deliver=parts.deliver)
+    repositories = SessionRepositories.on(engine, deliver=parts.deliver)
     intake = Intake(
         chains=SeveralSources((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config, settings.replay_speed))),
-        store=MeasuredStore(sessions, parts.times),
+        store=MeasuredStore(repositories.sessions, parts.times),
         mask=parts.mask,
         runbooks=parts.runbooks,
         default_alert_type=config.defaults.alert_type,
@@ -477,42 +478,38 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         max_queue_size=config.queue.max_queue_size,
     )
     return Services(
-        version=__version__,
-        pod_id=parts.pod_id,
         auth=parts.auth,
-        intake=intake,
-        incident_service=IncidentService.build(
-            engine, policy_of(config, parts.loaded.env), intake, partial(resolved_server, config), metrics=CountedIntake(parts.metrics)
-        ),
-        incidents=IncidentRepository(engine),
-        mutes=MuteRepository(engine),
-        changes=ChangeRepository(engine),
-        sessions=sessions,
-        timeline=TimelineRepository(engine),
-        interactions=InteractionRepository(engine),
-        evidence=EvidenceRepository(engine),
-        citations=CitationRepository(engine),
-        chats=ChatRepository(engine),
-        notes=NoteRepository(engine),
-        forks=ForkRepository(engine),
-        recordings=RecordingSource(engine),
-        scores=ScoreRepository(engine),
-        audit=AuditLog(engine),
-        system=Installation(parts.loaded, parts.monitor, parts.reload),
-        workers=PoolView(pool),
-        pauses=PauseRepository(engine),
-        usage=UsageRepository(engine),
-        spending=PostgresSpendingStore(engine),
-        period_budgets=_period_budgets(config),
-        vital_signs=VitalSignsReader(engine),
-        reload=parts.reload,
-        reloads=ReloadNotices(engine, pod_id=parts.pod_id),
-        setup=_setup_desk(parts),
-        queue=config.queue,
-        probes=probes(parts.engine, parts.llm, pool),
         mask=parts.mask,
-        samples=partial(sample_incidents, config),
-        models=partial(askable_models, parts.loaded),
-        hub=parts.live.hub,
-        metrics=Exposition(parts.metrics.registry, parts.gauges.refresh),
+        repositories=repositories,
+        alerts=AlertServices(intake=intake, samples=partial(sample_incidents, config)),
+        incidents=IncidentServices(
+            service=IncidentService.build(
+                engine, policy_of(config, parts.loaded.env), intake, partial(resolved_server, config), metrics=CountedIntake(parts.metrics)
+            ),
+            repository=IncidentRepository(engine),
+            mutes=MuteRepository(engine),
+            changes=ChangeRepository(engine),
+        ),
+        usage=UsageServices(
+            repository=UsageRepository(engine), spending=PostgresSpendingStore(engine), period_budgets=_period_budgets(config)
+        ),
+        system=SystemServices(
+            version=__version__,
+            pod_id=parts.pod_id,
+            installation=Installation(parts.loaded, parts.monitor, parts.reload),
+            workers=PoolView(pool),
+            queue=config.queue,
+            pauses=PauseRepository(engine),
+            audit=AuditLog(engine),
+            vital_signs=VitalSignsReader(engine),
+            reload=parts.reload,
+            reloads=ReloadNotices(engine, pod_id=parts.pod_id),
+        ),
+        health=HealthServices(
+            version=__version__,
+            probes=probes(parts.engine, parts.llm, pool),
+            metrics=Exposition(parts.metrics.registry, parts.gauges.refresh),
+        ),
+        live=LiveServices(hub=parts.live.hub),
+        setup=_setup_desk(parts),
     )

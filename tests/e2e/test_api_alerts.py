@@ -278,7 +278,7 @@ async def test_a_full_queue_says_when_to_come_back_and_never_overshoots(database
 async def test_who_submitted_is_noted_for_good(database_url: str) -> None:
     async with world(database_url) as api:
         session_id = await api.submit()
-        entries = await api.services.audit.of_session(session_id)
+        entries = await api.services.system.audit.of_session(session_id)
     assert [(entry.actor, entry.action) for entry in entries] == [("api-client", AuditAction.ALERT_SUBMITTED)]
 
 

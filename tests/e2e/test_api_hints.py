@@ -51,7 +51,7 @@ async def test_a_hint_is_masked_stored_told_and_audited(database_url: str) -> No
         given = await api.client.post(f"/api/v1/sessions/{session_id}/hints", json={"text": "The password is hunter2, look at web-3."})
         assert given.status_code == 202, given.text
         listed = (await api.client.get(f"/api/v1/sessions/{session_id}/notes")).json()["notes"]
-        audited = await api.services.audit.of_session(session_id)
+        audited = await api.services.system.audit.of_session(session_id)
     note = given.json()
     assert (note["id"], note["kind"], note["state"], note["told"]) == ("NOTE1", "hint", "waiting", [])
     assert note["text"] == "The password is [MASKED], look at web-3."

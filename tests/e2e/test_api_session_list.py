@@ -252,7 +252,7 @@ async def test_marked_sessions_are_cancelled_hidden_and_exported_together(databa
         deleted = await api.client.post("/api/v1/deletions", params={"id": [ended, waiting, other]})
         left = (await api.client.get("/api/v1/sessions")).json()["sessions"]
         bounds = [(await api.client.post("/api/v1/deletions", params={"id": ids})).status_code for ids in ([], [str(uuid4())] * 201)]
-        actions = [entry.action for entry in await api.services.audit.of_session(ended)]
+        actions = [entry.action for entry in await api.services.system.audit.of_session(ended)]
         async with engine.connect() as connection:
             hidden = await connection.scalar(sa.select(sa.func.count()).where(alert_sessions.c.deleted_at.is_not(None)))
     await engine.dispose()

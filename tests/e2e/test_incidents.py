@@ -148,7 +148,7 @@ async def test_a_storm_is_cancelled_by_what_its_sessions_have_in_common(database
 
 async def test_watchers_of_incidents_are_told_of_every_change(database_url: str) -> None:
     async with world(database_url, policy=OPEN_POLICY) as api:
-        hub: ConnectionManager = api.services.hub
+        hub: ConnectionManager = api.services.live.hub
         told = list[Any]()
         async with anyio.create_task_group() as tasks:
             await tasks.start(hub.run)

@@ -92,8 +92,8 @@ async def test_a_planted_secret_never_survives_a_whole_session(
     async with overheard(story, database_url, alert=Masker.for_group("security").mask(story.alert)) as session:
         await session.work_off()
         kept = await stored(session.running, database_url)
-        analysis = (await session.running.services.sessions.get(SESSION_ID)).final_analysis
-        await session.running.services.sessions.purge(SESSION_ID, actor="tester")
+        analysis = (await session.running.services.repositories.sessions.get(SESSION_ID)).final_analysis
+        await session.running.services.repositories.sessions.purge(SESSION_ID, actor="tester")
     printed = capsys.readouterr()
     assert analysis == "It is the disk."
     assert "found" in kept, "the rest of the result is there"
@@ -127,8 +127,8 @@ async def test_the_arguments_of_a_call_that_is_cut_short_are_masked_too(database
 
 async def test_an_alert_is_masked_before_it_is_stored(database_url: str) -> None:
     async with application(Settings(env={"OPENAI_API_KEY": "k"}, database_url=database_url)) as running:
-        session_id = await running.services.intake.submit(Submission(data="password=hunter2-hunter2", author="tester"))
-        session = await running.services.sessions.get(session_id)
+        session_id = await running.services.alerts.intake.submit(Submission(data="password=hunter2-hunter2", author="tester"))
+        session = await running.services.repositories.sessions.get(session_id)
     assert "hunter2" not in session.alert_data
 
 
@@ -233,7 +233,7 @@ async def test_no_way_in_lets_a_secret_through(
         await session.running.pool.work_off(CHAT_ANSWER)
         kept = await stored(session.running, database_url)
         shown = [(await api.client.get(f"/api/v1/sessions/{SESSION_ID}{part}")).text for part in ("", "/timeline", "/trace")]
-        analysis = (await session.running.services.sessions.get(SESSION_ID)).final_analysis
+        analysis = (await session.running.services.repositories.sessions.get(SESSION_ID)).final_analysis
     printed = capsys.readouterr()
     assert analysis is not None
     assert analysis.endswith("It is the disk.")
@@ -264,8 +264,8 @@ async def test_a_runbook_whose_address_holds_a_token_is_fetched_and_stored_witho
         address = f"{served.address}/runbook.md?token={token.value}"
         async with application(Settings(env={"OPENAI_API_KEY": "k"}, database_url=database_url, config_dir=tmp_path)) as running:
             submission = Submission(data="disk full", author="tester", runbook_url=address)
-            session_id = await running.services.intake.submit(submission)
-            session = await running.services.sessions.get(session_id)
+            session_id = await running.services.alerts.intake.submit(submission)
+            session = await running.services.repositories.sessions.get(session_id)
     assert served.asked == [f"/runbook.md?token={token.value}"]
     assert session.runbook_url == f"{served.address}/runbook.md?token=[MASKED_GITHUB_TOKEN]"
     assert session.runbook is not None

@@ -178,7 +178,7 @@ class Scenario:
     async def running(self, database_url: str) -> AsyncGenerator[Application]:
         """The application on this scenario, its alert submitted."""
         async with self.continued(database_url) as running:
-            await running.services.sessions.insert(self.session())
+            await running.services.repositories.sessions.insert(self.session())
             yield running
 
     @asynccontextmanager
@@ -197,7 +197,7 @@ class Scenario:
             assert running.pool is not None
             await running.pool.work_off(INVESTIGATION)
             for question in self.questions:
-                await running.services.chats.ask(SESSION_ID, question, author="tester")
+                await running.services.repositories.chats.ask(SESSION_ID, question, author="tester")
                 await running.pool.work_off(CHAT_ANSWER)
             return await read_back(running)
 

@@ -18,7 +18,17 @@ from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
-from tarsy.api.services import Health, Services
+from tarsy.api.services import (
+    AlertServices,
+    Health,
+    HealthServices,
+    IncidentServices,
+    LiveServices,
+    Probe,
+    Services,
+    SystemServices,
+    UsageServices,
+)
 from tarsy.config.load.display import Differences
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.config.schema.selection import McpSelection, SelectionError
@@ -31,14 +41,7 @@ from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notifications import ReloadNotices
 from tarsy.db.outbox import Outbox
 from tarsy.db.processes import VitalSignsReader
-from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
-from tarsy.db.run.timeline import TimelineRepository
-from tarsy.db.run.trace import InteractionRepository
-from tarsy.db.session.followups import ChatRepository, ScoreRepository
-from tarsy.db.session.forks import ForkRepository
-from tarsy.db.session.notes import NoteRepository
-from tarsy.db.session.recordings import RecordingSource
-from tarsy.db.session.repository import SessionRepository
+from tarsy.db.repositories import SessionRepositories
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
@@ -103,6 +106,9 @@ class FixedSystem:
     def warnings(self) -> Sequence[SystemWarningItem]:
         return (SystemWarningItem(source=WarningSource.CONFIG, message="defaults.memory is accepted, not acted on yet"),)
 
+    def models(self) -> Mapping[str, ResolvedProvider]:
+        return {}
+
     async def unpriced_ceilings(self) -> Sequence[UnpricedCeiling]:
         return ()
 
@@ -134,52 +140,45 @@ def services_on(
     policy: Policy = OPEN_POLICY,
     sns: SnsClient | None = None,
 ) -> Services:
-    sessions = SessionRepository(engine)
-    intake = Intake(chains=FixedChains(), store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=max_queue_size)
+    repositories = SessionRepositories.on(engine)
+    intake = Intake(
+        chains=FixedChains(), store=repositories.sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=max_queue_size
+    )
+    sample = Sample(
+        name="oom",
+        title="Out of memory",
+        description="A pod is killed.",
+        alert_type="sample-oom",
+        alert_data="OOMKilled",
+        questions=[],
+        recorded=True,
+    )
     return Services(
-        version="1.2.3",
-        pod_id="pod-1",
         auth=auth or AuthSettings(),
-        intake=intake,
-        incident_service=IncidentService.build(engine, policy, intake, tool_server, sns=sns),
-        incidents=IncidentRepository(engine),
-        mutes=MuteRepository(engine),
-        changes=ChangeRepository(engine),
-        sessions=sessions,
-        timeline=TimelineRepository(engine),
-        interactions=InteractionRepository(engine),
-        evidence=EvidenceRepository(engine),
-        citations=CitationRepository(engine),
-        chats=ChatRepository(engine),
-        notes=NoteRepository(engine),
-        forks=ForkRepository(engine),
-        recordings=RecordingSource(engine),
-        scores=ScoreRepository(engine),
-        audit=AuditLog(engine),
-        hub=ConnectionManager(Outbox(engine), sessions.exists, LiveState()),
-        system=FixedSystem(),
-        workers=NoWorkers(),
-        queue=QueueConfig(max_queue_size=max_queue_size),
-        pauses=PauseRepository(engine),
-        usage=UsageRepository(engine),
-        spending=PostgresSpendingStore(engine),
-        period_budgets=(),
-        vital_signs=VitalSignsReader(engine),
-        reload=nothing_new,
-        reloads=ReloadNotices(engine, pod_id="pod-1"),
-        probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy},
         mask=MASK,
-        samples=lambda: (
-            Sample(
-                name="oom",
-                title="Out of memory",
-                description="A pod is killed.",
-                alert_type="sample-oom",
-                alert_data="OOMKilled",
-                questions=[],
-                recorded=True,
-            ),
+        repositories=repositories,
+        alerts=AlertServices(intake=intake, samples=lambda: (sample,)),
+        incidents=IncidentServices(
+            service=IncidentService.build(engine, policy, intake, tool_server, sns=sns),
+            repository=IncidentRepository(engine),
+            mutes=MuteRepository(engine),
+            changes=ChangeRepository(engine),
         ),
+        usage=UsageServices(repository=UsageRepository(engine), spending=PostgresSpendingStore(engine), period_budgets=()),
+        system=SystemServices(
+            version="1.2.3",
+            pod_id="pod-1",
+            installation=FixedSystem(),
+            workers=NoWorkers(),
+            queue=QueueConfig(max_queue_size=max_queue_size),
+            pauses=PauseRepository(engine),
+            audit=AuditLog(engine),
+            vital_signs=VitalSignsReader(engine),
+            reload=nothing_new,
+            reloads=ReloadNotices(engine, pod_id="pod-1"),
+        ),
+        health=HealthServices(version="1.2.3", probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy}),
+        live=LiveServices(hub=ConnectionManager(Outbox(engine), repositories.sessions.exists, LiveState())),
     )
 
 
@@ -223,11 +222,13 @@ async def world(
     max_queue_size: int | None = None,
     policy: Policy = OPEN_POLICY,
     sns: SnsClient | None = None,
-    **changes: Any,
+    probes: Mapping[str, Probe] | None = None,
 ) -> AsyncGenerator[World]:
     engine = create_engine(database_url)
     try:
-        services = replace(services_on(engine, auth=auth, max_queue_size=max_queue_size, policy=policy, sns=sns), **changes)
+        services = services_on(engine, auth=auth, max_queue_size=max_queue_size, policy=policy, sns=sns)
+        if probes is not None:
+            services = replace(services, health=replace(services.health, probes=probes))
         async with serving(services) as served:
             yield served
     finally:

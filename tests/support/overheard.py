@@ -53,7 +53,7 @@ class Overheard:
                 await self.running.pool.work_off(INVESTIGATION)
 
     async def _watch(self, on_told: Callable[[], object], *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        hub = self.running.services.hub
+        hub = self.running.services.live.hub
         with hub.connect() as connection:
             await hub.subscribe(connection, session_channel(SESSION_ID), 0)
             task_status.started()
@@ -70,5 +70,5 @@ async def overheard(story: Scenario, database_url: str, *, alert: str | None = N
     llm = Eavesdropper(in_process_client(env={}, recordings=lambda _: recording, replay_speed=story.replay_speed), asked)
     settings = Settings(env={"PATH": "/usr/bin:/bin"}, database_url=database_url)
     async with application(settings, llm=llm) as running:
-        await running.services.sessions.insert(replace(story.session(), alert_data=alert or story.alert))
+        await running.services.repositories.sessions.insert(replace(story.session(), alert_data=alert or story.alert))
         yield Overheard(running, asked)

@@ -28,11 +28,11 @@ async def replay_recording(database_url: str, recording: Recording) -> Recording
     session = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
     async with playing(database_url, recording, RecordedToolServers(recording)) as running:
         await SkillTextRepository(running.engine).keep(recording.skills.values())
-        await running.services.sessions.insert(session)
+        await running.services.repositories.sessions.insert(session)
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
         for question in recording.questions:
-            await running.services.chats.ask(session.id, question, author="tester")
+            await running.services.repositories.chats.ask(session.id, question, author="tester")
             await running.pool.work_off(CHAT_ANSWER)
         found = await RecordingSource(running.engine).read(session.id)
     assert found is not None

@@ -7,7 +7,7 @@ from typing import Annotated, assert_never
 import anyio
 import orjson
 import structlog
-from fastapi import Depends, Header, Query, Request, WebSocket, WebSocketDisconnect
+from fastapi import Depends, Header, Query, WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tarsy.api.auth import authenticate_websocket
@@ -15,7 +15,7 @@ from tarsy.api.http_server import Streams
 from tarsy.api.live_socket import write_now_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import plain_router
-from tarsy.api.services import ServicesOf
+from tarsy.api.services import LiveDep
 from tarsy.domain.live_events import UnknownChannelError, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import ConnectionManager, RefusedError
@@ -48,14 +48,14 @@ TOO_BIG = 1009
 
 @router.websocket("/ws")
 @router.websocket("/api/v1/ws")
-async def live(websocket: WebSocket) -> None:
+async def live(websocket: WebSocket, services: LiveDep) -> None:
     """Deliver live events until the client leaves."""
     author = await authenticate_websocket(websocket)
     if author is None:
         # Before the handshake is accepted, this is HTTP 403.
         await websocket.close(POLICY_VIOLATION)
         return
-    hub: ConnectionManager = websocket.app.state.services.hub
+    hub = services.hub
     try:
         with hub.connect() as connection:
             log.debug("live.connected", connection_id=connection.id, author=author)
@@ -166,14 +166,10 @@ LastEventIdQuery = Annotated[
 ]
 
 
-async def hub_of(request: Request) -> ConnectionManager:
-    return request.app.state.services.hub
-
-
-async def connection_of(hub: Annotated[ConnectionManager, Depends(hub_of)]) -> AsyncGenerator[Connection]:
+async def connection_of(live: LiveDep) -> AsyncGenerator[Connection]:
     """A connection that lasts as long as the response."""
     try:
-        with hub.connect() as connection:
+        with live.hub.connect() as connection:
             yield connection
     except RefusedError as error:
         raise RequestRefusedError(ProblemKind.QUEUE_FULL, str(error)) from error
@@ -186,8 +182,7 @@ async def connection_of(hub: Annotated[ConnectionManager, Depends(hub_of)]) -> A
 )
 async def session_events(
     session_id: str,
-    services: ServicesOf,
-    hub: Annotated[ConnectionManager, Depends(hub_of)],
+    live: LiveDep,
     connection: Annotated[Connection, Depends(connection_of)],
     last_event_id: LastEventId = None,
     last_event_id_query: LastEventIdQuery = None,
@@ -195,10 +190,10 @@ async def session_events(
     """Follow a session: its stored events from `Last-Event-ID` (or from now) and the text that is being written."""
     start = last_event_id if last_event_id is not None else last_event_id_query
     try:
-        await hub.subscribe(connection, session_channel(session_id), start)
+        await live.hub.subscribe(connection, session_channel(session_id), start)
     except (RefusedError, UnknownChannelError) as error:
         raise RequestRefusedError(ProblemKind.NOT_FOUND, f"There is no session {session_id}.") from error
-    return StreamingResponse(_events(connection, services.streams), media_type="text/event-stream", headers=_HEADERS)
+    return StreamingResponse(_events(connection, live.streams), media_type="text/event-stream", headers=_HEADERS)
 
 
 async def _events(connection: Connection, streams: Streams) -> AsyncGenerator[str]:

@@ -18,20 +18,17 @@ _PROBLEM_RESPONSE: dict[str, Any] = {
 }
 
 
-def api_router(prefix: str = "", *, tag: str | None = None, route_class: type[APIRoute] = APIRoute) -> APIRouter:
+def api_router(prefix: str = "", *, tag: str | None = None) -> APIRouter:
     """A router below the API's prefix."""
-    return plain_router(PREFIX + prefix, tag=tag, route_class=route_class)
+    return plain_router(PREFIX + prefix, tag=tag)
 
 
-def plain_router(
-    prefix: str = "", *, tag: str | None = None, include_in_schema: bool = True, route_class: type[APIRoute] = APIRoute
-) -> APIRouter:
+def plain_router(prefix: str = "", *, tag: str | None = None, include_in_schema: bool = True) -> APIRouter:
     """A router for what stands beside the API."""
     return APIRouter(
         prefix=prefix,
         tags=[tag] if tag else None,
         include_in_schema=include_in_schema,
-        route_class=route_class,
         responses={"default": _PROBLEM_RESPONSE},
         generate_unique_id_function=operation_id,
     )

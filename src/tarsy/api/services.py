@@ -1,10 +1,11 @@
-"""What the routes need from the rest of the program, filled by the wiring."""
+"""What the routes need from the rest of the program, grouped by noun and built by `tarsy.wiring`; and the FastAPI dependencies on it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
+from fastapi.requests import HTTPConnection
 from prometheus_client import generate_latest
 
 from tarsy.agent.budget.unpriced import UnpricedCeiling
@@ -19,14 +20,7 @@ from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notifications import ReloadNotices
 from tarsy.db.processes import VitalSignsReader
-from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
-from tarsy.db.run.timeline import TimelineRepository
-from tarsy.db.run.trace import InteractionRepository
-from tarsy.db.session.followups import ChatRepository, ScoreRepository
-from tarsy.db.session.forks import ForkRepository
-from tarsy.db.session.notes import NoteRepository
-from tarsy.db.session.recordings import RecordingSource
-from tarsy.db.session.repository import SessionRepository
+from tarsy.db.repositories import SessionRepositories
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
@@ -64,6 +58,10 @@ class SystemView(Protocol):
 
     def warnings(self) -> Sequence[SystemWarningItem]: ...
 
+    def models(self) -> Mapping[str, ResolvedProvider]:
+        """The configured models that can be called now, by the names of their providers."""
+        ...
+
     async def unpriced_ceilings(self) -> Sequence[UnpricedCeiling]:
         """The ceilings in dollars that do not count calls of some model."""
         ...
@@ -76,61 +74,135 @@ class WorkerView(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    version: str
-    pod_id: str
-    auth: AuthSettings
+class AlertServices:
     intake: Intake
-    incident_service: IncidentService
-    incidents: IncidentRepository
+    samples: Callable[[], Sequence[Sample]] = tuple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentServices:
+    # Receives webhooks, and carries out people's commands on incidents.
+    service: IncidentService
+    repository: IncidentRepository
     mutes: MuteRepository
     changes: ChangeRepository
-    sessions: SessionRepository
-    timeline: TimelineRepository
-    interactions: InteractionRepository
-    evidence: EvidenceRepository
-    citations: CitationRepository
-    chats: ChatRepository
-    notes: NoteRepository
-    forks: ForkRepository
-    recordings: RecordingSource
-    scores: ScoreRepository
-    audit: AuditLog
-    hub: ConnectionManager
-    system: SystemView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageServices:
+    repository: UsageRepository
+    spending: PostgresSpendingStore
+    period_budgets: Sequence[PeriodBudget]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemServices:
+    """The installation, and the process that answers."""
+
+    version: str
+    pod_id: str
+    installation: SystemView
     workers: WorkerView
     queue: QueueConfig
     pauses: PauseRepository
-    usage: UsageRepository
-    spending: PostgresSpendingStore
-    period_budgets: Sequence[PeriodBudget]
+    audit: AuditLog
     vital_signs: VitalSignsReader
-    # Puts in force what the files say now; ConfigError: they have problems, and nothing changes.
+    # Loads the configuration files again and applies them; a ConfigError leaves everything unchanged.
     reload: Callable[[], Awaitable[Differences]]
     reloads: ReloadNotices
-    # By name; the one called `database` alone decides whether we are of any use.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthServices:
+    """What load balancers and Prometheus ask for. It outlives a reload of the configuration."""
+
+    version: str
+    # By name; only the one called `database` makes the process unhealthy.
     probes: Mapping[str, Probe]
+    # The metrics in Prometheus' text format.
+    metrics: Callable[[], bytes] = generate_latest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveServices:
+    """Live delivery. It outlives a reload of the configuration."""
+
+    hub: ConnectionManager
+    streams: Streams = field(default_factory=Streams)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    auth: AuthSettings
     # Hides secrets in what people write; the same as for alerts.
     mask: Callable[[str], str]
-    samples: Callable[[], Sequence[Sample]] = tuple
-    # Those that can be asked now, by the names under which they are configured.
-    models: Callable[[], Mapping[str, ResolvedProvider]] = dict
-    # Figures for Prometheus, in its text format.
-    metrics: Callable[[], bytes] = generate_latest
-    streams: Streams = field(default_factory=Streams)
-    # Absent where there is nothing to set up: a test, a server for one command.
+    repositories: SessionRepositories
+    alerts: AlertServices
+    incidents: IncidentServices
+    usage: UsageServices
+    system: SystemServices
+    health: HealthServices
+    live: LiveServices
+    # None if this server cannot be set up from its dashboard, as in tests.
     setup: SetupDesk | None = None
 
 
-async def services_of(request: Request) -> Services:
-    return request.app.state.services
+async def services_of(connection: HTTPConnection) -> Services:
+    return connection.app.state.services
+
+
+ServicesDep = Annotated[Services, Depends(services_of)]
+
+
+async def auth_of(services: ServicesDep) -> AuthSettings:
+    return services.auth
+
+
+async def mask_of(services: ServicesDep) -> Callable[[str], str]:
+    return services.mask
+
+
+async def repositories_of(services: ServicesDep) -> SessionRepositories:
+    return services.repositories
+
+
+async def alerts_of(services: ServicesDep) -> AlertServices:
+    return services.alerts
+
+
+async def incidents_of(services: ServicesDep) -> IncidentServices:
+    return services.incidents
+
+
+async def usage_of(services: ServicesDep) -> UsageServices:
+    return services.usage
+
+
+async def system_of(services: ServicesDep) -> SystemServices:
+    return services.system
+
+
+async def health_of(services: ServicesDep) -> HealthServices:
+    return services.health
+
+
+async def live_of(services: ServicesDep) -> LiveServices:
+    return services.live
 
 
 async def author_of(request: Request) -> str:
-    """Who is asking; the gate has let them in."""
+    """Return the name of the caller, as the `Gate` middleware found it."""
     identity: Identity | None = request.state.identity
     return identity.author if identity else ANONYMOUS
 
 
-ServicesOf = Annotated[Services, Depends(services_of)]
-AuthorOf = Annotated[str, Depends(author_of)]
+AuthDep = Annotated[AuthSettings, Depends(auth_of)]
+MaskDep = Annotated[Callable[[str], str], Depends(mask_of)]
+RepositoriesDep = Annotated[SessionRepositories, Depends(repositories_of)]
+AlertsDep = Annotated[AlertServices, Depends(alerts_of)]
+IncidentsDep = Annotated[IncidentServices, Depends(incidents_of)]
+UsageDep = Annotated[UsageServices, Depends(usage_of)]
+SystemDep = Annotated[SystemServices, Depends(system_of)]
+HealthDep = Annotated[HealthServices, Depends(health_of)]
+LiveDep = Annotated[LiveServices, Depends(live_of)]
+AuthorDep = Annotated[str, Depends(author_of)]

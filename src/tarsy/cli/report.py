@@ -53,9 +53,10 @@ async def _read(engine: "AsyncEngine", session_id: str) -> "Report | None":
     from uuid import UUID
 
     from tarsy.db.errors import NotFoundError
-    from tarsy.report.reading import read_report, sources_on
+    from tarsy.db.repositories import SessionRepositories
+    from tarsy.report.reading import read_report
 
     try:
-        return await read_report(sources_on(engine), str(UUID(session_id)))
+        return await read_report(SessionRepositories.on(engine), str(UUID(session_id)))
     except (ValueError, NotFoundError):
         return None

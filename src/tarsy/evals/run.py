@@ -48,18 +48,18 @@ class Pipeline:
         """Submit a session and read what came of it."""
         services = self.application.services
         masked = replace(session, alert_data=services.mask(session.alert_data))
-        await services.sessions.insert(masked)
+        await services.repositories.sessions.insert(masked)
         ended = await self._end_of(masked.id)
         recording = await RecordingSource(self.application.engine).read(masked.id)
         took = (ended.completed_at - ended.started_at).total_seconds() if ended.completed_at and ended.started_at else 0.0
-        spent = (await services.interactions.run(masked.id)).total_spending
+        spent = (await services.repositories.interactions.run(masked.id)).total_spending
         # A sum from which something is missing would pass for the whole.
         cost = float(spent.usd) if spent.usd is not None and not spent.unpriced_calls else None
         return attempt_of(recording or Recording(), seconds=took, error=ended.error_message or "", cost_usd=cost)
 
     async def _end_of(self, session_id: str) -> AlertSession:
         while True:
-            session = await self.application.services.sessions.get(session_id)
+            session = await self.application.services.repositories.sessions.get(session_id)
             if session.status.is_final:
                 return session
             await anyio.sleep(POLL_SECONDS)

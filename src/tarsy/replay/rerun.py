@@ -133,7 +133,7 @@ async def _run(running: Application, recording: Recording, source: str) -> Recor
     services, pool = running.services, running.pool
     session = session_from(recording, chain_of(recording, played_from(source)), now=SystemClock().now())
     await SkillTextRepository(running.engine).keep(recording.skills.values())
-    await services.sessions.insert(session)
+    await services.repositories.sessions.insert(session)
     if pool:
         await pool.work_off(INVESTIGATION)
         await _follow_up(running, pool, recording, session.id)
@@ -148,13 +148,13 @@ async def _follow_up(running: Application, pool: WorkerPool, recording: Recordin
     services, questions = running.services, iter(recording.questions)
     for kind in follow_ups(recording):
         if kind is StageType.CHAT:
-            await services.chats.ask(session_id, next(questions), author="replay")
+            await services.repositories.chats.ask(session_id, next(questions), author="replay")
             await pool.work_off(CHAT_ANSWER)
             continue
         # The first judgement was asked for by the session's end.
-        latest = await services.scores.latest(session_id)
+        latest = await services.repositories.scores.latest(session_id)
         if latest is None or latest.status is not RunStatus.PENDING:
-            await services.scores.request(session_id, requested_by="replay")
+            await services.repositories.scores.request(session_id, requested_by="replay")
         await pool.work_off(SCORING)
 
 

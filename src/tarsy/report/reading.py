@@ -1,16 +1,11 @@
 """Reads all that a report holds out of the database."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
-
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.errors import NotFoundError
-from tarsy.db.run.evidence import CheckedText, CitationRepository, EvidenceRepository, EvidenceText
-from tarsy.db.run.trace import InteractionRepository, SessionRun
-from tarsy.db.session.followups import ChatRepository
-from tarsy.db.session.repository import SessionRepository
+from tarsy.db.repositories import SessionRepositories
+from tarsy.db.run.evidence import CheckedText, EvidenceText
+from tarsy.db.run.trace import SessionRun
 from tarsy.domain.alert import alert_title
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.session import AlertSession
@@ -19,46 +14,7 @@ from tarsy.kit.clock import SystemClock
 from tarsy.report.report import CitedText, Exchange, Exhibit, Report, exhibit_of, within_limit
 
 
-class Sources(Protocol):
-    """The repositories that a report is read from."""
-
-    @property
-    def sessions(self) -> SessionRepository: ...
-
-    @property
-    def interactions(self) -> InteractionRepository: ...
-
-    @property
-    def citations(self) -> CitationRepository: ...
-
-    @property
-    def evidence(self) -> EvidenceRepository: ...
-
-    @property
-    def chats(self) -> ChatRepository: ...
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseSources:
-    sessions: SessionRepository
-    interactions: InteractionRepository
-    citations: CitationRepository
-    evidence: EvidenceRepository
-    chats: ChatRepository
-
-
-def sources_on(engine: AsyncEngine) -> DatabaseSources:
-    """The repositories on one database."""
-    return DatabaseSources(
-        SessionRepository(engine),
-        InteractionRepository(engine),
-        CitationRepository(engine),
-        EvidenceRepository(engine),
-        ChatRepository(engine),
-    )
-
-
-async def read_report(sources: Sources, session_id: str) -> Report:
+async def read_report(sources: SessionRepositories, session_id: str) -> Report:
     """Everything a report on the session says.
 
     Raises:
@@ -83,7 +39,7 @@ async def read_report(sources: Sources, session_id: str) -> Report:
     )
 
 
-async def _exchange(sources: Sources, message: ChatUserMessage, run: SessionRun) -> Exchange:
+async def _exchange(sources: SessionRepositories, message: ChatUserMessage, run: SessionRun) -> Exchange:
     answering = next((one for one in reversed(run.executions) if message.stage_id and one.stage_id == message.stage_id), None)
     checked = await sources.citations.of_execution(message.session_id, answering.id) if answering else None
     return Exchange(
@@ -99,7 +55,7 @@ def _cited(checked: CheckedText) -> CitedText:
     return CitedText(checked.text, checked.citations)
 
 
-async def _exhibits(sources: Sources, session: AlertSession, texts: Sequence[CitedText]) -> list[Exhibit]:
+async def _exhibits(sources: SessionRepositories, session: AlertSession, texts: Sequence[CitedText]) -> list[Exhibit]:
     """What is cited, in the order in which it is. A citation of something that does not exist says so itself."""
     return [
         # One after the other: of a large result only what is shown stays in memory.
@@ -109,7 +65,7 @@ async def _exhibits(sources: Sources, session: AlertSession, texts: Sequence[Cit
     ]
 
 
-async def _evidence(sources: Sources, session_id: str, evidence_id: str) -> EvidenceText | None:
+async def _evidence(sources: SessionRepositories, session_id: str, evidence_id: str) -> EvidenceText | None:
     try:
         return await sources.evidence.read(session_id, evidence_id)
     except NotFoundError:

@@ -46,7 +46,7 @@ async def played(scenario: Scenario, database_url: str) -> tuple[Recording, Aler
         assert running.pool
         await running.pool.work_off(INVESTIGATION)
         found = await read_back(running)
-        return found, await running.services.sessions.get(SESSION_ID), await used(running)
+        return found, await running.services.repositories.sessions.get(SESSION_ID), await used(running)
 
 
 async def fall_silent(engine: AsyncEngine) -> int:
@@ -162,12 +162,12 @@ async def test_calls_of_workers_that_died_stay_spent(database_url: str, tmp_path
     scenario = runaway(DiesInItsCall(endless_tools), tmp_path, with_ceiling(priced_chain(), ceiling))
     async with scenario.running(database_url) as running:
         assert running.pool
-        while not (await running.services.sessions.get(SESSION_ID)).status.is_final:
+        while not (await running.services.repositories.sessions.get(SESSION_ID)).status.is_final:
             with suppress(DiedError):
                 await running.pool.work_off(INVESTIGATION)
             deaths += await fall_silent(running.engine)
         spent = await used(running)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
     assert deaths >= 2
     assert spent.usd <= 1.5
     assert session.analysis_partial_reason == "It was ended by its ceiling of $1.50."
@@ -219,9 +219,9 @@ async def test_a_question_has_the_ceiling_of_its_own(database_url: str, tmp_path
         assert running.pool
         await running.pool.work_off(INVESTIGATION)
         before = await used(running)
-        await running.services.chats.ask(SESSION_ID, "Why?", author="tester")
+        await running.services.repositories.chats.ask(SESSION_ID, "Why?", author="tester")
         await running.pool.work_off(CHAT_ANSWER)
-        (answered,) = await running.services.chats.list(SESSION_ID)
+        (answered,) = await running.services.repositories.chats.list(SESSION_ID)
         after = await used(running)
     assert answered.status is RunStatus.COMPLETED
     assert after.model_calls - before.model_calls == 3

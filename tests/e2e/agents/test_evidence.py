@@ -53,8 +53,8 @@ def _scenario(*said: Any, log: str = LOG, alert: str = "web-1 is down", more: tu
 async def _investigated(running: Application) -> dict[str, Any]:
     assert running.pool is not None
     await running.pool.work_off(INVESTIGATION)
-    session = await running.services.sessions.get(SESSION_ID)
-    checked = await running.services.citations.of_analysis(SESSION_ID)
+    session = await running.services.repositories.sessions.get(SESSION_ID)
+    checked = await running.services.repositories.citations.of_analysis(SESSION_ID)
     return {"session": session, "checked": checked, "recording": await read_back(running)}
 
 
@@ -193,12 +193,14 @@ async def test_a_chat_answer_cites_old_and_new_results_which_stay_citable(databa
         await _investigated(running)
         assert running.pool is not None
         for question in ("Is it well?", "Sure?"):
-            await running.services.chats.ask(SESSION_ID, question, author="tester")
+            await running.services.repositories.chats.ask(SESSION_ID, question, author="tester")
             await running.pool.work_off(CHAT_ANSWER)
         recording = await read_back(running)
-        executions = [one for one in (await running.services.interactions.run(SESSION_ID)).executions if one.agent_name == "ChatAgent"]
-        checked = [await running.services.citations.of_execution(SESSION_ID, one.id) for one in executions]
-        seen = [one.id for one in await running.services.evidence.list(SESSION_ID)]
+        executions = [
+            one for one in (await running.services.repositories.interactions.run(SESSION_ID)).executions if one.agent_name == "ChatAgent"
+        ]
+        checked = [await running.services.repositories.citations.of_execution(SESSION_ID, one.id) for one in executions]
+        seen = [one.id for one in await running.services.repositories.evidence.list(SESSION_ID)]
     assert [[one.checked.status for one in each.citations] for each in checked] == [[CitationStatus.QUOTE_FOUND] * 2] * 2
     assert seen[-2:] == ["Q1.1", "Q2.1"]
     assert recording.outcome is not None
@@ -290,7 +292,7 @@ async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(databa
     async with Scenario(scenario.chain, scenario.calls, tools, ["Is it well?"]).running(database_url) as running:
         await _investigated(running)
         assert running.pool is not None
-        await running.services.chats.ask(SESSION_ID, "Is it well?", author="tester")
+        await running.services.repositories.chats.ask(SESSION_ID, "Is it well?", author="tester")
         await running.pool.work_off(CHAT_ANSWER)
         made = {name: await to_thread.run_sync(_reported, database_url, tmp_path / name) for name in ("a.html", "a.md", "a.pdf")}
     assert (made["a.html"][0], made["a.md"][0], made["a.pdf"][0]) == (0, 0, 2)
@@ -341,7 +343,7 @@ async def test_a_verdict_that_an_answer_quotes_from_a_result_is_not_its_verdict(
 async def test_sessions_are_found_by_their_verdict(database_url: str) -> None:
     async with _scenario(GOOD).running(database_url) as running:
         await _investigated(running)
-        sessions = running.services.sessions
+        sessions = running.services.repositories.sessions
 
         async def listed(**query: Any) -> list[str]:
             return [one.id for one in (await sessions.list(SessionFilter(**query))).sessions]

@@ -54,7 +54,7 @@ async def test_a_finished_session_is_judged(database_url: str) -> None:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
         await running.pool.work_off(SCORING)
-        score = await running.services.scores.latest(SESSION_ID)
+        score = await running.services.repositories.scores.latest(SESSION_ID)
         agrees_with_golden(await read_back(running), "scoring")
     assert score is not None
     assert (score.status, score.total_score, score.analysis, score.missing_tools) == (RunStatus.COMPLETED, 83, "Thorough.", "Disk usage.")
@@ -66,8 +66,8 @@ async def test_a_judge_without_a_score_fails_and_leaves_the_session_alone(databa
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
         await running.pool.work_off(SCORING)
-        score = await running.services.scores.latest(SESSION_ID)
-        run = await running.services.interactions.run(SESSION_ID)
+        score = await running.services.repositories.scores.latest(SESSION_ID)
+        run = await running.services.repositories.interactions.run(SESSION_ID)
         recording = await read_back(running)
     assert score is not None
     assert (score.status, score.total_score) == (RunStatus.FAILED, None)

@@ -52,7 +52,7 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
         was, told = await session.conversation(SESSION_ID, 1), await session.conversation(forked_id, 1)
         old, new = [(await session.get(f"{one}/timeline"))["events"] for one in (SESSION_ID, forked_id)]
         notes = (await session.get(f"{forked_id}/notes"))["notes"]
-        audited = await session.running.services.audit.of_session(forked_id)
+        audited = await session.running.services.system.audit.of_session(forked_id)
         listed = (await session.http.get("/api/v1/sessions")).json()["sessions"]
         async with session.running.engine.connect() as connection:
             figures = await connection.execute(sa.select(session_figures.c.session_id, session_figures.c.agents))

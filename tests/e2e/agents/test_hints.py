@@ -40,7 +40,7 @@ class Hinted:
 
         async def hint(request: GenerateInput) -> None:
             if text := self.hints.get((request.track, request.turn)):
-                await given[0].services.notes.hint(SESSION_ID, text, author="ada")
+                await given[0].services.repositories.notes.hint(SESSION_ID, text, author="ada")
                 hinted.set()
             if (request.track, request.turn) in self.later:
                 await hinted.wait()
@@ -54,7 +54,7 @@ class Hinted:
         async with self.running(database_url) as running:
             assert running.pool is not None
             await running.pool.work_off(INVESTIGATION)
-            self.notes = await running.services.notes.of_session(SESSION_ID)
+            self.notes = await running.services.repositories.notes.of_session(SESSION_ID)
             return await read_back(running)
 
 
@@ -137,12 +137,12 @@ async def test_a_hint_that_no_agent_can_hear_any_more_came_too_late_and_may_be_a
     async with hinted.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        notes = running.services.notes
+        notes = running.services.repositories.notes
         [late] = await notes.of_session(SESSION_ID)
         assert (late.state, late.delivered_to) == (NoteState.TOO_LATE, ())
         with pytest.raises(ConflictError, match="came too late"):
             await notes.hint(SESSION_ID, HINT, author="ada")
-        await running.services.chats.ask(SESSION_ID, late.note.text, author="ada")
+        await running.services.repositories.chats.ask(SESSION_ID, late.note.text, author="ada")
         await running.pool.work_off(CHAT_ANSWER)
         recording = await read_back(running)
     assert [len(heard(recording, track)) for track in sorted(outcome(recording).conversations)] == [0, 0, 0]

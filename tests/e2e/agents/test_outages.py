@@ -75,8 +75,8 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
     model = Model()
     async with outage(model).running(database_url) as running:
         row = await work(running)
-        session = await running.services.sessions.get(SESSION_ID)
-        standing = await running.services.sessions.standing(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        standing = await running.services.repositories.sessions.standing(SESSION_ID)
         assert (session.status, row["state"], row["claim_token"]) == (SessionStatus.WAITING, WorkState.PARKED, None)
         assert standing.waiting_reason == REASON
         assert standing.waiting_until == row["wake_at"]
@@ -87,7 +87,7 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
         assert model.asked == [TRACK] * 3, "not before its time"
         await let_the_pause_pass(running)
         await work(running)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
         recording = await read_back(running)
     assert session.status is SessionStatus.COMPLETED
     assert model.asked.count(TRACK) == 5, "once more for a verdict and citations"
@@ -103,7 +103,7 @@ async def test_an_outage_is_told_once_and_asked_about_ever_more_seldom_until_hal
         while (row := await work(running))["state"] == WorkState.PARKED:
             pauses.append(row["wake_at"] - row["parked_at"])
             await let_the_pause_pass(running)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
         recording = await read_back(running)
     assert [round(pause.total_seconds() / 20) for pause in pauses] == [1, 2, 4, 8, 15, 15, 15, 15, 15]
     assert model.asked == [TRACK] * 12, "one more call after each pause"
@@ -122,7 +122,7 @@ async def test_an_error_that_will_not_pass_ends_a_session_at_once_also_after_a_w
         model.error = ErrorChunk("HTTP 401: wrong key", ErrorCode.CREDENTIALS)
         await let_the_pause_pass(running)
         await work(running)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
     assert session.status is SessionStatus.FAILED
     assert "HTTP 401: wrong key; check its key" in (session.error_message or "")
     assert model.asked == [TRACK] * 4
@@ -133,11 +133,11 @@ async def test_the_last_of_several_models_is_the_one_that_is_waited_for(database
     falling = live("Investigator", fallback_providers=(fallback(LIVE_OTHER),))
     async with outage(model, falling).running(database_url) as running:
         await work(running)
-        standing = await running.services.sessions.standing(SESSION_ID)
+        standing = await running.services.repositories.sessions.standing(SESSION_ID)
         model.error = None
         await let_the_pause_pass(running)
         await work(running)
-        asked = [call.provider for call in (await running.services.interactions.trace(SESSION_ID)).llm]
+        asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
     assert "other (model-2): HTTP 503: overloaded" in (standing.waiting_reason or "")
     assert asked == ["recorded", *["other"] * 5, "recorded"], "a correction is asked of the same model; the summary is another execution"
 
@@ -147,13 +147,13 @@ async def test_agents_that_can_go_on_do_so_before_the_session_waits_for_another(
     model = Model(tracks=(left,))
     async with outage(model, live("Left"), live("Right")).running(database_url) as running:
         await work(running)
-        run = await running.services.interactions.run(SESSION_ID)
+        run = await running.services.repositories.interactions.run(SESSION_ID)
         assert [one.status for one in run.executions] == [RunStatus.ACTIVE, RunStatus.COMPLETED]
         assert [one.status for one in run.stages] == [RunStatus.ACTIVE]
         model.error = None
         await let_the_pause_pass(running)
         await work(running)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
     assert session.status is SessionStatus.COMPLETED
     assert (model.asked.count(left), model.asked.count(right)) == (5, 2), "each once more, to be corrected"
 
@@ -165,7 +165,7 @@ async def test_an_outage_in_the_executive_summary_is_waited_out(database_url: st
         model.error = None
         await let_the_pause_pass(running)
         await work(running)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
     assert (session.status, session.executive_summary_error) == (SessionStatus.COMPLETED, None)
     assert session.executive_summary
 
@@ -175,14 +175,14 @@ async def test_questions_and_judgements_are_waited_for_too(database_url: str) ->
     async with outage(model).running(database_url) as running:
         await work(running)
         model.error = OUT
-        await running.services.chats.ask(SESSION_ID, "Are you sure?", author="tester")
+        await running.services.repositories.chats.ask(SESSION_ID, "Are you sure?", author="tester")
         assert (await work(running, kind=CHAT_ANSWER))["parked_reason"] == REASON
         assert (await work(running, kind=SCORING))["parked_reason"] == REASON
         model.error = None
         await let_the_pause_pass(running)
         assert (await work(running, kind=CHAT_ANSWER))["state"] == WorkState.DONE
         assert (await work(running, kind=SCORING))["state"] == WorkState.DONE
-        score = await running.services.scores.latest(SESSION_ID)
+        score = await running.services.repositories.scores.latest(SESSION_ID)
     assert score is not None
     assert (score.status, score.total_score) == (RunStatus.COMPLETED, 80)
 

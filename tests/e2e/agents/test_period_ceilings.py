@@ -35,7 +35,7 @@ def scenario(directory: Path, more: str = A_DAY) -> Scenario:
 
 async def submit(running: Application, made: Scenario, **changes: Any) -> str:
     session = replace(made.session(), id=str(uuid4()), **changes)
-    await running.services.sessions.insert(session)
+    await running.services.repositories.sessions.insert(session)
     return session.id
 
 
@@ -56,7 +56,7 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_questio
         await work_off(running)
 
         # Submitted at the same moment: either may be claimed first.
-        both = [await running.services.sessions.get(session_id) for session_id in ids]
+        both = [await running.services.repositories.sessions.get(session_id) for session_id in ids]
         ended, waiting = sorted(both, key=lambda session: session.status is SessionStatus.WAITING)
         second = waiting.id
         assert ended.status is SessionStatus.COMPLETED
@@ -65,10 +65,10 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_questio
         assert (await parked_reason(running)).startswith(REASON)
         assert (await used(running, second)).model_calls == 0
 
-        await running.services.chats.ask(ended.id, "Why?", author="tester")
+        await running.services.repositories.chats.ask(ended.id, "Why?", author="tester")
         assert running.pool
         await running.pool.work_off(CHAT_ANSWER)
-        (question,) = await running.services.chats.list(ended.id)
+        (question,) = await running.services.repositories.chats.list(ended.id)
         assert (question.status, question.error_message) == (RunStatus.FAILED, "It was not begun because of the ceiling of $1.20 a day.")
 
         # The next day.
@@ -77,7 +77,7 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_questio
         await sql(running, "UPDATE work SET wake_at = now() WHERE state = 'parked'")
         await wake_due(running.engine, INVESTIGATION)
         await work_off(running)
-        assert (await running.services.sessions.get(second)).status is SessionStatus.COMPLETED
+        assert (await running.services.repositories.sessions.get(second)).status is SessionStatus.COMPLETED
 
 
 async def parked_reason(running: Application) -> str:
@@ -93,7 +93,7 @@ async def test_three_replicas_together_stay_under_the_ceiling_of_a_day(database_
             for replica in replicas:
                 tasks.start_soon(work_off, replica)
         spent = sum([(await used(replicas[0], one)).usd for one in sessions], Decimal(0))
-        states = {(await replicas[0].services.sessions.get(one)).status for one in sessions}
+        states = {(await replicas[0].services.repositories.sessions.get(one)).status for one in sessions}
     assert Decimal("0.6") < spent <= Decimal("1.2")
     assert states == {SessionStatus.COMPLETED, SessionStatus.WAITING}
 
@@ -110,7 +110,7 @@ async def test_a_ceiling_of_one_chain_is_nothing_to_the_others(database_url: str
     async with made.continued(database_url) as running:
         session = await submit(running, made)
         await work_off(running)
-        assert (await running.services.sessions.get(session)).status is SessionStatus.COMPLETED
+        assert (await running.services.repositories.sessions.get(session)).status is SessionStatus.COMPLETED
 
 
 async def test_what_is_critical_is_investigated_all_the_same(database_url: str, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_what_is_critical_is_investigated_all_the_same(database_url: str, 
         await sql(running, _INCIDENT, {"id": incident})
         session = await submit(running, made, incident_id=incident)
         await work_off(running)
-        assert (await running.services.sessions.get(session)).status is SessionStatus.COMPLETED
+        assert (await running.services.repositories.sessions.get(session)).status is SessionStatus.COMPLETED
 
 
 async def test_a_raised_budget_wakes_what_waits_as_far_as_there_is_room_and_by_priority(database_url: str, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_what_became_critical_while_it_waited_is_woken_by_a_raise_too_smal
         await raise_to(running, tmp_path, await least_needed(running) / 2)
         await until_waiting(running, set(others))
         await work_off(running)
-        assert (await running.services.sessions.get(critical)).status is SessionStatus.COMPLETED
+        assert (await running.services.repositories.sessions.get(critical)).status is SessionStatus.COMPLETED
         assert await waiting(running) == set(others)
 
 
@@ -190,9 +190,9 @@ async def test_what_a_budget_holds_up_is_cancelled_when_its_incident_is_over(dat
         assert taken
         await sql(running, "UPDATE alert_sessions SET chain_snapshot = CAST(:chain AS jsonb)", {"chain": made.chain.model_dump_json()})
         await work_off(running)
-        assert (await running.services.sessions.get(str(taken.session_id))).status is SessionStatus.WAITING
+        assert (await running.services.repositories.sessions.get(str(taken.session_id))).status is SessionStatus.WAITING
         await ground.take(alert("f1", RESOLVED))
-        session = await running.services.sessions.get(str(taken.session_id))
+        session = await running.services.repositories.sessions.get(str(taken.session_id))
     assert (session.status, session.error_message) == (
         SessionStatus.CANCELLED,
         "Nothing of the incident fires any more: cancelled before it began.",

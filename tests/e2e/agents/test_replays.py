@@ -61,7 +61,7 @@ async def _interrupted(database_url: str, scenario: Scenario) -> Recording:
     tools = HeldServers(scenario.recording)
     async with playing(database_url, scenario.recording, tools) as running, anyio.create_task_group() as tasks:
         assert running.pool is not None
-        await running.services.sessions.insert(scenario.session())
+        await running.services.repositories.sessions.insert(scenario.session())
         tasks.start_soon(running.pool.run)
         await tools.asked.wait()
         running.pool.stop_now()
@@ -198,8 +198,8 @@ async def test_parallel_agents_have_letters_of_their_own_and_the_next_stage_the_
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        seen = await running.services.evidence.list(SESSION_ID)
-        found = await running.services.evidence.read(SESSION_ID, "B1")
+        seen = await running.services.repositories.evidence.list(SESSION_ID)
+        found = await running.services.repositories.evidence.read(SESSION_ID, "B1")
     assert {(one.id, one.tool, one.refused) for one in seen} == {
         ("ALERT", None, False),
         ("RUNBOOK", None, False),

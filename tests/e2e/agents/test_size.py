@@ -134,7 +134,7 @@ async def test_a_model_with_a_far_smaller_window_than_anybody_knew_still_conclud
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        sent = [call.message_count for call in (await running.services.interactions.trace(SESSION_ID)).llm]
+        sent = [call.message_count for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
     assert recording.outcome is not None
     assert recording.outcome.final_analysis == "It is the disk."
@@ -211,9 +211,9 @@ async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_a
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        trace = await running.services.interactions.trace(SESSION_ID)
+        trace = await running.services.repositories.interactions.trace(SESSION_ID)
         summary = next(call for call in trace.llm if call.kind == "summarization")
-        asked = (await running.services.interactions.llm_call(SESSION_ID, summary.id)).conversation[1].body.content
+        asked = (await running.services.repositories.interactions.llm_call(SESSION_ID, summary.id)).conversation[1].body.content
         recording = await read_back(running)
     assert recording.outcome is not None
     assert ("OLDEST" in asked, "NEWEST" in asked, "characters from the middle are left out here" in asked) == (True, True, True)
@@ -280,7 +280,7 @@ async def test_hundreds_of_iterations_and_calls_stay_within_the_window(database_
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        sent = [call.message_count for call in (await running.services.interactions.trace(SESSION_ID)).llm]
+        sent = [call.message_count for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
     assert recording.outcome is not None
     assert recording.outcome.status == "completed"

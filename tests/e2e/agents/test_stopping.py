@@ -30,14 +30,17 @@ async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 async def _until_shown(running: Application, event_type: str) -> None:
     async def shown() -> bool:
-        return any(event["event_type"] == event_type for event in orjson.loads((await running.services.timeline.read(SESSION_ID)).events))
+        return any(
+            event["event_type"] == event_type
+            for event in orjson.loads((await running.services.repositories.timeline.read(SESSION_ID)).events)
+        )
 
     await _until(shown)
 
 
 async def _until_ended(running: Application) -> Recording:
     async def ended() -> bool:
-        return (await running.services.sessions.get(SESSION_ID)).status.is_final
+        return (await running.services.repositories.sessions.get(SESSION_ID)).status.is_final
 
     await _until(ended)
     assert running.pool is not None
@@ -46,7 +49,7 @@ async def _until_ended(running: Application) -> Recording:
 
 
 async def _cancelled(running: Application) -> Recording:
-    await running.services.sessions.request_cancel(SESSION_ID, actor="tester")
+    await running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester")
     return await _until_ended(running)
 
 
@@ -111,8 +114,8 @@ async def test_a_session_cancelled_in_its_last_moment_keeps_its_analysis_and_is_
         assert running.pool is not None
         tools.engine = running.engine
         await running.pool.work_off(INVESTIGATION)
-        session = await running.services.sessions.get(SESSION_ID)
-        score = await running.services.scores.latest(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        score = await running.services.repositories.scores.latest(SESSION_ID)
     assert (session.status, session.final_analysis) == (SessionStatus.CANCELLED, "It is the disk.")
     assert score is None
 
@@ -133,9 +136,9 @@ async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
         assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await _until_shown(running, "llm_thinking")
-        run = await running.services.interactions.run(SESSION_ID)
+        run = await running.services.repositories.interactions.run(SESSION_ID)
         left = next(execution for execution in run.executions if execution.agent_name == "Left")
-        await running.services.sessions.request_execution_cancel(SESSION_ID, left.id, actor="tester")
+        await running.services.repositories.sessions.request_execution_cancel(SESSION_ID, left.id, actor="tester")
         recording = await _until_ended(running)
     assert recording is not None
     assert recording.outcome is not None
@@ -163,7 +166,7 @@ async def test_an_answer_to_a_question_can_be_cancelled_and_the_next_one_asked(d
     statuses: list[RunStatus] = []
     async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
         assert running.pool is not None
-        chats, sessions = running.services.chats, running.services.sessions
+        chats, sessions = running.services.repositories.chats, running.services.repositories.sessions
 
         async def investigated() -> bool:
             return (await sessions.get(SESSION_ID)).status.is_final

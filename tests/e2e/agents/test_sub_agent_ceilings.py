@@ -37,7 +37,7 @@ async def test_no_agent_that_is_sent_uses_more_than_its_share(database_url: str,
     async with replace(scenario, tools=results, extra_tracks=[LEAD, *tracks, CHAT_TRACK]).running(database_url) as running:
         assert running.pool
         await running.pool.work_off(INVESTIGATION)
-        session, spent = await running.services.sessions.get(SESSION_ID), await used(running)
+        session, spent = await running.services.repositories.sessions.get(SESSION_ID), await used(running)
         outcome = (await read_back(running)).outcome
     assert outcome is not None
     assert session.status is SessionStatus.COMPLETED

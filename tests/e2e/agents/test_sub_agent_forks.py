@@ -212,7 +212,7 @@ async def test_a_hint_that_kept_agents_have_heard_stays_what_it_was(database_url
         tasks.start_soon(session.running.pool.run)
         await held.reached["p"].wait()
         await session.until(SESSION_ID, "LogAgent", "completed")
-        await session.running.services.notes.hint(SESSION_ID, "It began at noon.", author="tester")
+        await session.running.services.repositories.notes.hint(SESSION_ID, "It began at noon.", author="tester")
         held.let_go.set()
         await session.until_ended(SESSION_ID)
         # Before the hint: an agent that is kept was told of it all the same.
@@ -236,7 +236,7 @@ async def test_a_sub_agent_that_went_astray_is_set_right_after_the_session_was_c
         tasks.start_soon(session.running.pool.run)
         await held.reached["m"].wait()
         await session.until(SESSION_ID, "PodAgent", "completed")
-        await session.running.services.sessions.request_cancel(SESSION_ID, actor="tester")
+        await session.running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester")
         await session.until_ended(SESSION_ID)
         forked_id = (await session.fork(1, "LogAgent", model="second", hint="Look at the init container.")).json()["session_id"]
         forked = await session.until_ended(forked_id)
@@ -261,7 +261,7 @@ async def test_an_agent_that_was_stopped_with_the_session_stays_stopped_and_its_
         tasks.start_soon(session.running.pool.run)
         for reached in held.reached.values():
             await reached.wait()
-        await session.running.services.sessions.request_cancel(SESSION_ID, actor="tester")
+        await session.running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester")
         await session.until_ended(SESSION_ID)
         forked_id = (await session.fork(1, "LogAgent", model="second")).json()["session_id"]
         forked = await session.until_ended(forked_id)

@@ -61,7 +61,7 @@ def outcome_of(recording: Recording) -> RecordedOutcome:
 
 
 async def executions(running: Application) -> tuple[AgentExecution, ...]:
-    return (await running.services.interactions.run(SESSION_ID)).executions
+    return (await running.services.repositories.interactions.run(SESSION_ID)).executions
 
 
 def reports(outcome: RecordedOutcome, track: str = LEAD) -> list[str]:
@@ -92,7 +92,7 @@ async def test_agents_that_are_sent_report_and_their_results_are_read_and_cited(
     async with TWO.running(database_url) as running:
         outcome = await investigated(running)
         rows = await executions(running)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
         tree = list(tree_lines(await SessionHistory(running.engine).timelines(SESSION_ID)))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(running.api), base_url="http://localhost") as client:
             shown = [(await client.get(f"/api/v1/sessions/{SESSION_ID}/{part}")).json() for part in ("timeline", "trace")]
@@ -343,7 +343,7 @@ async def test_cancelling_a_session_stops_the_agents_that_were_sent(database_url
         assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await tools.started.wait()
-        await running.services.sessions.request_cancel(SESSION_ID, actor="tester")
+        await running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester")
         await until_ended(running)
         running.pool.stop_now()
         ended = {one.agent_name: one.status for one in await executions(running)}
@@ -362,7 +362,7 @@ async def test_one_sub_agent_can_be_cancelled_alone_and_its_sender_hears_of_it(d
         tasks.start_soon(running.pool.run)
         await tools.started.wait()
         child = next(one for one in await executions(running) if one.parent_execution_id)
-        await running.services.sessions.request_execution_cancel(SESSION_ID, child.id, actor="tester")
+        await running.services.repositories.sessions.request_execution_cancel(SESSION_ID, child.id, actor="tester")
         await until_ended(running)
         running.pool.stop_now()
         recording = await read_back(running)
@@ -376,7 +376,7 @@ async def test_one_sub_agent_can_be_cancelled_alone_and_its_sender_hears_of_it(d
 async def until_ended(running: Application) -> None:
     """Wait for another task to end the session; the test's own time limit bounds it."""
     while True:
-        if (await running.services.sessions.get(SESSION_ID)).status.is_final:
+        if (await running.services.repositories.sessions.get(SESSION_ID)).status.is_final:
             return
         await anyio.sleep(0.02)
 

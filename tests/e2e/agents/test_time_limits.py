@@ -76,8 +76,8 @@ async def test_a_session_out_of_time_ends_with_everything_in_it(
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        session = await running.services.sessions.get(SESSION_ID)
-        run = await running.services.interactions.run(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        run = await running.services.repositories.interactions.run(SESSION_ID)
         recording = await read_back(running)
     assert recording.outcome is not None
     assert recording.outcome.status == "timed_out"
@@ -96,9 +96,9 @@ async def test_a_session_whose_time_runs_out_in_its_summary_is_complete_without_
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        session = await running.services.sessions.get(SESSION_ID)
-        run = await running.services.interactions.run(SESSION_ID)
-        score = await running.services.scores.latest(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        run = await running.services.repositories.interactions.run(SESSION_ID)
+        score = await running.services.repositories.scores.latest(SESSION_ID)
     assert (session.status, session.final_analysis, session.error_message) == (SessionStatus.COMPLETED, "Disk.", None)
     assert (session.error_message, session.executive_summary_error) == (None, "the session did not end within 4 s")
     assert [one.status for one in run.stages] == [RunStatus.COMPLETED, RunStatus.TIMED_OUT]

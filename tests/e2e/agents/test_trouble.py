@@ -61,7 +61,7 @@ async def test_timeouts_of_tools_count_like_those_of_the_model(database_url: str
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        (execution,) = (await running.services.interactions.run(SESSION_ID)).executions
+        (execution,) = (await running.services.repositories.interactions.run(SESSION_ID)).executions
         stored = await PostgresJournal(running.engine, lambda _: None).load(execution.id)
         recording = await read_back(running)
     assert stored.timed_out_tools == {"c0", "c1"}, "whoever continues knows of them"
@@ -176,8 +176,10 @@ async def test_a_model_that_is_turned_away_is_replaced_for_good(database_url: st
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        asked = [call.provider for call in (await running.services.interactions.trace(SESSION_ID)).llm]
-        (execution,) = [one for one in (await running.services.interactions.run(SESSION_ID)).executions if one.agent_name == "Investigator"]
+        asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
+        (execution,) = [
+            one for one in (await running.services.repositories.interactions.run(SESSION_ID)).executions if one.agent_name == "Investigator"
+        ]
         recording = await read_back(running)
     agrees_with_golden(recording, "provider_fallback")
     assert asked == ["recorded", "other", "other", "recorded"], "the summary is another execution"
@@ -206,7 +208,7 @@ async def test_a_failing_executive_summary_does_not_fail_the_session(database_ur
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        session = await running.services.sessions.get(SESSION_ID)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
         recording = await read_back(running)
     agrees_with_golden(recording, "summary_failed")
     assert "429" in (session.executive_summary_error or ""), "the error is kept"

@@ -38,8 +38,8 @@ async def played(scenario: Scenario, database_url: str) -> tuple[AlertSession, R
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        session = await running.services.sessions.get(SESSION_ID)
-        page = await running.services.sessions.list()
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        page = await running.services.repositories.sessions.list()
         recording = await read_back(running)
     assert recording.outcome is not None
     (listed,) = page.sessions
@@ -172,8 +172,8 @@ async def test_models_that_fail_for_good_end_a_session_after_at_most_three_calls
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        session = await running.services.sessions.get(SESSION_ID)
-        asked = [call.provider for call in (await running.services.interactions.trace(SESSION_ID)).llm]
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
     assert recording.outcome is not None
     assert session.status is SessionStatus.FAILED

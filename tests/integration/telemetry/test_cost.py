@@ -81,7 +81,7 @@ async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and
             detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
             trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
             listed = (await api.client.get("/api/v1/sessions")).json()["sessions"][0]
-        told = running.services.metrics()
+        told = running.services.health.metrics()
     # The synthesis and the summary are recordings of a model that has a rate.
     assert detail["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 1}
     assert [one["cost"] for one in detail["stages"][0]["executions"]] == [
@@ -104,7 +104,7 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
             await connection.execute(sa.text(INCIDENT), {"id": incident})
         sessions = [replace(scenario.session(), id=str(uuid4()), incident_id=incident) for _ in range(2)]
         for session in sessions:
-            await running.services.sessions.insert(session)
+            await running.services.repositories.sessions.insert(session)
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
         shown = (await api.client.get(f"/api/v1/incidents/{incident}")).json()
@@ -126,8 +126,8 @@ async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tm
     async with story(tmp_path, "model-1").running(database_url) as running:
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        call = (await running.services.interactions.trace(SESSION_ID)).llm[0]
-        stored = (await running.services.interactions.llm_call(SESSION_ID, call.id)).interaction
+        call = (await running.services.repositories.interactions.trace(SESSION_ID)).llm[0]
+        stored = (await running.services.repositories.interactions.llm_call(SESSION_ID, call.id)).interaction
     assert stored.price is not None
     assert (stored.price.input, stored.price.output) == (1000, 4000)
     assert stored.cost_usd == call.cost_usd

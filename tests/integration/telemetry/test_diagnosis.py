@@ -29,7 +29,7 @@ async def test_an_installation_that_only_serves_is_told_that_it_has_no_workers(d
         ]
         doctor = [(one.subject, one.text) async for one in check_database(Settings(env={}, database_url=database_url))]
         assert ("workers", "No process has workers: nothing is investigated; 1 sessions wait.") in doctor
-        engine = api.services.usage._engine  # pyright: ignore[reportPrivateUsage] - the world's own
+        engine = api.services.usage.repository._engine  # pyright: ignore[reportPrivateUsage] - the world's own
         process = LiveProcess(id="w", role="worker", workers=2, version="1", started_at=SystemClock().now())
         await ProcessRepository(engine).heartbeat(process)
         after = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
@@ -41,7 +41,7 @@ async def test_a_model_that_fails_again_and_again_is_told(database_url: str) -> 
     story = Scenario(chain(stage(agent(mcp_servers=(), max_iterations=5)), scoring=None), [*failing, says(f"1.{SUMMARY}", 0, "Disk.")])
     async with story.continued(database_url) as running, serving(running.services) as api:
         for _ in range(3):
-            await running.services.sessions.insert(replace(story.session(), id=str(uuid4()), created_at=SystemClock().now()))
+            await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4()), created_at=SystemClock().now()))
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
         told = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
@@ -65,11 +65,11 @@ async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
 
 async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
     async with world(database_url) as api:
-        await ProcessRepository(api.services.usage._engine).heartbeat(  # pyright: ignore[reportPrivateUsage] - the world's own
+        await ProcessRepository(api.services.usage.repository._engine).heartbeat(  # pyright: ignore[reportPrivateUsage] - the world's own
             LiveProcess(id="w", role="worker", workers=2, version="1", started_at=SystemClock().now())
         )
-        await api.services.vital_signs.note_clean_up()
-        await api.services.vital_signs.note_backup()
+        await api.services.system.vital_signs.note_clean_up()
+        await api.services.system.vital_signs.note_backup()
         assert await _told(api, "upkeep") == []
         await _sql(database_url, "UPDATE upkeep SET done_at = done_at - interval '40 hours'")
         cleared, saved = await _told(api, "upkeep")
@@ -92,9 +92,9 @@ async def _sql(database_url: str, statement: str) -> None:
 
 async def test_clean_ups_are_noted_even_when_there_was_nothing_to_clear_and_backups_when_they_are_told_of(database_url: str) -> None:
     async with world(database_url) as api:
-        assert (await api.services.vital_signs.read()).cleaned_up_at is None
-        await api.services.vital_signs.note_clean_up()
-        assert (await api.services.vital_signs.read()).cleaned_up_at is not None
-        assert (await api.services.vital_signs.read()).backed_up_at is None
+        assert (await api.services.system.vital_signs.read()).cleaned_up_at is None
+        await api.services.system.vital_signs.note_clean_up()
+        assert (await api.services.system.vital_signs.read()).cleaned_up_at is not None
+        assert (await api.services.system.vital_signs.read()).backed_up_at is None
         await to_thread.run_sync(partial(app, ["db", "backed-up", "--database-url", database_url], standalone_mode=False))
-        assert (await api.services.vital_signs.read()).backed_up_at is not None
+        assert (await api.services.system.vital_signs.read()).backed_up_at is not None

@@ -20,15 +20,15 @@ async def test_a_line_of_a_running_agent_names_session_trace_stage_and_execution
     )
     async with story.running(database_url) as running:
         assert running.pool is not None
-        original = running.services.hub.deliver
+        original = running.services.live.hub.deliver
 
         def deliver(events: object) -> None:
             seen.append(structlog.contextvars.get_contextvars())
             original(events)  # pyright: ignore[reportArgumentType] - as it came
 
-        running.services.hub.deliver = deliver
+        running.services.live.hub.deliver = deliver
         await running.pool.work_off(INVESTIGATION)
-        (execution, _) = (await running.services.interactions.run(SESSION_ID)).executions
+        (execution, _) = (await running.services.repositories.interactions.run(SESSION_ID)).executions
     found = [context for context in seen if context.get("execution_id") == execution.id]
     assert found
     assert found[0]["session_id"] == SESSION_ID

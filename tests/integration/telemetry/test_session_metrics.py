@@ -47,7 +47,7 @@ STORY = Scenario(
 async def work_off(running: Application) -> bytes:
     assert running.pool is not None
     await running.pool.work_off(INVESTIGATION)
-    return running.services.metrics()
+    return running.services.health.metrics()
 
 
 async def test_a_finished_session_is_counted_with_its_model_and_tool_calls_and_an_invented_tool_makes_no_series(database_url: str) -> None:
@@ -82,8 +82,8 @@ async def test_errors_and_fallbacks_of_models_are_counted(database_url: str) -> 
 
 async def test_a_session_that_is_cancelled_before_it_began_is_counted_as_ended(database_url: str) -> None:
     async with STORY.running(database_url) as running:
-        assert await running.services.sessions.request_cancel(SESSION_ID, actor="tester") is CancelAnswer.CANCELLED
-        told = running.services.metrics()
+        assert await running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester") is CancelAnswer.CANCELLED
+        told = running.services.health.metrics()
     assert value(told, "tarsy_sessions_ended_total", alert_type="test", status="cancelled") == 1
 
 

@@ -39,7 +39,7 @@ async def used(database_url: str, directory: Path, *, sessions: int = 2) -> Asyn
     async with replace(STORY, config_dir=directory).continued(database_url) as running, serving(running.services) as api:
         for number in range(sessions):
             session = replace(STORY.session(), id=str(uuid4()), alert_type=f"type-{number}", created_at=datetime.now(UTC))
-            await running.services.sessions.insert(session)
+            await running.services.repositories.sessions.insert(session)
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
         yield api
@@ -85,7 +85,7 @@ async def test_the_report_says_how_far_each_budget_is_used(
 async def test_what_was_spent_stays_spent_when_its_sessions_are_erased(database_url: str, tmp_path: Path) -> None:
     async with used(database_url, tmp_path, sessions=1) as api:
         before = await report(api)
-        await api.services.sessions.purge(before["dearest_sessions"][0]["id"], actor="tester")
+        await api.services.repositories.sessions.purge(before["dearest_sessions"][0]["id"], actor="tester")
         after = await report(api)
     assert after["dearest_sessions"] == []
     assert after["total"] == before["total"]

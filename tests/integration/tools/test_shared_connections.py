@@ -37,7 +37,7 @@ async def test_two_sessions_have_as_many_connections_as_the_configuration_says(
         async with application(Settings(env={}, database_url=database_url), llm=llm) as running:
             assert running.pool is not None
             for _ in range(2):
-                await running.services.sessions.insert(replace(story.session(), id=str(uuid4())))
+                await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4())))
             await running.pool.work_off(INVESTIGATION)
         assert remote.calls == ["echo", "echo"]
         opened = [headers for method, _, headers in remote.requests if method == "POST" and "mcp-session-id" not in headers]

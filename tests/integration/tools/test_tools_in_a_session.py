@@ -69,7 +69,7 @@ async def test_a_server_that_does_not_come_up_is_a_warning_for_the_model_and_for
 ) -> None:
     async with overheard(story(calls("a", "f.echo", text="hello")), database_url) as session:
         await session.work_off()
-        stored = await session.running.services.sessions.get(SESSION_ID)
+        stored = await session.running.services.repositories.sessions.get(SESSION_ID)
     assert (stored.status.value, stored.final_analysis) == ("completed", "It is the disk.")
     assert "Tool server 'gone' is not available" in session.asked[0]
     warnings = [

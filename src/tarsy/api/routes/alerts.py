@@ -3,26 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
+from uuid import UUID
 
-import orjson
-from fastapi import Header, Request, Response
+from fastapi import Header, Request
 from pydantic import Field
 
 from tarsy.api.alert_body import TEXT_BODY, AlertRequest, AlertTypeQuery, RunbookQuery, decode, described, read_alert, read_body
-from tarsy.api.bare_request import BodyRoute
 from tarsy.api.middleware import MAX_BODY_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Samples
-from tarsy.api.schemas.view import StorableText, json_response
-from tarsy.api.services import AuthorOf, ServicesOf
+from tarsy.api.schemas.view import StorableText
+from tarsy.api.services import AlertsDep, AuthorDep
 from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.session.submission import Submission
 
-router = api_router(tag="alerts", route_class=BodyRoute)
+router = api_router(tag="alerts")
 
 # A UUID has 36; some clients put more into it.
 MAX_KEY = 255
@@ -35,24 +34,23 @@ IdempotencyKey = Annotated[
 ]
 
 
-@router.post("/alerts", status_code=202, operation_id="submitAlert", response_model=AlertAccepted, openapi_extra=described(_REQUEST))
+@router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=described(_REQUEST))
 async def submit_alert(
     request: Request,
-    services: ServicesOf,
-    author: AuthorOf,
+    alerts: AlertsDep,
+    author: AuthorDep,
     alert_type: AlertTypeQuery = None,
     runbook: RunbookQuery = None,
     idempotency_key: IdempotencyKey = None,
-) -> Response:
+) -> AlertAccepted:
     """Submit an alert for investigation.
 
     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
     type 400, and 429 says that the queue is full.
     """
     submission = await _submission(request, author, alert_type or None, runbook or None)
-    session_id = await services.intake.submit(replace(submission, idempotency_key=idempotency_key) if idempotency_key else submission)
-    # An AlertAccepted, of two words that need no checking.
-    return json_response(orjson.dumps({"session_id": session_id, "status": SessionStatus.PENDING}), 202)
+    session_id = await alerts.intake.submit(replace(submission, idempotency_key=idempotency_key) if idempotency_key else submission)
+    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
 
 
 async def _whole_body(request: Request, author: str, alert_type: str | None, runbook: str | None) -> Submission:
@@ -80,16 +78,16 @@ async def _submission(request: Request, author: str, alert_type: str | None, run
 
 
 @router.get("/alert-types", operation_id="listAlertTypes")
-async def list_alert_types(services: ServicesOf) -> AlertTypes:
+async def list_alert_types(alerts: AlertsDep) -> AlertTypes:
     """The alert types that have a chain."""
-    offered = services.intake.chains.alert_types()
+    offered = alerts.intake.chains.alert_types()
     return AlertTypes(
         alert_types=[AlertTypeItem.model_validate(alert_type) for alert_type in offered],
-        default_alert_type=services.intake.default_alert_type,
+        default_alert_type=alerts.intake.default_alert_type,
     )
 
 
 @router.get("/samples", operation_id="listSamples")
-async def list_samples(services: ServicesOf) -> Samples:
+async def list_samples(alerts: AlertsDep) -> Samples:
     """Sample incidents, to be submitted like any alert; they need neither a cluster nor a key."""
-    return Samples(samples=[*services.samples()])
+    return Samples(samples=[*alerts.samples()])

@@ -16,9 +16,10 @@ from tarsy.api.router import api_router
 from tarsy.api.routes.sessions import MAX_PAGE, SessionChoice
 from tarsy.api.schemas.sessions import SessionListItem
 from tarsy.api.schemas.view import SessionId
-from tarsy.api.services import Services, ServicesOf
+from tarsy.api.services import RepositoriesDep
 from tarsy.db.errors import NotFoundError
 from tarsy.db.session.listing import SessionFilter
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import recording_text
 from tarsy.report.reading import read_report
 from tarsy.report.report import Report
@@ -44,11 +45,11 @@ _REPORT_MEDIA = {ReportFormat.HTML: "text/html; charset=utf-8", ReportFormat.MD:
 )
 async def get_report(
     session_id: SessionId,
-    services: ServicesOf,
+    repositories: RepositoriesDep,
     form: Annotated[ReportFormat, Query(alias="format", description="A page, or Markdown.")] = ReportFormat.HTML,
 ) -> Response:
     """The session as a file: alert, verdict, analysis, questions, and every cited result."""
-    report = await read_report(services, str(session_id))
+    report = await read_report(repositories, str(session_id))
     # Rendering takes a second at the worst, in which other requests are answered.
     text = await to_thread.run_sync(_written, report, form)
     # A file, never a page of this site: it holds words that no one has checked.
@@ -62,10 +63,10 @@ async def get_report(
     response_class=Response,
     responses={200: {"content": {"application/json": {}}, "description": "The recording, as a file."}},
 )
-async def get_recording(session_id: SessionId, services: ServicesOf) -> Response:
+async def get_recording(session_id: SessionId, repositories: RepositoriesDep) -> Response:
     """The session as a recording for `tarsy replay`, with secrets masked."""
-    await services.sessions.require(str(session_id))
-    recording = await services.recordings.read(str(session_id))
+    await repositories.sessions.require(str(session_id))
+    recording = await repositories.recordings.read(str(session_id))
     if recording is None:
         raise NotFoundError("session", str(session_id))
     # Megabytes at the worst, in which other requests are answered.
@@ -166,23 +167,23 @@ class ExportQuery(SessionChoice):
     response_class=Response,
     responses={200: {"content": {"text/csv": {}, "application/jsonl": {}}, "description": "The sessions, newest first, as a file."}},
 )
-async def export_sessions(services: ServicesOf, query: Annotated[ExportQuery, Query()]) -> Response:
+async def export_sessions(repositories: RepositoriesDep, query: Annotated[ExportQuery, Query()]) -> Response:
     """The list as a file, at most 10,000 sessions: alert type, verdict, duration and cost."""
     where = query.filter()
-    found = sum((await services.sessions.counts(where)).values())
+    found = sum((await repositories.sessions.counts(where)).values())
     if found > MAX_EXPORTED:
         detail = f"{found:,} sessions fit, and at most {MAX_EXPORTED:,} are exported at once: say `from` and `to`."
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)
     headers = {"Content-Disposition": f'attachment; filename="tarsy-sessions.{query.form}"'}
-    return StreamingResponse(_lines(services, where, query.form), media_type=_EXPORT_MEDIA[query.form], headers=headers)
+    return StreamingResponse(_lines(repositories.sessions, where, query.form), media_type=_EXPORT_MEDIA[query.form], headers=headers)
 
 
-async def _lines(services: Services, where: SessionFilter, form: ExportFormat) -> AsyncIterator[str]:
+async def _lines(sessions: SessionRepository, where: SessionFilter, form: ExportFormat) -> AsyncIterator[str]:
     if form is ExportFormat.CSV:
         yield csv_line(HEADINGS)
     cursor = None
     while True:
-        page = await services.sessions.list(where, limit=MAX_PAGE, cursor=cursor)
+        page = await sessions.list(where, limit=MAX_PAGE, cursor=cursor)
         yield "".join(_line(SessionListItem.of(session), form) for session in page.sessions)
         cursor = page.next_cursor
         if cursor is None:

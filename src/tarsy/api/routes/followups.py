@@ -1,5 +1,6 @@
 """Notes to a running investigation: an engineer's hints, and news of the incident's alerts."""
 
+from collections.abc import Mapping
 from uuid import UUID, uuid4
 
 import structlog
@@ -9,14 +10,14 @@ from tarsy.api.router import api_router
 from tarsy.api.schemas.followups import ChatMessage, ChatMessages, ForkRequest, Hint, ModelItem, ModelList, Notes, NoteView, Question, Score
 from tarsy.api.schemas.sessions import AlertAccepted, CancelResult
 from tarsy.api.schemas.view import SessionId
-from tarsy.api.services import AuthorOf, Services, ServicesOf
+from tarsy.api.services import AuthorDep, MaskDep, RepositoriesDep, SystemDep
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import reaches
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.domain.fork import ForkPlace, ForkPlan, ModelUse, fork_plan, with_model
+from tarsy.domain.fork import ForkPlace, ModelUse, fork_plan, with_model
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.llm import LLMBackend
-from tarsy.domain.session import AlertSession, NewSession
+from tarsy.domain.llm import LLMBackend, ResolvedProvider
+from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.kit.clock import SystemClock
 
@@ -28,128 +29,125 @@ note_router = api_router("/sessions/{session_id}", tag="sessions")
 
 
 @note_router.post("/hints", status_code=202, operation_id="giveHint")
-async def give_hint(session_id: SessionId, hint: Hint, services: ServicesOf, author: AuthorOf) -> NoteView:
+async def give_hint(session_id: SessionId, hint: Hint, repositories: RepositoriesDep, mask: MaskDep, author: AuthorDep) -> NoteView:
     """Give the agents of a running investigation a hint; each reads it before its next model call. 409 once the investigation has ended: ask a question instead."""
-    session = await services.sessions.get(str(session_id))
+    session = await repositories.sessions.get(str(session_id))
     if session.is_recorded:
         raise ConflictError("The model of this session is a recording, so it cannot react to hints.")
-    return NoteView.of(await services.notes.hint(str(session_id), services.mask(hint.text), author=author))
+    return NoteView.of(await repositories.notes.hint(str(session_id), mask(hint.text), author=author))
 
 
 @note_router.get("/notes", operation_id="listNotes")
-async def list_notes(session_id: SessionId, services: ServicesOf) -> Notes:
+async def list_notes(session_id: SessionId, repositories: RepositoriesDep) -> Notes:
     """Hints and news that the investigation received while it ran, oldest first, and which agents read them."""
-    await services.sessions.require(str(session_id))
-    return Notes.of(await services.notes.of_session(str(session_id)))
+    await repositories.sessions.require(str(session_id))
+    return Notes.of(await repositories.notes.of_session(str(session_id)))
 
 
 @router.post("/sessions/{session_id}/chat/messages", status_code=202, operation_id="askQuestion", tags=["chat"])
-async def ask_question(session_id: SessionId, question: Question, services: ServicesOf, author: AuthorOf) -> ChatMessage:
+async def ask_question(
+    session_id: SessionId, question: Question, repositories: RepositoriesDep, mask: MaskDep, author: AuthorDep
+) -> ChatMessage:
     """Ask about a finished session. The answer streams like an investigation; one question at a time, a second gets 409."""
-    message = await services.chats.ask(str(session_id), services.mask(question.content), author=author)
+    message = await repositories.chats.ask(str(session_id), mask(question.content), author=author)
     return ChatMessage.model_validate(message)
 
 
 @router.get("/sessions/{session_id}/chat/messages", operation_id="listQuestions", tags=["chat"])
-async def list_questions(session_id: SessionId, services: ServicesOf) -> ChatMessages:
+async def list_questions(session_id: SessionId, repositories: RepositoriesDep) -> ChatMessages:
     """The questions asked so far, oldest first."""
-    await services.sessions.require(str(session_id))
-    return ChatMessages.shown(messages=await services.chats.list(str(session_id)))
+    await repositories.sessions.require(str(session_id))
+    return ChatMessages.shown(messages=await repositories.chats.list(str(session_id)))
 
 
 @router.post("/sessions/{session_id}/chat/messages/{message_id}/cancel", status_code=202, operation_id="cancelQuestion", tags=["chat"])
-async def cancel_question(session_id: SessionId, message_id: UUID, services: ServicesOf, author: AuthorOf) -> CancelResult:
+async def cancel_question(session_id: SessionId, message_id: UUID, repositories: RepositoriesDep, author: AuthorDep) -> CancelResult:
     """Cancel a question or its answer."""
-    return CancelResult(result=await services.chats.request_cancel(str(session_id), str(message_id), actor=author))
+    return CancelResult(result=await repositories.chats.request_cancel(str(session_id), str(message_id), actor=author))
 
 
 @router.get("/sessions/{session_id}/score", operation_id="getScore", tags=["score"])
-async def get_score(session_id: SessionId, services: ServicesOf) -> Score:
+async def get_score(session_id: SessionId, repositories: RepositoriesDep) -> Score:
     """The newest score, finished or not."""
-    await services.sessions.require(str(session_id))
-    score = await services.scores.latest(str(session_id))
+    await repositories.sessions.require(str(session_id))
+    score = await repositories.scores.latest(str(session_id))
     if score is None:
         raise NotFoundError("score of session", str(session_id))
     return Score.model_validate(score)
 
 
 @router.post("/sessions/{session_id}/score", status_code=202, operation_id="requestScore", tags=["score"])
-async def request_score(session_id: SessionId, services: ServicesOf, author: AuthorOf) -> Score:
+async def request_score(session_id: SessionId, repositories: RepositoriesDep, author: AuthorDep) -> Score:
     """Have a finished session scored, or scored again."""
-    return Score.model_validate(await services.scores.request(str(session_id), requested_by=author))
+    return Score.model_validate(await repositories.scores.request(str(session_id), requested_by=author))
 
 
 @router.post("/sessions/{session_id}/fork", status_code=202, operation_id="forkSession", tags=["sessions"])
-async def fork_session(session_id: SessionId, wanted: ForkRequest, services: ServicesOf, author: AuthorOf) -> AlertAccepted:
+async def fork_session(
+    session_id: SessionId, wanted: ForkRequest, repositories: RepositoriesDep, mask: MaskDep, system: SystemDep, author: AuthorDep
+) -> AlertAccepted:
     """Continue from a step of an ended investigation in a new session. TARSy copies the steps before it; everything after it calls models and tools again.
 
     At a step of a sub-agent, the agent that sent it waits for its new report and continues from there.
     409 while the session runs, if there is no such step, and for a recorded session without a `model` to continue with.
     """
-    session = await services.sessions.get(str(session_id))
+    session = await repositories.sessions.get(str(session_id))
     if not session.status.is_final:
         raise ConflictError("The investigation still runs: wait for its end or cancel it, then fork it. A hint reaches it while it runs.")
     if session.is_recorded and wanted.model is None:
         raise ConflictError("The model of this session is recorded and can only repeat itself: name a model to go on with.")
-    plan = await _plan(services, session, wanted)
-    use = _use(services, wanted.model, plan) if wanted.model else None
-    forked = _forked(session, plan, use, author=author)
-    hint = services.mask(wanted.hint) if wanted.hint else None
-    await services.forks.store(forked, plan, use=use, hint=hint, max_queue_size=services.queue.max_queue_size)
-    log.info("session.forked", session_id=forked.id, forked_from=session.id, author=author)
-    return AlertAccepted(session_id=UUID(forked.id), status=SessionStatus.PENDING)
 
-
-@router.get("/models", operation_id="listModels", tags=["sessions"])
-async def list_models(services: ServicesOf) -> ModelList:
-    """The configured models that TARSy can use now: those whose keys are set."""
-    return ModelList(models=[ModelItem.model_validate(one) for one in services.models().values()])
-
-
-async def _plan(services: Services, session: AlertSession, wanted: ForkRequest) -> ForkPlan:
-    run, trace = await services.interactions.run(session.id), await services.interactions.trace(session.id)
+    run, trace = await repositories.interactions.run(session.id), await repositories.interactions.trace(session.id)
     execution_id = str(wanted.execution_id)
     if all(one.id != execution_id for one in run.executions):
         raise NotFoundError("execution", execution_id)
-    # Summaries of results are numbered by themselves.
     calls = [
         ForkPlace(execution_id=call.execution_id, turn=call.turn, kind=call.kind, at=call.started_at)
         for call in trace.llm
+        # Summaries of tool results have turn numbers of their own.
         if call.kind is not LLMInteractionKind.SUMMARIZATION
     ]
-    return fork_plan(run.stages, run.executions, calls, execution_id, wanted.turn)
+    plan = fork_plan(run.stages, run.executions, calls, execution_id, wanted.turn)
+    use = _model_use(system.installation.models(), wanted.model, LLMBackend(plan.execution.llm_backend)) if wanted.model else None
 
-
-def _use(services: Services, model: str, plan: ForkPlan) -> ModelUse:
-    models = services.models()
-    if model not in models:
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f'There is no model "{model}" that can be asked: {did_you_mean(model, models)}')
-    provider, backend = models[model], LLMBackend(plan.execution.llm_backend)
-    return ModelUse(provider, backend if reaches(backend, provider.type, provider.model) else LLMBackend.LANGCHAIN)
-
-
-def _forked(session: AlertSession, plan: ForkPlan, use: ModelUse | None, *, author: str) -> NewSession:
-    """A session that asks what the other one asked, with the same fences: the copied steps hold them."""
-    origin = {
-        "session_id": session.id,
-        "stage": plan.stage.stage_name,
-        "agent": plan.execution.agent_name,
-        "dispatched_by": plan.execution.dispatched_by,
-        "turn": plan.place.turn,
-        "model": use.provider.name if use else None,
-        "received_at": session.received_at.isoformat(),
-    }
-    return NewSession(
+    forked = NewSession(
         id=str(uuid4()),
         alert_data=session.alert_data,
         alert_type=session.alert_type,
         chain_id=session.chain_id,
         chain_snapshot=with_model(session.chain_snapshot, use) if use else session.chain_snapshot,
         author=author,
+        # The copied steps contain the markers made from it.
         nonce=session.nonce,
         runbook_url=session.runbook_url,
         runbook=session.runbook,
         mcp_selection=session.mcp_selection,
-        fork=origin,
+        fork={
+            "session_id": session.id,
+            "stage": plan.stage.stage_name,
+            "agent": plan.execution.agent_name,
+            "dispatched_by": plan.execution.dispatched_by,
+            "turn": plan.place.turn,
+            "model": use.provider.name if use else None,
+            "received_at": session.received_at.isoformat(),
+        },
         created_at=SystemClock().now(),
     )
+    hint = mask(wanted.hint) if wanted.hint else None
+    await repositories.forks.store(forked, plan, use=use, hint=hint, max_queue_size=system.queue.max_queue_size)
+    log.info("session.forked", session_id=forked.id, forked_from=session.id, author=author)
+    return AlertAccepted(session_id=UUID(forked.id), status=SessionStatus.PENDING)
+
+
+def _model_use(models: Mapping[str, ResolvedProvider], name: str, backend: LLMBackend) -> ModelUse:
+    """Return the model `name`, on `backend` if that can call it."""
+    if name not in models:
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f'There is no model "{name}" that can be asked: {did_you_mean(name, models)}')
+    provider = models[name]
+    return ModelUse(provider, backend if reaches(backend, provider.type, provider.model) else LLMBackend.LANGCHAIN)
+
+
+@router.get("/models", operation_id="listModels", tags=["sessions"])
+async def list_models(system: SystemDep) -> ModelList:
+    """The configured models that TARSy can use now: those whose keys are set."""
+    return ModelList(models=[ModelItem.model_validate(one) for one in system.installation.models().values()])

@@ -26,7 +26,8 @@ from tarsy.api.schemas.incidents import (
     SplitRequest,
 )
 from tarsy.api.schemas.view import Name, Request, StorableText, UtcTime
-from tarsy.api.services import AuthorOf, Services, ServicesOf
+from tarsy.api.services import AuthorDep, IncidentsDep, RepositoriesDep
+from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentFilter
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import IncidentState, Mute
@@ -81,98 +82,94 @@ class IncidentQuery(Request):
 
 
 @router.get("/incidents", operation_id="listIncidents")
-async def list_incidents(services: ServicesOf, query: Annotated[IncidentQuery, Query()]) -> IncidentList:
+async def list_incidents(incidents: IncidentsDep, query: Annotated[IncidentQuery, Query()]) -> IncidentList:
     """Incidents, the latest first."""
-    return IncidentList.of(await services.incidents.list(query.filter(), limit=query.limit, cursor=query.cursor))
+    return IncidentList.of(await incidents.repository.list(query.filter(), limit=query.limit, cursor=query.cursor))
 
 
 @router.get("/incidents/{incident_id}", operation_id="getIncident")
-async def get_incident(incident_id: IncidentId, services: ServicesOf) -> IncidentView:
+async def get_incident(incident_id: IncidentId, incidents: IncidentsDep, repositories: RepositoriesDep) -> IncidentView:
     """An incident with its alerts, its investigations, and the changes around it."""
-    detail, now = await services.incidents.get(str(incident_id)), datetime.now(UTC)
+    detail, now = await incidents.repository.get(str(incident_id)), datetime.now(UTC)
     incident = detail.summary.incident
-    changes = await services.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
-    mutes = [mute for mute in await services.mutes.list(now) if mute.incident_key == incident.key]
-    return IncidentView.around(detail, changes, mutes, await services.notes.of_incident(incident.id))
+    changes = await incidents.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
+    mutes = [mute for mute in await incidents.mutes.list(now) if mute.incident_key == incident.key]
+    return IncidentView.around(detail, changes, mutes, await repositories.notes.of_incident(incident.id))
 
 
 @router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")
-async def investigate_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> Investigated:
+async def investigate_incident(incident_id: IncidentId, incidents: IncidentsDep, author: AuthorDep) -> Investigated:
     """Have it investigated, or investigated again; 409 while an investigation waits or runs."""
-    return Investigated(session_id=UUID(await services.incident_service.commands.investigate(str(incident_id), actor=author)))
+    return Investigated(session_id=UUID(await incidents.service.commands.investigate(str(incident_id), actor=author)))
 
 
 @router.post("/incidents/{incident_id}/resolve", status_code=204, operation_id="resolveIncident")
-async def resolve_incident(incident_id: IncidentId, services: ServicesOf, author: AuthorOf) -> None:
+async def resolve_incident(incident_id: IncidentId, incidents: IncidentsDep, author: AuthorDep) -> None:
     """Resolve the incident and cancel waiting investigations. An alert that fires again reopens it."""
-    await services.incident_service.commands.resolve(str(incident_id), actor=author)
+    await incidents.service.commands.resolve(str(incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/merge", status_code=204, operation_id="mergeIncidents")
-async def merge_incidents(incident_id: IncidentId, wanted: MergeRequest, services: ServicesOf, author: AuthorOf) -> None:
+async def merge_incidents(incident_id: IncidentId, wanted: MergeRequest, incidents: IncidentsDep, author: AuthorDep) -> None:
     """Merge another incident into this one, with all its future alerts."""
-    await services.incident_service.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
+    await incidents.service.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/split", status_code=201, operation_id="splitIncident")
-async def split_incident(incident_id: IncidentId, wanted: SplitRequest, services: ServicesOf, author: AuthorOf) -> SplitOff:
+async def split_incident(incident_id: IncidentId, wanted: SplitRequest, incidents: IncidentsDep, author: AuthorDep) -> SplitOff:
     """Split some of its alerts off into a new incident."""
     alerts = [str(alert) for alert in wanted.alerts]
-    return SplitOff(incident_id=UUID(await services.incident_service.commands.split(str(incident_id), alerts, actor=author)))
+    return SplitOff(incident_id=UUID(await incidents.service.commands.split(str(incident_id), alerts, actor=author)))
 
 
 @router.post("/incidents/{incident_id}/mute", status_code=201, operation_id="muteIncident")
-async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, services: ServicesOf, author: AuthorOf) -> MuteItem:
+async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, incidents: IncidentsDep, author: AuthorDep) -> MuteItem:
     """Only record its alerts until a given time; TARSy does not investigate it meanwhile."""
-    incident = (await services.incidents.get(str(incident_id))).summary.incident
-    return await _muted(services, Mute(starts=_now(), ends=wanted.ends, incident_key=incident.key, reason=wanted.reason, actor=author))
+    incident = (await incidents.repository.get(str(incident_id))).summary.incident
+    mute = Mute(starts=datetime.now(UTC), ends=wanted.ends, incident_key=incident.key, reason=wanted.reason, actor=author)
+    return await _add_mute(incidents.mutes, mute)
 
 
 @router.get("/mutes", operation_id="listMutes")
-async def list_mutes(services: ServicesOf) -> MuteList:
+async def list_mutes(incidents: IncidentsDep) -> MuteList:
     """All mutes that have not ended, those of the configuration first."""
-    now = _now()
-    configured = [mute for mute in services.incident_service.policy.mutes if mute.ends > now]
-    return MuteList(mutes=[MuteItem.of(mute) for mute in (*configured, *await services.mutes.list(now))])
+    now = datetime.now(UTC)
+    configured = [mute for mute in incidents.service.policy.mutes if mute.ends > now]
+    return MuteList(mutes=[MuteItem.of(mute) for mute in (*configured, *await incidents.mutes.list(now))])
 
 
 @router.post("/mutes", status_code=201, operation_id="addMute")
-async def add_mute(wanted: MuteRequest, services: ServicesOf, author: AuthorOf) -> MuteItem:
+async def add_mute(wanted: MuteRequest, incidents: IncidentsDep, author: AuthorDep) -> MuteItem:
     """Only record matching alerts for a time, such as maintenance."""
     matchers = tuple(matcher for text in wanted.match for matcher in parse_matchers(text))
-    return await _muted(
-        services, Mute(starts=wanted.starts or _now(), ends=wanted.ends, match=matchers, reason=wanted.reason, actor=author)
-    )
+    starts = wanted.starts or datetime.now(UTC)
+    return await _add_mute(incidents.mutes, Mute(starts=starts, ends=wanted.ends, match=matchers, reason=wanted.reason, actor=author))
 
 
 @router.delete("/mutes/{mute_id}", status_code=204, operation_id="endMute")
-async def end_mute(mute_id: UUID, services: ServicesOf, author: AuthorOf) -> None:
+async def end_mute(mute_id: UUID, incidents: IncidentsDep, author: AuthorDep) -> None:
     """End a mute early."""
-    await services.mutes.end(str(mute_id), actor=author)
+    await incidents.mutes.end(str(mute_id), actor=author)
 
 
 @router.get("/alerts/{alert_id}", operation_id="getAlert")
-async def get_alert(alert_id: UUID, services: ServicesOf) -> AlertDetail:
+async def get_alert(alert_id: UUID, incidents: IncidentsDep) -> AlertDetail:
     """One alert, with what was sent."""
-    return AlertDetail.of(await services.incidents.alert(str(alert_id)))
+    return AlertDetail.of(await incidents.repository.alert(str(alert_id)))
 
 
 @router.get("/changes", operation_id="listChanges")
 async def list_changes(
-    services: ServicesOf,
+    incidents: IncidentsDep,
     since: Annotated[UtcTime, Query(alias="from", description="Made at or after.")],
     until: Annotated[UtcTime | None, Query(alias="to", description="Changes made at or before this time; absent: now.")] = None,
 ) -> ChangeList:
     """Changes in a time range, latest first."""
-    changes = await services.changes.between(since, until or _now(), limit=MAX_CHANGES)
+    changes = await incidents.changes.between(since, until or datetime.now(UTC), limit=MAX_CHANGES)
     return ChangeList(changes=[ChangeItem.model_validate(change) for change in changes])
 
 
-async def _muted(services: Services, mute: Mute) -> MuteItem:
-    if mute.ends <= max(mute.starts, _now()):
+async def _add_mute(mutes: MuteRepository, mute: Mute) -> MuteItem:
+    if mute.ends <= max(mute.starts, datetime.now(UTC)):
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, "A mute must end after it begins, and later than now.")
-    return MuteItem.of(await services.mutes.add(mute))
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+    return MuteItem.of(await mutes.add(mute))

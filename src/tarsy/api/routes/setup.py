@@ -23,7 +23,7 @@ from tarsy.api.schemas.setup import (
     VendorItem,
     VendorKey,
 )
-from tarsy.api.services import AuthorOf, Services, ServicesOf
+from tarsy.api.services import AuthDep, AuthorDep, RepositoriesDep, ServicesDep, SystemDep, SystemServices
 from tarsy.db.audit import AuditAction
 from tarsy.setup.access import TICKET_LIFE, DoorClosedError
 from tarsy.setup.files import StepRefusedError
@@ -40,7 +40,7 @@ router = api_router("/setup", tag="setup")
 Ticket = Annotated[str, Cookie(alias=TICKET_COOKIE, include_in_schema=False)]
 
 
-async def desk_of(services: ServicesOf) -> SetupDesk:
+async def desk_of(services: ServicesDep) -> SetupDesk:
     if services.setup is None:
         raise RequestRefusedError(ProblemKind.NOT_FOUND, "This server cannot be set up from its dashboard.")
     return services.setup
@@ -59,11 +59,11 @@ OpenDesk = Annotated[SetupDesk, Depends(opened_desk)]
 
 
 @router.get("", operation_id="getSetup")
-async def get_setup(services: ServicesOf, desk: DeskOf, ticket: Ticket = "") -> SetupState:
+async def get_setup(repositories: RepositoriesDep, desk: DeskOf, ticket: Ticket = "") -> SetupState:
     """What is set up and what can be set up, without secrets."""
     model = desk.model()
     return SetupState(
-        needed=model is None and not await services.sessions.any(),
+        needed=model is None and not await repositories.sessions.any(),
         open=desk.door.admits(ticket),
         has_code=desk.door.has_code,
         model=model,
@@ -79,14 +79,14 @@ def _recipe(desk: SetupDesk, name: str) -> RecipeItem:
 
 
 @router.post("/open", status_code=204, operation_id="openSetup")
-async def open_setup(typed: SetupCode, request: Request, response: Response, desk: DeskOf, services: ServicesOf, author: AuthorOf) -> None:
+async def open_setup(typed: SetupCode, request: Request, response: Response, desk: DeskOf, system: SystemDep, author: AuthorDep) -> None:
     """Exchange the code from the terminal for a cookie that opens the steps below for an hour. A code works once."""
     try:
         ticket = desk.door.open(typed.code)
     except DoorClosedError as error:
         log.warning("setup.refused", peer=peer_of(request.scope))
         raise RequestRefusedError(ProblemKind.FORBIDDEN, str(error)) from error
-    await services.audit.append(author, AuditAction.SETUP_OPENED)
+    await system.audit.append(author, AuditAction.SETUP_OPENED)
     # TLS ends at a proxy: only the page itself knows how it was reached, and a browser tells with every POST.
     secure = request.headers.get("origin", "").startswith("https:")
     seconds = int(TICKET_LIFE.total_seconds())
@@ -103,37 +103,37 @@ async def find_models(address: ModelAddress, desk: OpenDesk) -> ModelsFound:
 
 
 @router.post("/key", operation_id="setUpKey")
-async def set_up_key(wanted: VendorKey, desk: OpenDesk, services: ServicesOf, author: AuthorOf) -> SetupOutcome:
+async def set_up_key(wanted: VendorKey, desk: OpenDesk, system: SystemDep, author: AuthorDep) -> SetupOutcome:
     """Test a vendor's key with one small call; if the model answers, write the key to `.env` and activate it."""
-    return await _done(desk.use_key(wanted.vendor, wanted.key), services, author)
+    return await _done(desk.use_key(wanted.vendor, wanted.key), system, author)
 
 
 @router.post("/local-model", operation_id="setUpLocalModel")
-async def set_up_local_model(wanted: LocalModel, desk: OpenDesk, services: ServicesOf, author: AuthorOf) -> SetupOutcome:
+async def set_up_local_model(wanted: LocalModel, desk: OpenDesk, system: SystemDep, author: AuthorDep) -> SetupOutcome:
     """Test a model at your own address with one small call; if it answers, write it to the configuration and activate it."""
-    return await _done(desk.use_local(wanted.url, wanted.model), services, author)
+    return await _done(desk.use_local(wanted.url, wanted.model), system, author)
 
 
 @router.post("/tool-server", operation_id="setUpToolServer")
-async def set_up_tool_server(wanted: ToolServerChoice, desk: OpenDesk, services: ServicesOf, author: AuthorOf) -> SetupOutcome:
+async def set_up_tool_server(wanted: ToolServerChoice, desk: OpenDesk, system: SystemDep, author: AuthorDep) -> SetupOutcome:
     """Ask the tool server of a built-in recipe for its tools; if it answers, write it to the configuration and activate it."""
-    return await _done(desk.connect(wanted.recipe, wanted.values), services, author)
+    return await _done(desk.connect(wanted.recipe, wanted.values), system, author)
 
 
 @router.get("/first-alert", operation_id="getFirstAlert", dependencies=[Depends(opened_desk)])
-async def get_first_alert(request: Request, desk: DeskOf, services: ServicesOf) -> FirstAlert:
+async def get_first_alert(request: Request, desk: DeskOf, auth: AuthDep) -> FirstAlert:
     """The address for senders, and the caller's own token if one is needed."""
     identity: Identity | None = request.state.identity
     known = identity is not None and identity.kind in {IdentityKind.BEARER, IdentityKind.COOKIE}
-    token = services.auth.tokens.by_name.get(identity.author) if identity and known and services.auth.login_required else None
+    token = auth.tokens.by_name.get(identity.author) if identity and known and auth.login_required else None
     return FirstAlert(url=desk.address(), token=token)
 
 
-async def _done(step: Awaitable[Outcome], services: Services, author: str) -> SetupOutcome:
+async def _done(step: Awaitable[Outcome], system: SystemServices, author: str) -> SetupOutcome:
     try:
         outcome = await step
     except StepRefusedError as error:
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, str(error)) from error
     if outcome.written:
-        await services.audit.append(author, AuditAction.SETUP_CHANGED, details={"written": list(outcome.written)})
+        await system.audit.append(author, AuditAction.SETUP_CHANGED, details={"written": list(outcome.written)})
     return SetupOutcome.shown(outcome)

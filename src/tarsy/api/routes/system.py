@@ -1,6 +1,5 @@
 """Whether the program is well, for people, load balancers and Prometheus."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import anyio
@@ -28,11 +27,20 @@ from tarsy.api.schemas.system import (
     WarningSource,
 )
 from tarsy.api.schemas.view import StorableText
-from tarsy.api.services import DATABASE, AuthorOf, Health, Probe, Services, ServicesOf
+from tarsy.api.services import (
+    DATABASE,
+    AuthorDep,
+    Health,
+    HealthDep,
+    IncidentsDep,
+    MaskDep,
+    Probe,
+    RepositoriesDep,
+    SystemDep,
+)
 from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
 from tarsy.domain.diagnosis import diagnose
-from tarsy.intake.service import Refusals
 
 health_router = plain_router(tag="health")
 
@@ -45,24 +53,8 @@ PROBE_SECONDS = 3.0
 @health_router.get(
     "/health", operation_id="getHealth", responses={503: {"model": HealthReport, "description": "The database is unreachable."}}
 )
-async def get_health(services: ServicesOf, response: Response) -> HealthReport:
+async def get_health(health: HealthDep, response: Response) -> HealthReport:
     """The state of every component. Returns 503 only if the database is unreachable."""
-    report = await _report(services)
-    if report.status == "unhealthy":
-        response.status_code = 503
-    return report
-
-
-async def _report(services: Services) -> HealthReport:
-    found = await _ask_all(services.probes)
-    checks = {name: _check(found[name]) for name in services.probes}
-    if DATABASE in found and not found[DATABASE].healthy:
-        return HealthReport(status="unhealthy", version=services.version, checks=checks)
-    all_well = all(health.healthy for health in found.values())
-    return HealthReport(status="healthy" if all_well else "degraded", version=services.version, checks=checks)
-
-
-async def _ask_all(probes: Mapping[str, Probe]) -> Mapping[str, Health]:
     found: dict[str, Health] = {}
 
     async def ask(name: str, probe: Probe) -> None:
@@ -71,70 +63,62 @@ async def _ask_all(probes: Mapping[str, Probe]) -> Mapping[str, Health]:
             found[name] = await probe()
 
     async with anyio.create_task_group() as group:
-        for name, probe in probes.items():
+        for name, probe in health.probes.items():
             group.start_soon(ask, name, probe, name=f"health:{name}")
-    return found
-
-
-def _check(health: Health) -> Check:
-    return Check(status="healthy" if health.healthy else "unhealthy", message=health.message, details=dict(health.details))
+    checks = {
+        name: Check(
+            status="healthy" if found[name].healthy else "unhealthy", message=found[name].message, details=dict(found[name].details)
+        )
+        for name in health.probes
+    }
+    if DATABASE in found and not found[DATABASE].healthy:
+        response.status_code = 503
+        return HealthReport(status="unhealthy", version=health.version, checks=checks)
+    all_healthy = all(one.healthy for one in found.values())
+    return HealthReport(status="healthy" if all_healthy else "degraded", version=health.version, checks=checks)
 
 
 @health_router.get("/metrics", operation_id="getMetrics", include_in_schema=False)
-async def get_metrics(request: Request, services: ServicesOf) -> Response:
+async def get_metrics(request: Request, health: HealthDep) -> Response:
     """Figures for Prometheus, for callers with a login and for this machine."""
     identity: Identity | None = request.state.identity
     anonymous = identity is None or identity.kind is IdentityKind.OPEN
     if anonymous and not is_loopback(peer_of(request.scope) or ""):
         raise RequestRefusedError(ProblemKind.FORBIDDEN, "Metrics are for this machine and for callers with a token.")
-    return Response(services.metrics(), media_type=CONTENT_TYPE_LATEST)
+    return Response(health.metrics(), media_type=CONTENT_TYPE_LATEST)
 
 
 router = api_router("/system", tag="system")
 
 
 @router.get("/config", operation_id="getConfig")
-async def get_config(services: ServicesOf, author: AuthorOf) -> EffectiveConfig:
+async def get_config(system: SystemDep, author: AuthorDep) -> EffectiveConfig:
     """The current configuration, without secrets. The audit log records who read it."""
-    await services.audit.append(author, AuditAction.CONFIG_VIEWED)
-    return EffectiveConfig(config=dict(services.system.config()))
+    await system.audit.append(author, AuditAction.CONFIG_VIEWED)
+    return EffectiveConfig(config=dict(system.installation.config()))
 
 
 @router.get("/default-tools", operation_id="getDefaultTools")
-async def get_default_tools(services: ServicesOf) -> DefaultToolsList:
+async def get_default_tools(system: SystemDep) -> DefaultToolsList:
     """The tool servers that the chain of each alert type uses, unless the alert selects others."""
-    return DefaultToolsList(defaults=[*services.system.default_tools()])
+    return DefaultToolsList(defaults=[*system.installation.default_tools()])
 
 
 @router.get("/mcp-servers", operation_id="getMCPServers")
-async def get_mcp_servers(services: ServicesOf) -> MCPServers:
+async def get_mcp_servers(system: SystemDep) -> MCPServers:
     """The tool servers, as of the monitor's last check."""
-    return MCPServers.shown(servers=services.system.mcp_servers())
+    return MCPServers.shown(servers=system.installation.mcp_servers())
 
 
 @router.get("/warnings", operation_id="getWarnings")
-async def get_warnings(services: ServicesOf) -> SystemWarnings:
+async def get_warnings(system: SystemDep, incidents: IncidentsDep) -> SystemWarnings:
     """Warnings for the operator."""
-    found = [*await _diagnosed(services), *services.system.warnings(), *_refused_senders(services.incident_service.refusals)]
-    return SystemWarnings(warnings=[*found, *await _unpriced(services)])
-
-
-async def _diagnosed(services: Services) -> list[SystemWarningItem]:
-    """What ails the installation as a whole."""
-    found = diagnose(await services.vital_signs.read())
-    return [
+    diagnosed = [
         SystemWarningItem(source=WarningSource(one.kind.value), message=f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.")
-        for one in found
+        for one in diagnose(await system.vital_signs.read())
     ]
-
-
-async def _unpriced(services: Services) -> list[SystemWarningItem]:
-    found = await services.system.unpriced_ceilings()
-    return [SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {CURE}") for one in found]
-
-
-def _refused_senders(refusals: Refusals) -> list[SystemWarningItem]:
-    return [
+    refusals = incidents.service.refusals
+    refused_senders = [
         SystemWarningItem(
             source=WarningSource.SENDER,
             message=f"{count} requests of sender {source} were refused by this process: {refusal.message}.",
@@ -142,50 +126,53 @@ def _refused_senders(refusals: Refusals) -> list[SystemWarningItem]:
         )
         for (source, refusal), count in sorted(refusals.counts.items())
     ]
+    unpriced = [
+        SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {CURE}")
+        for one in await system.installation.unpriced_ceilings()
+    ]
+    return SystemWarnings(warnings=[*diagnosed, *system.installation.warnings(), *refused_senders, *unpriced])
 
 
 @router.get("/queue", operation_id="getQueue")
-async def get_queue(services: ServicesOf) -> QueueReport:
+async def get_queue(system: SystemDep, repositories: RepositoriesDep) -> QueueReport:
     """The queue of the whole installation, and the workers of the process that answers."""
-    pauses, workers = await services.pauses.current(), services.workers.states()
-    return QueueReport.shown(await services.sessions.queue_state(), services.queue, services, pauses=pauses, workers=workers)
+    pauses, workers = await system.pauses.current(), system.workers.states()
+    return QueueReport.shown(await repositories.sessions.queue_state(), system.queue, system, pauses=pauses, workers=workers)
 
 
 @router.get("/pause", operation_id="getPauses")
-async def get_pauses(services: ServicesOf) -> Pauses:
+async def get_pauses(system: SystemDep) -> Pauses:
     """What is paused: TARSy starts no new work of it."""
-    return Pauses.shown(pauses=await services.pauses.current())
+    return Pauses.shown(pauses=await system.pauses.current())
 
 
 @router.post("/pause", operation_id="pause")
-async def pause(wanted: PauseRequest, services: ServicesOf, author: AuthorOf) -> Pauses:
+async def pause(wanted: PauseRequest, system: SystemDep, mask: MaskDep, author: AuthorDep) -> Pauses:
     """Start no new work, of one chain or of all; with `now`, also park running sessions. Waiting sessions keep their place."""
-    return Pauses.shown(
-        pauses=await services.pauses.pause(wanted.chain_id, actor=author, reason=services.mask(wanted.reason), now=wanted.now)
-    )
+    return Pauses.shown(pauses=await system.pauses.pause(wanted.chain_id, actor=author, reason=mask(wanted.reason), now=wanted.now))
 
 
 @router.delete("/pause", operation_id="resume")
 async def resume(
-    services: ServicesOf,
-    author: AuthorOf,
+    system: SystemDep,
+    author: AuthorDep,
     chain_id: Annotated[
         StorableText | None, Query(max_length=MAX_NAME, description="The chain; absent: end the pause of everything.")
     ] = None,
 ) -> Pauses:
     """End a pause: start waiting sessions, and continue parked ones before new ones."""
-    return Pauses.shown(pauses=await services.pauses.resume(chain_id, actor=author))
+    return Pauses.shown(pauses=await system.pauses.resume(chain_id, actor=author))
 
 
 @router.post("/reload", operation_id="reloadConfig")
-async def reload_config(services: ServicesOf, author: AuthorOf) -> ReloadReport:
+async def reload_config(system: SystemDep, author: AuthorDep) -> ReloadReport:
     """Reload the configuration, in this process and in all others. Running sessions keep theirs; a file with mistakes changes nothing (409)."""
-    found = await services.reload()
+    found = await system.reload()
     report = ReloadReport.model_validate(found)
-    await services.reloads.tell(author, report.model_dump())
+    await system.reloads.tell(author, report.model_dump())
     return report
 
 
 @router.get("/version", operation_id="getVersion")
-async def get_version(services: ServicesOf) -> Version:
-    return Version(version=services.version)
+async def get_version(system: SystemDep) -> Version:
+    return Version(version=system.version)

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import Path, Request, Response
 
 from tarsy.api.alert_body import ANY_BODY, AlertTypeQuery, RunbookQuery, decode, described, read_body
-from tarsy.api.auth import Identity
+from tarsy.api.auth import AuthSettings, Identity
 from tarsy.api.router import api_router
 from tarsy.api.schemas.incidents import WebhookAccepted
-from tarsy.api.services import Services, ServicesOf
+from tarsy.api.services import AuthDep, IncidentsDep
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.authentication import TOKEN_PARAMETER
-from tarsy.intake.delivery import parse_request
+from tarsy.intake.delivery import WebhookRequest, parse_request
 from tarsy.session.chains import AlertRefusedError
 from tarsy.session.submission import Submission, check_text
 
@@ -30,21 +30,28 @@ Source = Annotated[
 
 @router.post("", status_code=202, operation_id="submitWebhook", openapi_extra=described(ANY_BODY))
 async def submit_webhook(
-    request: Request, services: ServicesOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+    request: Request, incidents: IncidentsDep, auth: AuthDep, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
 ) -> WebhookAccepted:
     """Receive a request of a monitoring system, recognised by its body.
 
     TARSy groups alerts about the same problem into one incident and investigates it once. It treats a body it does not recognise as one alert and keeps its text.
     """
-    return await _taken(request, services, None, alert_type or None, runbook or None)
+    received = await _parse(request, None, auth, alert_type or None, runbook or None)
+    return WebhookAccepted.of(await incidents.service.receive(received))
 
 
 @router.post("/{source}", status_code=202, operation_id="submitWebhookOf", openapi_extra=described(ANY_BODY))
 async def submit_webhook_of(
-    source: Source, request: Request, services: ServicesOf, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+    source: Source,
+    request: Request,
+    incidents: IncidentsDep,
+    auth: AuthDep,
+    alert_type: AlertTypeQuery = None,
+    runbook: RunbookQuery = None,
 ) -> WebhookAccepted:
     """Receive a request of the monitoring system `source`. If the configuration requires this sender to authenticate, missing or wrong credentials get 401."""
-    return await _taken(request, services, source, alert_type or None, runbook or None)
+    received = await _parse(request, source, auth, alert_type or None, runbook or None)
+    return WebhookAccepted.of(await incidents.service.receive(received))
 
 
 @router.options("", include_in_schema=False)
@@ -60,28 +67,21 @@ async def permit_webhook(request: Request) -> Response:
     return Response(status_code=200 if granted else 204, headers={"Allow": "POST", **granted})
 
 
-async def _taken(request: Request, services: Services, source: str | None, alert_type: str | None, runbook: str | None) -> WebhookAccepted:
+async def _parse(request: Request, source: str | None, auth: AuthSettings, alert_type: str | None, runbook: str | None) -> WebhookRequest:
     body = await read_body(request, MAX_ALERT_BYTES)
     text = decode(body)
     if not text.strip():
         raise AlertRefusedError("The alert is empty.")
-    # What the address asks for is checked as for any alert.
+    # The query parameters are validated as for any alert.
     check_text(Submission(data="-", author="", alert_type=alert_type, runbook_url=runbook))
-    parsed = replace(
+    identity: Identity | None = request.state.identity
+    return replace(
         parse_request(text, request.headers),
         raw=body,
         query=dict(request.query_params),
         source=source,
-        author=_author(request, services),
+        # A sender that cannot set headers may send its API token in the query.
+        author=identity.author if identity else auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, "")),
         alert_type=alert_type,
         runbook_url=runbook,
     )
-    return WebhookAccepted.of(await services.incident_service.receive(parsed))
-
-
-def _author(request: Request, services: Services) -> str | None:
-    """Who the caller is: by what the gate found, or by an API token in the address, for senders that cannot set headers."""
-    identity: Identity | None = request.state.identity
-    if identity:
-        return identity.author
-    return services.auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, ""))

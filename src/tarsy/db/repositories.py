@@ -1,0 +1,47 @@
+"""The repositories of sessions, together: sessions and everything stored about them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
+from tarsy.db.run.timeline import TimelineRepository
+from tarsy.db.run.trace import InteractionRepository
+from tarsy.db.session.followups import ChatRepository, ScoreRepository
+from tarsy.db.session.forks import ForkRepository
+from tarsy.db.session.notes import NoteRepository
+from tarsy.db.session.recordings import RecordingSource
+from tarsy.db.session.repository import SessionRepository
+from tarsy.domain.live_events import StoredLiveEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRepositories:
+    sessions: SessionRepository
+    timeline: TimelineRepository
+    interactions: InteractionRepository
+    evidence: EvidenceRepository
+    citations: CitationRepository
+    chats: ChatRepository
+    scores: ScoreRepository
+    notes: NoteRepository
+    forks: ForkRepository
+    recordings: RecordingSource
+
+    @classmethod
+    def on(cls, engine: AsyncEngine, *, deliver: Callable[[Sequence[StoredLiveEvent]], None] | None = None) -> Self:
+        """Return the repositories on one database; `deliver` receives the events that the session repository commits."""
+        return cls(
+            sessions=SessionRepository(engine, deliver=deliver),
+            timeline=TimelineRepository(engine),
+            interactions=InteractionRepository(engine),
+            evidence=EvidenceRepository(engine),
+            citations=CitationRepository(engine),
+            chats=ChatRepository(engine),
+            scores=ScoreRepository(engine),
+            notes=NoteRepository(engine),
+            forks=ForkRepository(engine),
+            recordings=RecordingSource(engine),
+        )
