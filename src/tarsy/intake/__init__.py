@@ -1,1 +1,1 @@
-"""The way in for monitoring systems: their bodies become alerts, alerts find their route, and a route says what follows."""
+"""Intake of webhooks: their bodies become alerts, routes group alerts into incidents, and incidents are investigated."""

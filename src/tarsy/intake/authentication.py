@@ -1,4 +1,4 @@
-"""Pure module: whether a request comes from the sender it is said to come from. Every comparison takes the same time, right or wrong.
+"""Authentication of senders: whether a request comes from the sender that it names. All comparisons take the same time, right or wrong.
 
 https://developer.pagerduty.com/docs/webhooks/webhook-signatures
 https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
@@ -21,14 +21,14 @@ from tarsy.intake.delivery import WebhookRequest
 from tarsy.intake.fields import Fields, moment
 from tarsy.intake.sns import is_signed
 
-# A request that was overheard is of no use after this; clocks that differ, and a slow way, take less.
+# A captured request is useless after this. Differing clocks and slow networks need less.
 MAX_AGE = timedelta(minutes=5)
 # For senders that can set neither headers nor a password.
 TOKEN_PARAMETER = "token"  # noqa: S105 - a name, not a secret
 
 
 class Refusal(StrEnum):
-    """Why a request is not its sender's; what the caller is told, and what is counted."""
+    """Why a request is not accepted as its sender's."""
 
     MISSING = "missing"
     WRONG = "wrong"
@@ -58,7 +58,7 @@ _HEADERS: Mapping[Scheme, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A secret as bearer, or in the address. Several, so that one can be replaced without a gap."""
+    """A secret as a bearer token or in the URL. There can be several, so that one can be replaced without a gap."""
 
     secrets: tuple[str, ...] = field(repr=False)
 
@@ -73,9 +73,9 @@ class Basic:
 class Signature:
     scheme: Scheme
     secrets: tuple[str, ...] = field(repr=False)
-    # Where the signature is, if the sender was told another place than its usual one.
+    # The header with the signature, if it is not the usual one.
     header: str | None = None
-    # Grafana signs the time as well if it was told a header for it.
+    # Grafana signs the time as well if a header is configured for it.
     timestamp_header: str | None = None
 
 
@@ -83,12 +83,23 @@ Proof = Token | Basic | Signature
 
 
 def check_sender(proof: Proof, request: WebhookRequest, *, now: datetime) -> Refusal | None:
-    """Why `request` does not prove what `proof` asks for; None if it does."""
+    """Return why `request` does not satisfy `proof`, or None if it does."""
+    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
     match proof:
         case Token():
-            return _compared(_tokens(request), proof.secrets)
+            given = [credential.strip()] if scheme.lower() == "bearer" else []
+            if TOKEN_PARAMETER in request.query:
+                given.append(request.query[TOKEN_PARAMETER])
+            return _compare(given, proof.secrets)
         case Basic():
-            return _compared(_basic(request), [f"{proof.username}:{password}" for password in proof.passwords if password])
+            given = list[str]()
+            if scheme.lower() == "basic":
+                try:
+                    given = [base64.b64decode(credential.strip(), validate=True).decode()]
+                except (ValueError, binascii.Error):
+                    # A credential was given, and it belongs to no user.
+                    given = [""]
+            return _compare(given, [f"{proof.username}:{password}" for password in proof.passwords if password])
         case Signature():
             return _check_signature(proof, request, now)
         case _:
@@ -96,7 +107,7 @@ def check_sender(proof: Proof, request: WebhookRequest, *, now: datetime) -> Ref
 
 
 def check_sns(body: Fields, certificate: bytes, topics: Collection[str], *, now: datetime) -> Refusal | None:
-    """As `check_sender`, for SNS, which signs with a certificate that was fetched from its own address."""
+    """Do the same for SNS, which signs with a certificate that it serves itself."""
     if "Signature" not in body:
         return Refusal.MISSING
     if not is_signed(body, certificate, now=now):
@@ -106,54 +117,33 @@ def check_sns(body: Fields, certificate: bytes, topics: Collection[str], *, now:
     return None if _is_fresh(body.time("Timestamp"), now) else Refusal.TOO_OLD
 
 
-def _tokens(request: WebhookRequest) -> list[str]:
-    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
-    given = [credential.strip()] if scheme.lower() == "bearer" else []
-    return [*given, *([request.query[TOKEN_PARAMETER]] if TOKEN_PARAMETER in request.query else [])]
-
-
-def _basic(request: WebhookRequest) -> list[str]:
-    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "basic":
-        return []
-    try:
-        return [base64.b64decode(credential.strip(), validate=True).decode()]
-    except (ValueError, binascii.Error):
-        # Something was presented, and it is no user's.
-        return [""]
-
-
 def _check_signature(proof: Signature, request: WebhookRequest, now: datetime) -> Refusal | None:
-    given = _signatures(proof.scheme, request.headers.get((proof.header or _HEADERS[proof.scheme]).lower(), ""))
-    signed, at = request.raw, now
-    if proof.timestamp_header:
-        stamp = request.headers.get(proof.timestamp_header.lower(), "")
-        signed, at = stamp.encode() + b":" + signed, moment(stamp)
-    expected = [hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in proof.secrets if secret]
-    refused = _compared(given, expected)
-    # The time is believed only after the signature: both are the sender's, or neither.
-    return refused or (None if _is_fresh(at, now) else Refusal.TOO_OLD)
-
-
-def _signatures(scheme: Scheme, header: str) -> list[str]:
-    """The digests in a header; PagerDuty sends several while a secret is being replaced."""
-    match scheme:
+    header = request.headers.get((proof.header or _HEADERS[proof.scheme]).lower(), "")
+    match proof.scheme:
         case Scheme.PAGERDUTY:
+            # Several signatures while a secret is being replaced.
             parts, prefix = header.split(","), "v1="
         case Scheme.GITHUB:
             parts, prefix = [header], "sha256="
         case Scheme.SENTRY | Scheme.GRAFANA:
             parts, prefix = [header], ""
         case _:
-            assert_never(scheme)
+            assert_never(proof.scheme)
     trimmed = (part.strip() for part in parts)
-    return [part.removeprefix(prefix).lower() for part in trimmed if part and part.startswith(prefix)]
+    given = [part.removeprefix(prefix).lower() for part in trimmed if part and part.startswith(prefix)]
+    signed, at = request.raw, now
+    if proof.timestamp_header:
+        stamp = request.headers.get(proof.timestamp_header.lower(), "")
+        signed, at = stamp.encode() + b":" + signed, moment(stamp)
+    expected = [hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in proof.secrets if secret]
+    # The signature is checked first: only then is the time the sender's.
+    return _compare(given, expected) or (None if _is_fresh(at, now) else Refusal.TOO_OLD)
 
 
-def _compared(given: Collection[str], expected: Iterable[str]) -> Refusal | None:
+def _compare(given: Collection[str], expected: Iterable[str]) -> Refusal | None:
     if not given:
         return Refusal.MISSING
-    # Every pair is looked at, and by digests of one length: the time tells nothing of what was right.
+    # All pairs are compared, by digests of one length: the time taken reveals nothing about the secrets.
     hits = [hmac.compare_digest(_digest(one), _digest(other)) for other in expected if other for one in given]
     return None if any(hits) else Refusal.WRONG
 

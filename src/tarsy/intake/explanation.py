@@ -1,4 +1,4 @@
-"""Pure module: what would happen to an alert, and why, in words for the operator who writes the routes."""
+"""An explanation of what would happen to the alerts of a request, for the operator who writes the routes."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from tarsy.intake.policy import BUILT_IN_ROUTES, Policy, Route, route_for
 
 
 def explain(delivery: Delivery, policy: Policy, now: datetime) -> Iterator[str]:
-    """Lines on everything that a body holds."""
+    """Yield lines about every alert and change of a delivery."""
     yield f"Sender: {delivery.source}"
     if delivery.remark:
         yield f"Nothing to decide: {delivery.remark}"
@@ -27,29 +27,17 @@ def explain(delivery: Delivery, policy: Policy, now: datetime) -> Iterator[str]:
 def _alert(alert: Alert, policy: Policy, now: datetime) -> Iterator[str]:
     yield f"Alert: {alert.title}"
     yield f"  {alert.status}, {alert.severity}; " + (", ".join(f"{name}={value}" for name, value in alert.labels.items()) or "no labels")
-    route = route_for(alert, policy.routes)
-    for passed in _before(route, policy.routes):
-        yield f"  not route {passed.name}: {_misfit(passed, alert)}"
-    yield f"  route {route.name}: {_fit(route)}"
-    yield from (f"    {line}" for line in _what_follows(alert, route, policy, now))
+    routes, route = (*policy.routes, *BUILT_IN_ROUTES), route_for(alert, policy.routes)
+    for passed in routes[: routes.index(route)]:
+        matcher = next(matcher for matcher in passed.match if not matcher.accepts(label_values(alert, matcher.name)))
+        values = " and ".join(f'"{value}"' for value in label_values(alert, matcher.name)) or "not there"
+        yield f"  not route {passed.name}: {matcher} does not fit, {matcher.name} is {values}"
+    fit = ", ".join(str(matcher) for matcher in route.match) + " fits" if route.match else "it takes everything"
+    yield f"  route {route.name}: {fit}"
+    yield from (f"    {line}" for line in _consequences(alert, route, policy, now))
 
 
-def _before(route: Route, routes: tuple[Route, ...]) -> tuple[Route, ...]:
-    every = (*routes, *BUILT_IN_ROUTES)
-    return every[: every.index(route)]
-
-
-def _misfit(route: Route, alert: Alert) -> str:
-    matcher = next(matcher for matcher in route.match if not matcher.accepts(label_values(alert, matcher.name)))
-    values = " and ".join(f'"{value}"' for value in label_values(alert, matcher.name)) or "not there"
-    return f"{matcher} does not fit, {matcher.name} is {values}"
-
-
-def _fit(route: Route) -> str:
-    return ", ".join(str(matcher) for matcher in route.match) + " fits" if route.match else "it takes everything"
-
-
-def _what_follows(alert: Alert, route: Route, policy: Policy, now: datetime) -> Iterator[str]:
+def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> Iterator[str]:
     if route.action is RouteAction.DROP:
         yield "it is dropped: counted, and nothing else"
         return
@@ -58,7 +46,13 @@ def _what_follows(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
     if route.action is RouteAction.RECORD or mute:
         yield f"it is recorded without an incident, because of {'a mute: ' + mute.reason if mute else 'this route'}"
         return
-    yield f"its incident is that of {_grouping(alert, route)} (key {key})"
+    if route.group_by is None:
+        grouping = "the sender's group" if alert.group_key else "this alert alone, which its sender did not group"
+    elif EACH in route.group_by:
+        grouping = "this alert alone"
+    else:
+        grouping = ", ".join(f'{name} = "{next(iter(label_values(alert, name)), "")}"' for name in route.group_by)
+    yield f"its incident is that of {grouping} (key {key})"
     if alert.status is AlertStatus.RESOLVED:
         yield f"it is over: when nothing of its incident fires any more, {route.on_resolved}"
         return
@@ -68,14 +62,6 @@ def _what_follows(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
     )
     yield f"an open one counts it, and is looked at again {_time(route.repeat_interval)} after its last investigation"
     yield f"one that was over for less than {_time(route.reopen_after)} is reopened"
-
-
-def _grouping(alert: Alert, route: Route) -> str:
-    if route.group_by is None:
-        return "the sender's group" if alert.group_key else "this alert alone, which its sender did not group"
-    if EACH in route.group_by:
-        return "this alert alone"
-    return ", ".join(f'{name} = "{next(iter(label_values(alert, name)), "")}"' for name in route.group_by)
 
 
 def _time(span: timedelta) -> str:

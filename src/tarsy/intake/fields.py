@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 from tarsy.domain.alert import Severity
 from tarsy.kit.text import clip, whole_characters
 
-# A line of a list; what is longer is read on the alert's own page.
+# One line of a list.
 MAX_TITLE = 200
 # Prometheus' own servers commonly allow some 30 labels; senders with tags have a few more.
 MAX_LABELS = 64
 MAX_LABEL_NAME = 128
-# Matchers look at labels: short enough that no regular expression takes long.
+# Matchers test labels: short enough that no regular expression takes long.
 MAX_LABEL = 1024
 # Annotations are prose.
 MAX_ANNOTATION = 8_192
@@ -26,9 +26,9 @@ MAX_ANNOTATION = 8_192
 MAX_LINK = 2_048
 # A body has at most 1 MiB, and a real alert some 300 bytes.
 MAX_ALERTS = 4_000
-# Senders that mean "no time" write the first moment of the calendar, or of the epoch.
+# Senders write the first moment of the calendar, or of the epoch, for "no time".
 _EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
-# Epochs in milliseconds and in nanoseconds are told from those in seconds by their size: in seconds, this is the year 5138.
+# Larger epochs are in milliseconds or nanoseconds: in seconds, this is the year 5138.
 _SECONDS_AT_MOST = 1e11
 
 
@@ -57,14 +57,14 @@ class Fields:
         return name in self.values
 
     def at(self, *path: str) -> "Fields":
-        """The object under `path`; an empty one if there is none."""
+        """Return the object under `path`, or an empty one."""
         found = self
         for name in path:
             found = Fields.of(found.values.get(name))
         return found
 
     def each(self, name: str) -> tuple["Fields", ...]:
-        """The objects of the list `name`; an item of another kind counts as an empty object, so that none is lost."""
+        """Return the objects of the list `name`. An item that is no object counts as an empty one, so that none is lost."""
         return tuple(Fields.of(item) for item in self.list(name))
 
     def list(self, name: str) -> list[Any]:
@@ -72,11 +72,11 @@ class Fields:
         return cast("list[Any]", value) if isinstance(value, list) else []
 
     def text(self, *names: str, limit: int = MAX_ANNOTATION) -> str:
-        """The first of `names` that holds text or a number, cleaned; empty if none does."""
+        """Return the first of `names` that holds text or a number, cleaned, or an empty text."""
         return next((found for name in names if (found := plain_text(self.values.get(name), limit))), "")
 
     def word(self, *names: str) -> str:
-        """As `text`, for words that are compared."""
+        """Do the same in lower case, for comparisons."""
         return self.text(*names, limit=MAX_LABEL_NAME).lower()
 
     def time(self, *names: str) -> datetime | None:
@@ -86,18 +86,18 @@ class Fields:
         return next((found for name in names if (found := web_address(self.values.get(name)))), None)
 
     def labels(self, *names: str, limit: int = MAX_LABEL) -> dict[str, str]:
-        """The texts of the objects `names`, the first of them counting where a name occurs twice."""
+        """Return the texts of the objects `names` as labels. Of two labels of one name, the first counts."""
         return labels((pair for name in names for pair in self.at(name).values.items()), limit)
 
     def picked(self, **names: str) -> dict[str, str]:
-        """Labels from single fields, as `label="field"`."""
+        """Return labels from single fields, given as `label="field"`."""
         return labels((label, self.values.get(name)) for label, name in names.items())
 
 
 def labels(pairs: Iterable[tuple[str, Any]], limit: int = MAX_LABEL) -> dict[str, str]:
-    """Names and texts, without those that are empty, and never too many."""
+    """Return the pairs that have a name and a text, at most `MAX_LABELS`."""
     found: dict[str, str] = {}
-    # Looking at some more than are kept: those without text do not count, but a million of them must not cost anything either.
+    # Some more than are kept, because pairs without text do not count; not all, because a sender may send a million of them.
     for name, value in islice(pairs, 4 * MAX_LABELS):
         label, content = plain_text(name, MAX_LABEL_NAME), plain_text(value, limit)
         if label and content and len(found) < MAX_LABELS:
@@ -106,12 +106,12 @@ def labels(pairs: Iterable[tuple[str, Any]], limit: int = MAX_LABEL) -> dict[str
 
 
 def tags(value: Any) -> dict[str, str]:
-    """Tags as labels: a list or a text with commas, of `name:value`, `name=value` or single words."""
+    """Return tags as labels: a list, or a text with commas, of `name:value`, `name=value` or single words."""
     items: Iterable[Any] = cast("list[Any]", value) if isinstance(value, list) else plain_text(value, MAX_ANNOTATION).split(",")
-    return labels(_pair(item) for item in items)
+    return labels(_tag(item) for item in items)
 
 
-def _pair(tag: Any) -> tuple[str, Any]:
+def _tag(tag: Any) -> tuple[str, Any]:
     if isinstance(tag, dict):
         fields = Fields.of(cast("Any", tag))
         return fields.text("name", "tag", "key", limit=MAX_LABEL_NAME), fields.text("value") or "true"
@@ -124,7 +124,7 @@ def _pair(tag: Any) -> tuple[str, Any]:
 
 
 def plain_text(value: Any, limit: int) -> str:
-    """Text as it can be stored, a number or a switch as it is written; empty for anything else."""
+    """Return a text, number or boolean as text that can be stored; empty for other values."""
     if isinstance(value, str):
         # Cut before it is cleaned, so that cleaning costs no more than what is kept; spaces at the ends may go.
         return clip(whole_characters(value[: limit + 1]).replace("\0", "").strip(), limit, notice="…")
@@ -135,20 +135,20 @@ def plain_text(value: Any, limit: int) -> str:
 
 
 def title(*parts: str, fallback: str) -> str:
-    """One line of the first part that has words."""
+    """Return the first part that is not blank, as one line."""
     lines = (" ".join(plain_text(part, MAX_TITLE * 4).split()) for part in parts)
     return clip(next((line for line in lines if line), fallback), MAX_TITLE - 1, notice="…")
 
 
 def located(name: str, place: str) -> str:
-    """What is wrong, and where unless the name says so already."""
+    """Return `name` with `place`, unless the name contains it."""
     return f"{name} ({place})" if name and place and place not in name else name
 
 
 def moment(value: Any) -> datetime | None:
-    """A time as senders write it: ISO 8601, or an epoch in seconds, milliseconds or nanoseconds; None where they mean none."""
+    """Parse a time: ISO 8601, or an epoch in seconds, milliseconds or nanoseconds. Return None if it is no time."""
     if isinstance(value, str) and value[:40].strip():
-        found = _iso(value[:40].strip())
+        found = _parse_time(value[:40].strip())
     elif isinstance(value, int | float) and not isinstance(value, bool):
         found = _epoch(float(value)) if abs(value) < 10**20 else None
     else:
@@ -156,7 +156,7 @@ def moment(value: Any) -> datetime | None:
     return found if found and found > _EARLIEST else None
 
 
-def _iso(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     try:
         return _epoch(float(text))
     except ValueError:
@@ -178,7 +178,7 @@ def _epoch(number: float) -> datetime | None:
 
 
 def web_address(value: Any) -> str | None:
-    """An http or https address that can be shown as a link."""
+    """Return an http or https URL that can be shown as a link, or None."""
     if not isinstance(value, str) or len(value) > MAX_LINK or any(character.isspace() or ord(character) < 32 for character in value):
         return None
     try:
@@ -190,13 +190,13 @@ def web_address(value: Any) -> str | None:
 
 
 def fingerprint(*parts: str | Mapping[str, str]) -> str:
-    """A short name for what is told apart by `parts`, the same in every process."""
-    told = json.dumps([sorted(part.items()) if isinstance(part, Mapping) else part for part in parts])
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    """Return a short identifier of `parts`, the same in every process."""
+    text = json.dumps([sorted(part.items()) if isinstance(part, Mapping) else part for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def as_body(value: Any, otherwise: str) -> str:
-    """A part of a body as text: on one line, since indenting what is deeply nested would multiply its size."""
+    """Return a part of a body as JSON on one line: indentation would multiply the size of deeply nested values."""
     try:
         return whole_characters(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
@@ -213,6 +213,6 @@ _SEVERITIES = {word: severity for severity, words in _WORDS.items() for word in 
 
 
 def severity_of(*words: str) -> Severity:
-    """The severity that the first known word stands for."""
+    """Return the severity of the first known word."""
     known = (_SEVERITIES.get("_".join(word.lower().split())) for word in words)
     return next((severity for severity in known if severity), Severity.UNKNOWN)

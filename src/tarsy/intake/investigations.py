@@ -9,7 +9,7 @@ from tarsy.config.resolve.resolver import with_variants
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Incident, Member, incident_text
 from tarsy.domain.session import NewSession
-from tarsy.intake.policy import Route, UnknownVariant
+from tarsy.intake.policy import Route
 from tarsy.kit.text import clip
 from tarsy.session.submission import Intake, new_nonce
 
@@ -78,15 +78,14 @@ def with_labelled_servers(
     if route is None:
         return chain
     chosen, unknown = route.servers_for(alert)
-    return with_variants(chain, chosen, {one.variants.server: _why_absent(one) for one in unknown}, server)
-
-
-def _why_absent(unknown: UnknownVariant) -> str:
-    """Explain a missing tool server to people and to agents, who must treat the label's value as untrusted."""
-    variants = unknown.variants
-    label = f'says "{clip(unknown.value, MAX_SHOWN_VALUE)}"' if unknown.value else "is missing"
-    known = ", ".join(f"{value} ({server})" for value, server in variants.by_value.items())
-    return (
-        f'Tool server "{variants.server}" was left out: the alert\'s label "{variants.label}" {label}, and it has variants only for {known}. '
-        "Which place the alert speaks of is not known; what other places show proves nothing about it."
-    )
+    absent: dict[str, str] = {}
+    for one in unknown:
+        variants = one.variants
+        label = f'says "{clip(one.value, MAX_SHOWN_VALUE)}"' if one.value else "is missing"
+        known = ", ".join(f"{value} ({name})" for value, name in variants.by_value.items())
+        # People and agents read this. The label's value is the sender's, and untrusted.
+        absent[variants.server] = (
+            f'Tool server "{variants.server}" was left out: the alert\'s label "{variants.label}" {label}, and it has variants only for {known}. '
+            "Which place the alert speaks of is not known; what other places show proves nothing about it."
+        )
+    return with_variants(chain, chosen, absent, server)

@@ -1,4 +1,4 @@
-"""Pure module: alerts and changes with the secrets in them hidden, and in characters that can be stored."""
+"""Masking secrets in alerts and changes, and removing characters that cannot be stored."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ Mask = Callable[[str], str]
 
 def masked_alert(alert: Alert, mask: Mask) -> Alert:
     links = alert.links
-    told = _masked(
+    masked = _masked(
         {
             "title": alert.title,
             "labels": dict(alert.labels),
@@ -24,10 +24,10 @@ def masked_alert(alert: Alert, mask: Mask) -> Alert:
     )
     return replace(
         alert,
-        title=told["title"],
-        labels=told["labels"],
-        annotations=told["annotations"],
-        links=Links(**told["links"]),
+        title=masked["title"],
+        labels=masked["labels"],
+        annotations=masked["annotations"],
+        links=Links(**masked["links"]),
         # It names the group and is never shown; its length is the sender's choice.
         group_key=storable(alert.group_key) if alert.group_key else None,
         fingerprint=storable(alert.fingerprint),
@@ -36,12 +36,12 @@ def masked_alert(alert: Alert, mask: Mask) -> Alert:
 
 
 def masked_change(change: Change, mask: Mask) -> Change:
-    told = _masked({"title": change.title, "labels": dict(change.labels), "link": change.link}, mask)
-    return replace(change, title=told["title"], labels=told["labels"], link=told["link"], body=storable(mask(change.body)))
+    masked = _masked({"title": change.title, "labels": dict(change.labels), "link": change.link}, mask)
+    return replace(change, title=masked["title"], labels=masked["labels"], link=masked["link"], body=storable(mask(change.body)))
 
 
 def _masked(parts: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
-    """The parts as one text, so that a value is hidden for the name it stands under; where there is nothing to hide, that is all."""
+    """Mask the parts as one JSON text, so that patterns see names and values together."""
     plain = json.dumps(parts, ensure_ascii=False)
     hidden = mask(plain)
     if hidden == plain:
@@ -50,7 +50,7 @@ def _masked(parts: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
         read = json.loads(hidden)
     except ValueError:
         read = None
-    # A mask that took a piece of the structure along has hidden too much to be read: then each value for itself.
+    # If the mask has damaged the structure of the JSON, mask each value by itself.
     return _each(read, storable) if _same_shape(read, parts) else _each(parts, lambda text: storable(mask(text)))
 
 

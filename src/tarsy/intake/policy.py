@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from tarsy.config.schema.configuration import Config
-from tarsy.config.schema.routes import MuteConfig, RouteConfig, SenderConfig
+from tarsy.config.schema.routes import RouteConfig, SenderConfig
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Mute
 from tarsy.domain.route import (
@@ -28,7 +28,7 @@ from tarsy.intake.fields import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class ServerVariants:
-    """Which variant of a tool server an alert's label chooses, out of those that the operator allows."""
+    """The variants of a tool server among which a label of the alert chooses."""
 
     server: str
     label: str
@@ -37,7 +37,7 @@ class ServerVariants:
 
 @dataclass(frozen=True, slots=True)
 class UnknownVariant:
-    """The label has a value, or none, that no variant stands for: told to the agents, never guessed."""
+    """The label is missing or has a value without a variant. The agents are informed; the variant is never guessed."""
 
     variants: ServerVariants
     value: str
@@ -50,13 +50,13 @@ class Route:
     action: RouteAction = RouteAction.INVESTIGATE
     # None: the configured default.
     alert_type: str | None = None
-    # None: as the sender grouped them, and each for itself if it did not.
+    # None: by the sender's group, or each alert alone if the sender does not group.
     group_by: tuple[str, ...] | None = None
     # None: 15 s for senders that group, nothing for single alerts.
     group_wait: timedelta | None = None
     repeat_interval: timedelta = REPEAT_INTERVAL
     reopen_after: timedelta = REOPEN_AFTER
-    # None: 24 h of silence for senders that never say resolved; the others are waited for.
+    # None: 24 h for senders that never report resolved alerts, no limit for others.
     auto_resolve_after: timedelta | None = None
     # None: from the severity.
     priority: int | None = None
@@ -70,23 +70,23 @@ class Route:
         return alert.severity.priority if self.priority is None else self.priority
 
     def wait_for(self, alert: Alert) -> timedelta:
-        """How long an investigation waits for alerts that belong to the same incident."""
+        """Return how long an investigation waits for further alerts of its incident."""
         if self.group_wait is not None:
             return self.group_wait
         return GROUP_WAIT if self.group_by or alert.group_key else timedelta()
 
     def incident_key(self, alert: Alert) -> str:
-        """The same for alerts that belong to one incident."""
+        """Return a key that is the same for alerts that belong to one incident."""
         if self.group_by is None:
             group = alert.group_key or alert.fingerprint
             return fingerprint(self.name, alert.source, group)
         if EACH in self.group_by:
             return fingerprint(self.name, alert.source, alert.fingerprint)
-        # A label that is missing groups with others where it is missing. The first value is ours where there are two.
+        # Alerts without a label are one group. If a label has two values, the first one is TARSy's own.
         return fingerprint(self.name, {name: next(iter(label_values(alert, name)), "") for name in self.group_by})
 
     def servers_for(self, alert: Alert) -> tuple[Mapping[str, str], tuple[UnknownVariant, ...]]:
-        """The variants that replace tool servers, by the server's name, and what no variant is known for."""
+        """Return the variants that replace tool servers, by the server's name, and the servers without a known variant."""
         chosen: dict[str, str] = {}
         unknown: list[UnknownVariant] = []
         for variants in self.tool_servers:
@@ -98,7 +98,7 @@ class Route:
         return MappingProxyType(chosen), tuple(unknown)
 
 
-# Behind the operator's routes: signs of life are not investigated, and everything else is.
+# After the operator's routes: heartbeats are recorded, all other alerts are investigated.
 BUILT_IN_ROUTES = (
     Route(name="built-in: watchdog", match=parse_matchers('alertname = "Watchdog"'), action=RouteAction.RECORD),
     Route(name="built-in: severity none", match=parse_matchers('severity = "none"'), action=RouteAction.RECORD),
@@ -107,13 +107,13 @@ BUILT_IN_ROUTES = (
 
 
 def route_for(alert: Alert, routes: Sequence[Route]) -> Route:
-    """The first route that fits; of the built-in ones, the last fits always."""
+    """Return the first route that accepts the alert. The last built-in route accepts all alerts."""
     return next(route for route in (*routes, *BUILT_IN_ROUTES) if route.accepts(alert))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What the operator has configured."""
+    """The part of the configuration that intake uses."""
 
     routes: tuple[Route, ...] = ()
     mutes: tuple[Mute, ...] = ()
@@ -128,9 +128,13 @@ def policy_of(config: Config, env: Mapping[str, str]) -> Policy:
     senders = config.senders
     return Policy(
         routes=tuple(_route(route) for route in config.routes),
-        mutes=tuple(_mute(mute) for mute in config.mute),
+        mutes=tuple(Mute(starts=mute.starts, ends=mute.ends, match=_matchers(mute.match), reason=mute.reason) for mute in config.mute),
         default_alert_type=config.defaults.alert_type,
-        mappings={name: mapping for name, sender in senders.items() if (mapping := _mapping(sender))},
+        mappings={
+            name: GenericMapping(kind=mapping.kind, each=mapping.each, parts=mapping.parts())
+            for name, sender in senders.items()
+            if (mapping := sender.mapping)
+        },
         proofs={name: proof for name, sender in senders.items() if (proof := _proof(sender, env))},
         topics={name: sender.topics for name, sender in senders.items() if sender.topics},
     )
@@ -155,10 +159,6 @@ def _route(route: RouteConfig) -> Route:
     )
 
 
-def _mute(mute: MuteConfig) -> Mute:
-    return Mute(starts=mute.starts, ends=mute.ends, match=_matchers(mute.match), reason=mute.reason)
-
-
 def _matchers(texts: tuple[str, ...]) -> tuple[Matcher, ...]:
     return tuple(matcher for text in texts for matcher in parse_matchers(text))
 
@@ -167,17 +167,12 @@ def _seconds(value: float | None) -> timedelta | None:
     return None if value is None else timedelta(seconds=value)
 
 
-def _mapping(sender: SenderConfig) -> GenericMapping | None:
-    mapping = sender.mapping
-    return GenericMapping(kind=mapping.kind, each=mapping.each, parts=mapping.parts()) if mapping else None
-
-
 def _proof(sender: SenderConfig, env: Mapping[str, str]) -> Proof | None:
-    """What a sender must show. Loading has made sure that its secrets are there."""
+    """Return how a sender authenticates, or None. Loading the configuration has checked that its secrets are set."""
     secrets = tuple(env.get(variable, "").strip() for variable in sender.secret_variables())
     if sender.basic:
         return Basic(sender.basic.username, secrets)
     if sender.signature:
-        told = sender.signature
-        return Signature(told.scheme, secrets, told.header, told.timestamp_header)
+        signature = sender.signature
+        return Signature(signature.scheme, secrets, signature.header, signature.timestamp_header)
     return Token(secrets) if sender.token_env else None

@@ -1,4 +1,4 @@
-"""Pure module: Amazon SNS, as far as trust is concerned: whose addresses are SNS's own, whether a message is signed, and which subscription to confirm.
+"""Amazon SNS: verifying its messages, fetching its certificates and confirming its subscriptions.
 
 https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html
 https://docs.aws.amazon.com/sns/latest/dg/http-subscription-confirmation-json.html
@@ -6,24 +6,29 @@ https://docs.aws.amazon.com/sns/latest/dg/http-subscription-confirmation-json.ht
 
 import base64
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
-
-from tarsy.intake.fields import Fields
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import structlog
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from tarsy.intake.fields import Fields
+
+log = structlog.get_logger(__name__)
+
+# SNS waits some ten seconds for the answer.
+TIMEOUT_SECONDS = 5.0
+# A certificate has some two kilobytes.
+MAX_CERTIFICATE_BYTES = 64 * 1024
+# One or two for each region.
+MAX_CERTIFICATES = 32
 _TYPES = ("Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation")
 # sns.REGION.amazonaws.com, in China with .cn. A region's form is held to: "sns.s3-us-west-2.amazonaws.com" is an S3 bucket called "sns".
 _HOST = re.compile(r"sns\.[a-z]{2}(?:-[a-z]+){1,3}-\d{1,2}\.amazonaws\.com(?:\.cn)?")
@@ -33,7 +38,7 @@ _SIGNED_CONFIRMATION = ("Message", "MessageId", "SubscribeURL", "Timestamp", "To
 
 @dataclass(frozen=True, slots=True)
 class ConfirmSubscription:
-    """Ask for this address, and SNS will deliver the topic's messages."""
+    """SNS delivers the topic's messages once this URL is requested."""
 
     url: str
     topic: str
@@ -49,7 +54,7 @@ def is_envelope(body: Fields) -> bool:
 
 
 def is_sns_address(url: str, *, path_ends: str = "") -> bool:
-    """Whether `url` leads to SNS itself, by https, and nowhere else."""
+    """Return whether `url` is an https URL of SNS itself."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -60,46 +65,31 @@ def is_sns_address(url: str, *, path_ends: str = "") -> bool:
 
 
 def certificate_address(body: Fields) -> str | None:
-    """Where the certificate of a message's signature is, unless the message wants it fetched from elsewhere than SNS."""
+    """Return the URL of the signing certificate, or None if it is not a URL of SNS."""
     url = _exact(body, "SigningCertURL") or ""
     return url if is_sns_address(url, path_ends=".pem") and not urlsplit(url).query else None
 
 
 def is_signed(body: Fields, certificate: bytes, *, now: datetime) -> bool:
-    """Whether the message was signed with the key of this certificate (PEM), which must be valid now."""
-    # Heavy, and needed for this sender alone.
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm  # noqa: PLC0415 - see above
-    from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - see above
-    from cryptography.hazmat.primitives.asymmetric import padding  # noqa: PLC0415 - see above
-
+    """Return whether the message was signed with the key of this certificate (PEM), which must be valid now."""
     # SNS still signs with SHA-1 unless the topic is set to version 2.
     algorithm = {"1": hashes.SHA1(), "2": hashes.SHA256()}.get(body.text("SignatureVersion"))  # noqa: S303 - SNS's choice
-    signed, key = string_to_sign(body), _key(certificate, now)
-    if algorithm is None or signed is None or key is None:
+    signed = string_to_sign(body)
+    if algorithm is None or signed is None:
         return False
     try:
+        signer = x509.load_pem_x509_certificate(certificate)
+        key = signer.public_key()
+        if not isinstance(key, rsa.RSAPublicKey) or not signer.not_valid_before_utc <= now <= signer.not_valid_after_utc:
+            return False
         key.verify(base64.b64decode(_exact(body, "Signature") or "", validate=True), signed, padding.PKCS1v15(), algorithm)
     except (InvalidSignature, UnsupportedAlgorithm, ValueError):
         return False
     return True
 
 
-def _key(certificate: bytes, now: datetime) -> "RSAPublicKey | None":
-    from cryptography import x509  # noqa: PLC0415 - see is_signed
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - see is_signed
-    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415 - see is_signed
-
-    try:
-        signer = x509.load_pem_x509_certificate(certificate)
-        key = signer.public_key()
-    except (ValueError, UnsupportedAlgorithm):
-        return None
-    valid = signer.not_valid_before_utc <= now <= signer.not_valid_after_utc
-    return key if valid and isinstance(key, rsa.RSAPublicKey) else None
-
-
 def string_to_sign(body: Fields) -> bytes | None:
-    """What SNS signs: the names and values of certain fields, a line each; None if one of them is missing."""
+    """Return the text that SNS signs, the names and values of certain fields on a line each, or None if one is missing."""
     names = _SIGNED_NOTIFICATION if body.text("Type") == "Notification" else _SIGNED_CONFIRMATION
     lines: list[str] = []
     for name in names:
@@ -115,7 +105,7 @@ def string_to_sign(body: Fields) -> bytes | None:
 
 
 def answer_handshake(body: Fields, topics: Collection[str]) -> ConfirmSubscription | LeaveUnconfirmed | None:
-    """What to do about a message whose signature has been verified; None if it is no handshake.
+    """Decide about the subscription of a message whose signature has been verified. Return None if it is no handshake.
 
     Any AWS account can subscribe this server to a topic of its own, signed by SNS: only the topics that the operator named are confirmed.
     """
@@ -130,33 +120,21 @@ def answer_handshake(body: Fields, topics: Collection[str]) -> ConfirmSubscripti
 
 
 def _exact(body: Fields, name: str) -> str | None:
-    """A field as it was sent: what is signed must not be cleaned."""
+    """Return a field as it was sent: a signed text must not be cleaned."""
     value = body.values.get(name)
     return value if isinstance(value, str) else None
 
 
-log = structlog.get_logger(__name__)
-
-# Of the ten seconds or so that SNS waits for our answer.
-TIMEOUT_SECONDS = 5.0
-# A certificate has some two kilobytes.
-MAX_CERTIFICATE_BYTES = 64 * 1024
-# One or two for each region that an installation hears from.
-MAX_CERTIFICATES = 32
-
-
-def _client() -> httpx.AsyncClient:
-    # A redirect would lead away from the address that was checked.
-    return httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False)
-
-
 @dataclass(slots=True)
 class SnsClient:
-    connect: Callable[[], httpx.AsyncClient] = _client
+    """Fetches from addresses that were checked to be SNS's own."""
+
+    # A redirect would lead away from the address that was checked.
+    connect: Callable[[], httpx.AsyncClient] = lambda: httpx.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False)
     _certificates: OrderedDict[str, bytes] = field(default_factory=OrderedDict[str, bytes], init=False, repr=False)
 
     async def certificate(self, address: str) -> bytes | None:
-        """The certificate at an address of SNS; None if it cannot be had."""
+        """Return the certificate at an address of SNS, or None if it cannot be fetched."""
         if address not in self._certificates:
             fetched = await self._get(address)
             if fetched is None:
@@ -167,7 +145,7 @@ class SnsClient:
         return self._certificates[address]
 
     async def confirm(self, subscription: ConfirmSubscription) -> None:
-        """Ask SNS to begin. Where that fails, SNS sends the handshake again."""
+        """Confirm a subscription. If that fails, SNS sends the handshake again."""
         if await self._get(subscription.url) is not None:
             log.info("sns.subscription_confirmed", topic=subscription.topic)
 

@@ -22,7 +22,7 @@ def recognises(request: WebhookRequest) -> bool:
 
 
 def is_group(body: Fields) -> bool:
-    """Alerts with the labels they have in common, as Alertmanager and Grafana send them."""
+    """Return whether the body holds alerts with their common labels, as Alertmanager and Grafana send them."""
     return isinstance(body.values.get("alerts"), list) and "groupKey" in body and "commonLabels" in body
 
 
@@ -35,17 +35,19 @@ def read_group(request: WebhookRequest, source: str) -> Delivery | None:
     items = body.list("alerts")
     if not items:
         return None
-    group = _Group.of(body)
+    group, truncated = _Group.of(body), body.values.get("truncatedAlerts")
+    # A larger number is no count.
+    left_out = truncated if isinstance(truncated, int) and 0 < truncated < 10**9 else 0
     return Delivery(
         source=source,
         alerts=tuple(_alert(group, item, source) for item in items[:MAX_ALERTS]),
-        truncated=_left_out(body) + max(0, len(items) - MAX_ALERTS),
+        truncated=left_out + max(0, len(items) - MAX_ALERTS),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """What a body says of all its alerts, read once."""
+    """The fields that all alerts of a body share."""
 
     key: str
     is_grouped: bool
@@ -66,14 +68,8 @@ class _Group:
         )
 
     def key_of(self, labels: Mapping[str, str]) -> str:
-        # A sender that puts everything into one group has not grouped: then what has one name belongs together.
+        # A sender that puts all alerts into one group does not group: alerts of the same name belong together then.
         return self.key if self.is_grouped else self.key + labels.get("alertname", "")
-
-
-def _left_out(body: Fields) -> int:
-    count = body.values.get("truncatedAlerts")
-    # A billion alerts are not left out; a larger number is no count.
-    return count if isinstance(count, int) and 0 < count < 10**9 else 0
 
 
 def _alert(group: _Group, value: Any, source: str) -> Alert:
@@ -81,7 +77,11 @@ def _alert(group: _Group, value: Any, source: str) -> Alert:
     own = item.labels("labels")
     labels, body = own or group.labels, as_body(value, item.text("fingerprint"))
     annotations = item.labels("annotations", limit=MAX_ANNOTATION) or group.annotations
+    linked = Fields(annotations)
     resolved = (item.word("status") or group.status) == "resolved"
+    silence, matchers = item.link("silenceURL"), ",".join(f'{name}="{value}"' for name, value in own.items())
+    if not silence and group.url and len(matchers) <= MAX_LABEL:
+        silence = web_address(f"{group.url.rstrip('/')}/#/silences/new?filter={quote(f'{{{matchers}}}')}")
     return Alert(
         source=source,
         fingerprint=item.text("fingerprint", limit=MAX_LABEL) or fingerprint(own or body),
@@ -90,7 +90,12 @@ def _alert(group: _Group, value: Any, source: str) -> Alert:
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
         labels=labels,
         annotations=annotations,
-        links=_links(group, item, own, Fields(annotations)),
+        links=Links(
+            source=item.link("generatorURL"),
+            dashboard=item.link("panelURL", "dashboardURL") or linked.link("dashboard_url", "dashboard"),
+            runbook=linked.link("runbook_url", "runbook"),
+            silence=silence,
+        ),
         starts_at=item.time("startsAt"),
         ends_at=item.time("endsAt") if resolved else None,
         group_key=group.key_of(labels),
@@ -98,37 +103,18 @@ def _alert(group: _Group, value: Any, source: str) -> Alert:
     )
 
 
-def _links(group: _Group, item: Fields, labels: Mapping[str, str], said: Fields) -> Links:
-    return Links(
-        source=item.link("generatorURL"),
-        dashboard=item.link("panelURL", "dashboardURL") or said.link("dashboard_url", "dashboard"),
-        runbook=said.link("runbook_url", "runbook"),
-        silence=item.link("silenceURL") or _silence(group.url, labels),
-    )
-
-
-def _silence(alertmanager: str | None, labels: Mapping[str, str]) -> str | None:
-    matchers = ",".join(f'{name}="{value}"' for name, value in labels.items())
-    if not alertmanager or len(matchers) > MAX_LABEL:
-        return None
-    return web_address(f"{alertmanager.rstrip('/')}/#/silences/new?filter={quote(f'{{{matchers}}}')}")
-
-
 def problem_title(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
-    """What is wrong and where: the rule's name, what it says, and the place if that does not say it."""
+    """Return the rule's name and summary, and the place of the problem unless they mention it."""
     name = labels.get("alertname", "")
-    said = Fields(annotations).text("summary", "message", "title", "description").rstrip(".")
-    told = said if name.lower() in said.lower() else ": ".join(part for part in (name, said) if part)
-    place = _place(labels)
-    return title(f"{told} ({place})" if told and place and place.rpartition("/")[2] not in told else told, place, fallback="Unnamed alert")
-
-
-def _place(labels: Mapping[str, str]) -> str:
+    summary = Fields(annotations).text("summary", "message", "title", "description").rstrip(".")
+    problem = summary if name.lower() in summary.lower() else ": ".join(part for part in (name, summary) if part)
     namespace = labels.get("namespace") or labels.get("exported_namespace") or ""
     # With kube-state-metrics, the labels without "exported" can be those of the exporter itself.
     workload = next((labels[name] for name in _WORKLOADS if name in labels), "") if namespace else ""
     machine = next((labels[name] for name in _MACHINES if name in labels), "")
-    return "/".join(part for part in (namespace, workload) if part) or machine
+    place = "/".join(part for part in (namespace, workload) if part) or machine
+    located = f"{problem} ({place})" if problem and place and place.rpartition("/")[2] not in problem else problem
+    return title(located, place, fallback="Unnamed alert")
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

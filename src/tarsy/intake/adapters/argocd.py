@@ -6,7 +6,7 @@ https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#appl
 
 from tarsy.domain.alert import Change, ChangeOutcome
 from tarsy.intake.delivery import Adapter, WebhookRequest, outcomes
-from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
+from tarsy.intake.fields import MAX_LABEL, fingerprint, labels, title
 
 SOURCE = "argocd"
 _OUTCOMES = outcomes(started="running terminating", succeeded="succeeded", failed="failed error")
@@ -19,38 +19,30 @@ def recognises(request: WebhookRequest) -> bool:
 
 def read(request: WebhookRequest) -> Change | None:
     application = request.body.at("app")
-    return _change(request, application) if application.at("metadata").text("name") else None
-
-
-def _change(request: WebhookRequest, application: Fields) -> Change:
+    if not application.at("metadata").text("name"):
+        return None
     operation, name = application.at("status", "operationState"), application.at("metadata").text("name", limit=MAX_LABEL)
     phase, health = operation.word("phase"), application.at("status", "health").word("status")
     synced = (operation.at("syncResult"), application.at("status", "sync"))
     revision = next((found for part in synced if (found := part.text("revision", limit=MAX_LABEL))), "")
-    return Change(
-        source=SOURCE,
-        fingerprint=fingerprint(name, revision, operation.text("startedAt", limit=MAX_LABEL)),
-        title=title(": ".join(part for part in (_deed(name, revision), phase or health) if part), fallback="Argo CD"),
-        outcome=_OUTCOMES.get(phase, ChangeOutcome.UNKNOWN),
-        labels=labels([("application", name), ("revision", revision), *_places(application), ("health", health)]),
-        link=request.body.link("url"),
-        at=operation.time("finishedAt", "startedAt"),
-        body=request.text,
-    )
-
-
-def _places(application: Fields) -> list[tuple[str, str]]:
+    synchronised = f"Argo CD synchronised {name} to {revision[:12]}" if revision else f"Argo CD, {name}"
     specification, destination = application.at("spec"), application.at("spec", "destination")
-    return [
+    places = [
         ("project", specification.text("project")),
         ("namespace", destination.text("namespace")),
         ("cluster", destination.text("name", "server")),
         ("repository", specification.at("source").text("repoURL")),
     ]
-
-
-def _deed(name: str, revision: str) -> str:
-    return f"Argo CD synchronised {name} to {revision[:12]}" if revision else f"Argo CD, {name}"
+    return Change(
+        source=SOURCE,
+        fingerprint=fingerprint(name, revision, operation.text("startedAt", limit=MAX_LABEL)),
+        title=title(": ".join(part for part in (synchronised, phase or health) if part), fallback="Argo CD"),
+        outcome=_OUTCOMES.get(phase, ChangeOutcome.UNKNOWN),
+        labels=labels([("application", name), ("revision", revision), *places, ("health", health)]),
+        link=request.body.link("url"),
+        at=operation.time("finishedAt", "startedAt"),
+        body=request.text,
+    )
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

@@ -19,15 +19,15 @@ def recognises(request: WebhookRequest) -> bool:
 
 def read(request: WebhookRequest) -> Alert | None:
     essentials = request.body.at("data", "essentials")
-    return _alert(request, essentials) if essentials.text("alertId", "alertRule") else None
-
-
-def _alert(request: WebhookRequest, essentials: Fields) -> Alert:
+    if not essentials.text("alertId", "alertRule"):
+        return None
     resolved = essentials.word("monitorCondition") == "resolved"
     rule, targets = essentials.text("alertRule", limit=MAX_LABEL), _joined(essentials, "alertTargetIDs")
     resource = _joined(essentials, "configurationItems") or targets.rpartition("/")[2]
     # Named by the alert, not by the rule: a rule can fire for several dimensions of one resource.
     identity = essentials.text("alertId", "originAlertId", limit=MAX_LABEL) or fingerprint(rule, targets)
+    alert_id = essentials.text("alertId", limit=MAX_LABEL)
+    portal = web_address(_PORTAL + quote(alert_id, safe="")) if alert_id else None
     return Alert(
         source=SOURCE,
         fingerprint=identity,
@@ -36,7 +36,7 @@ def _alert(request: WebhookRequest, essentials: Fields) -> Alert:
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
         labels=_labels(request, essentials, resource),
         annotations=labels([("description", essentials.text("description"))], MAX_ANNOTATION),
-        links=Links(source=essentials.link("investigationLink") or _portal(essentials)),
+        links=Links(source=essentials.link("investigationLink") or portal),
         starts_at=essentials.time("firedDateTime"),
         ends_at=essentials.time("resolvedDateTime") if resolved else None,
         # Each firing of a rule is an alert of its own.
@@ -61,11 +61,6 @@ def _labels(request: WebhookRequest, essentials: Fields, resource: str) -> dict[
 
 def _joined(fields: Fields, name: str) -> str:
     return ", ".join(plain_text(item, MAX_LABEL) for item in fields.list(name)[:10])
-
-
-def _portal(essentials: Fields) -> str | None:
-    alert = essentials.text("alertId", limit=MAX_LABEL)
-    return web_address(_PORTAL + quote(alert, safe="")) if alert else None
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

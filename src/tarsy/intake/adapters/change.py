@@ -1,4 +1,4 @@
-"""Changes in our own words, for pipelines and feature flags that can send what they like: `{"kind": "change", "title": …}`."""
+"""Changes in TARSy's own format, for pipelines and feature flags that can send any body: `{"kind": "change", "title": …}`."""
 
 from tarsy.domain.alert import Change, ChangeOutcome
 from tarsy.intake.delivery import Adapter, WebhookRequest, outcomes
@@ -23,15 +23,15 @@ def read(request: WebhookRequest) -> Change | None:
 
 
 def change_of(body: Fields, source: str, text: str) -> Change:
-    """A change from fields under our own names."""
-    told, at = body.picked(**{name: name for name in _OWN}), body.time("at", "time", "timestamp")
-    headline = body.text("title") or " ".join(["Deployment of", *(told[name] for name in _DEPLOYED if name in told)])
+    """Read a change from fields of TARSy's own names."""
+    own, at = body.picked(**{name: name for name in _OWN}), body.time("at", "time", "timestamp")
+    headline = body.text("title") or " ".join(["Deployment of", *(own[name] for name in _DEPLOYED if name in own)])
     return Change(
         source=source,
-        fingerprint=body.text("fingerprint", "id", limit=MAX_LABEL) or fingerprint(headline, told, at.isoformat() if at else ""),
+        fingerprint=body.text("fingerprint", "id", limit=MAX_LABEL) or fingerprint(headline, own, at.isoformat() if at else ""),
         title=title(headline, fallback="Change"),
         outcome=_OUTCOMES.get(body.word("outcome", "status"), ChangeOutcome.UNKNOWN),
-        labels=labels([*body.labels("labels").items(), *told.items()]),
+        labels=labels([*body.labels("labels").items(), *own.items()]),
         link=body.link("link", "url"),
         at=at,
         body=text,

@@ -20,15 +20,11 @@ _ATTRIBUTES = {"specversion", "id", "source", "type", "subject", "time", "dataco
 
 def recognises(request: WebhookRequest) -> bool:
     events = _events(request)
-    return bool(events) and all(_is_event(event) for event in events)
-
-
-def _is_event(event: Fields) -> bool:
-    return all(name in event for name in ("specversion", "id", "source", "type"))
+    return bool(events) and all(name in event for event in events for name in ("specversion", "id", "source", "type"))
 
 
 def _events(request: WebhookRequest) -> list[Fields]:
-    """The events of a request, each with its attributes and its data together."""
+    """Return the events of a request, each with its attributes and its data."""
     headers = request.headers
     if "ce-specversion" in headers:
         attributes: dict[str, Any] = {name.removeprefix("ce-"): value for name, value in headers.items() if name.startswith("ce-")}
@@ -42,15 +38,15 @@ def read(request: WebhookRequest) -> Delivery | None:
     events = _events(request)
     if not any(event.text("type") or event.text("source") for event in events):
         return None
-    told = events[:MAX_ALERTS]
+    kept = events[:MAX_ALERTS]
     # An event is the same as another when source and id are.
     ids = fingerprint(*(event.text(name, limit=MAX_LABEL) for event in events for name in ("source", "id")))
     return Delivery(
         source=SOURCE,
-        alerts=tuple(_alert(request, event) for event in told if not _is_change(event)),
-        changes=tuple(_change(request, event) for event in told if _is_change(event)),
+        alerts=tuple(_alert(request, event) for event in kept if not _is_change(event)),
+        changes=tuple(_change(request, event) for event in kept if _is_change(event)),
         delivery_id=ids if all(event.text("id") for event in events) else None,
-        truncated=len(events) - len(told),
+        truncated=len(events) - len(kept),
     )
 
 
@@ -63,26 +59,22 @@ def _alert(request: WebhookRequest, event: Fields) -> Alert:
     resolved = data.word("status", "state") in _ENDINGS or kind.lower().endswith(_ENDINGS)
     origin = event.text("source", limit=MAX_LABEL)
     identity = data.text("fingerprint", limit=MAX_LABEL) or subject or kind
-    at = event.time("time")
+    at, content = event.time("time"), event.values.get("data")
+    plain = alert_title(content, "") if isinstance(content, str) else ""
+    own = event.picked(event_source="source", event_type="type", subject="subject")
+    extensions = [(name, value) for name, value in event.values.items() if name not in _ATTRIBUTES]
     return Alert(
         source=SOURCE,
         fingerprint=fingerprint(origin, identity),
-        title=title(data.text("title", "summary", "message", "name"), _said(event), f"{subject} {kind}", fallback="Event"),
+        title=title(data.text("title", "summary", "message", "name"), plain, f"{subject} {kind}", fallback="Event"),
         severity=severity_of(data.text("severity"), event.text("severity"), data.text("priority", "level")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=_labels(event, data),
+        labels=labels([*data.labels("labels").items(), *own.items(), *extensions]),
         annotations=labels([("description", data.text("description", "details"))], MAX_ANNOTATION),
         links=Links(source=data.link("url", "link", "html_url"), runbook=data.link("runbook_url", "runbook")),
         starts_at=None if resolved else data.time("starts_at", "startsAt") or at,
         ends_at=data.time("ends_at", "endsAt") or at if resolved else None,
         body=as_body(event.values, request.text),
-    )
-
-
-def _labels(event: Fields, data: Fields) -> dict[str, str]:
-    extensions = [(name, value) for name, value in event.values.items() if name not in _ATTRIBUTES]
-    return labels(
-        [*data.labels("labels").items(), *event.picked(event_source="source", event_type="type", subject="subject").items(), *extensions]
     )
 
 
@@ -94,11 +86,6 @@ def _data(event: Fields) -> Fields:
         return Fields.of(parse_json(base64.b64decode(encoded).decode()))
     except (ValueError, binascii.Error):
         return Fields({})
-
-
-def _said(event: Fields) -> str:
-    data = event.values.get("data")
-    return alert_title(data, "") if isinstance(data, str) else ""
 
 
 def _change(request: WebhookRequest, event: Fields) -> Change:

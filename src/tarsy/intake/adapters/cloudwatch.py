@@ -17,13 +17,13 @@ from tarsy.intake.sns import is_envelope
 from tarsy.kit.text import whole_characters
 
 SOURCE = "cloudwatch"
-# Alarms have no severity, but their names often do. "high" and "low" speak of the metric there, not of the trouble.
-_TELLING = re.compile(r"(?<![a-z0-9])(critical|crit|fatal|warning|warn|info|p[1-5]|sev[0-4])(?![a-z0-9])")
+# Alarms have no severity, but their names often contain one. "high" and "low" describe the metric there.
+_SEVERITY_NAME = re.compile(r"(?<![a-z0-9])(critical|crit|fatal|warning|warn|info|p[1-5]|sev[0-4])(?![a-z0-9])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Alarm:
-    """What all three forms say of an alarm."""
+    """The fields of an alarm that all three forms have."""
 
     name: str
     arn: str
@@ -104,34 +104,25 @@ def _from_eventbridge(body: Fields) -> _Alarm:
 
 def _alert(alarm: _Alarm, text: str) -> Alert:
     resolved = alarm.state == "ok"
-    at = alarm.changed.time("at")
+    at, region = alarm.changed.time("at"), alarm.region
+    named = _SEVERITY_NAME.search(alarm.name.lower()) or _SEVERITY_NAME.search(alarm.description.lower())
+    severity = severity_of(named[1]) if named else Severity.UNKNOWN
+    console = None
+    if re.fullmatch(r"[a-z]{2}(-[a-z]+)+-\d", region):
+        console = web_address(f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#alarmsV2:alarm/{quote(alarm.name)}")
     return Alert(
         source=SOURCE,
         fingerprint=alarm.arn or fingerprint(alarm.region, alarm.name, alarm.dimensions.get("account", "")),
         title=title(alarm.name, fallback="CloudWatch alarm"),
-        severity=_severity(alarm),
+        severity=Severity.WARNING if alarm.state == "insufficient_data" else severity,
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
         labels=labels([*alarm.dimensions.items(), ("region", alarm.region), ("alertname", alarm.name)]),
         annotations=labels([("summary", alarm.reason), ("description", alarm.description)], MAX_ANNOTATION),
-        links=Links(source=_console(alarm)),
+        links=Links(source=console),
         starts_at=None if resolved else at,
         ends_at=at if resolved else None,
         body=whole_characters(text).replace("\0", ""),
     )
-
-
-def _severity(alarm: _Alarm) -> Severity:
-    if alarm.state == "insufficient_data":
-        return Severity.WARNING
-    found = _TELLING.search(alarm.name.lower()) or _TELLING.search(alarm.description.lower())
-    return severity_of(found[1]) if found else Severity.UNKNOWN
-
-
-def _console(alarm: _Alarm) -> str | None:
-    region = alarm.region
-    if not re.fullmatch(r"[a-z]{2}(-[a-z]+)+-\d", region):
-        return None
-    return web_address(f"https://{region}.console.aws.amazon.com/cloudwatch/home?region={region}#alarmsV2:alarm/{quote(alarm.name)}")
 
 
 def _in_plain_words(body: Fields, text: str) -> Alert:

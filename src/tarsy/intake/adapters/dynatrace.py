@@ -18,10 +18,8 @@ def recognises(request: WebhookRequest) -> bool:
 
 
 def read(request: WebhookRequest) -> Alert | None:
-    return _alert(request) if request.body.text("ProblemID", "PID", "ProblemTitle") else None
-
-
-def _alert(request: WebhookRequest) -> Alert:
+    if not request.body.text("ProblemID", "PID", "ProblemTitle"):
+        return None
     body, details = request.body, request.body.at("ProblemDetailsJSON")
     resolved = body.word("State") in _ENDINGS
     name, entity = body.text("ProblemTitle"), _entity(body)

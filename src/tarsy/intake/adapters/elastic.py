@@ -17,10 +17,8 @@ def recognises(request: WebhookRequest) -> bool:
 
 
 def read(request: WebhookRequest) -> Alert | None:
-    return _alert(request) if request.body.at("rule").text("id", "name") else None
-
-
-def _alert(request: WebhookRequest) -> Alert:
+    if not request.body.at("rule").text("id", "name"):
+        return None
     body = request.body
     rule, alert, context = body.at("rule"), body.at("alert"), body.at("context")
     resolved = alert.word("actionGroup") == "recovered"

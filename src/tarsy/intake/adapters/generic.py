@@ -1,4 +1,4 @@
-"""Any sender, by a mapping: JMESPath expressions that say where in a body the parts of an alert, or of a change, stand.
+"""Any sender, read by a mapping of JMESPath expressions to the parts of an alert or a change.
 
 https://jmespath.org/specification.html
 """
@@ -18,7 +18,7 @@ _ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok", "up", "normal", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenericMapping:
-    """Where the parts stand. `each` leads to the list of alerts in a body; the other expressions begin at one of its items."""
+    """JMESPath expressions. `each` selects the list of alerts in a body; the other expressions are applied to its items."""
 
     kind: Literal["alert", "change"] = "alert"
     each: str | None = None
@@ -27,23 +27,19 @@ class GenericMapping:
 
 
 def read_mapped(request: WebhookRequest, source: str, mapping: GenericMapping) -> Delivery | None:
-    """The alerts or changes that `mapping` finds in a body; None if it finds none."""
+    """Return the alerts or changes that `mapping` finds in a body, or None if it finds none."""
     found = _evaluated(mapping.each, request.value) if mapping.each else [request.value]
     items = cast("list[Any]", found) if isinstance(found, list) else []
-    parts = [_parts(mapping, item) for item in items[:MAX_ALERTS]]
+    evaluated = [{name: _evaluated(expression, item) for name, expression in mapping.parts.items()} for item in items[:MAX_ALERTS]]
+    parts = [Fields({name: value for name, value in values.items() if value is not None}) for values in evaluated]
     if not any(parts):
         return None
     bodies = [request.text if mapping.each is None else as_body(item, request.text) for item in items]
     left_out = max(0, len(items) - MAX_ALERTS)
-    told = list(zip(parts, bodies, strict=False))
+    found_parts = list(zip(parts, bodies, strict=False))
     if mapping.kind == "change":
-        return Delivery(source=source, changes=tuple(change_of(fields, source, body) for fields, body in told), truncated=left_out)
-    return Delivery(source=source, alerts=tuple(_alert(fields, source, body) for fields, body in told), truncated=left_out)
-
-
-def _parts(mapping: GenericMapping, item: Any) -> Fields:
-    values = {name: _evaluated(expression, item) for name, expression in mapping.parts.items()}
-    return Fields({name: value for name, value in values.items() if value is not None})
+        return Delivery(source=source, changes=tuple(change_of(fields, source, body) for fields, body in found_parts), truncated=left_out)
+    return Delivery(source=source, alerts=tuple(_alert(fields, source, body) for fields, body in found_parts), truncated=left_out)
 
 
 def _evaluated(expression: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""GitHub's webhooks, for what changed: deployments, releases, finished workflows, merged pull requests and pushes.
+"""GitHub's webhooks about changes: deployments, releases, finished workflows, merged pull requests and pushes.
 
 https://docs.github.com/en/webhooks/webhook-events-and-payloads
 """
@@ -8,7 +8,7 @@ from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest, outcomes
 from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, title
 
 SOURCE = "github"
-# The object that a body is about, most telling first: a deployment's status comes with the deployment.
+# The object that a body is about, most specific first: a deployment's status comes with the deployment.
 _SUBJECTS = ("deployment_status", "deployment", "release", "workflow_run", "pull_request", "head_commit")
 _OUTCOMES = outcomes(
     started="in_progress queued pending created", succeeded="success published", failed="failure error timed_out startup_failure"
@@ -25,29 +25,24 @@ def read(request: WebhookRequest) -> Delivery | None:
         return None
     subject = next((name for name in _SUBJECTS if body.at(name)), "")
     delivery_id = request.headers.get("x-github-delivery")
-    if not subject or (subject == "pull_request" and not _merged(body)):
+    merged = body.word("action") == "closed" and body.at("pull_request").values.get("merged") is True
+    if not subject or (subject == "pull_request" and not merged):
         remark = f"{request.headers.get('x-github-event', 'this event')} changes nothing that runs"
         return Delivery(source=SOURCE, delivery_id=delivery_id, remark=remark)
-    return Delivery(source=SOURCE, changes=(_change(request, subject),), delivery_id=delivery_id)
-
-
-def _merged(body: Fields) -> bool:
-    return body.word("action") == "closed" and body.at("pull_request").values.get("merged") is True
-
-
-def _change(request: WebhookRequest, subject: str) -> Change:
-    body, what = request.body, request.body.at(subject)
-    repository = body.at("repository").text("full_name", limit=MAX_LABEL)
-    return Change(
+    what, repository = body.at(subject), body.at("repository").text("full_name", limit=MAX_LABEL)
+    word = what.word("state", "conclusion", "status") or body.word("action")
+    done = subject in {"pull_request", "head_commit"}
+    change = Change(
         source=SOURCE,
         fingerprint=fingerprint(repository, subject.removesuffix("_status"), (body.at("deployment") or what).text("id", limit=MAX_LABEL)),
         title=title(_headline(body, subject), fallback=f"Change of {repository}"),
-        outcome=_outcome(body, what, subject),
+        outcome=ChangeOutcome.SUCCEEDED if done else _OUTCOMES.get(word, ChangeOutcome.UNKNOWN),
         labels=_labels(body, what),
         link=what.link("log_url", "target_url", "html_url", "environment_url", "url") or body.at("repository").link("html_url"),
         at=what.time("updated_at", "merged_at", "published_at", "created_at", "timestamp"),
         body=request.text,
     )
+    return Delivery(source=SOURCE, changes=(change,), delivery_id=delivery_id)
 
 
 def _labels(body: Fields, what: Fields) -> dict[str, str]:
@@ -66,13 +61,6 @@ def _labels(body: Fields, what: Fields) -> dict[str, str]:
 
 def _environment(body: Fields, what: Fields) -> str:
     return what.text("environment") or body.at("deployment").text("environment")
-
-
-def _outcome(body: Fields, what: Fields, subject: str) -> ChangeOutcome:
-    if subject in {"pull_request", "head_commit"}:
-        return ChangeOutcome.SUCCEEDED
-    word = what.word("state", "conclusion", "status") or body.word("action")
-    return _OUTCOMES.get(word, ChangeOutcome.UNKNOWN)
 
 
 def _headline(body: Fields, subject: str) -> str:

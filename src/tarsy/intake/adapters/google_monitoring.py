@@ -5,7 +5,7 @@ https://cloud.google.com/monitoring/support/notification-options#webhooks
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, title
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, located, severity_of, title
 
 SOURCE = "google-monitoring"
 
@@ -17,42 +17,33 @@ def recognises(request: WebhookRequest) -> bool:
 
 def read(request: WebhookRequest) -> Alert | None:
     incident = request.body.at("incident")
-    return _alert(request, incident) if incident.text("incident_id", "policy_name", "summary") else None
-
-
-def _alert(request: WebhookRequest, incident: Fields) -> Alert:
+    if not incident.text("incident_id", "policy_name", "summary"):
+        return None
     resolved = incident.word("state") == "closed"
     policy, place = incident.text("policy_name"), incident.text("resource_display_name", "resource_name")
     group = fingerprint(incident.text("scoping_project_id"), policy, incident.text("condition_name"), place)
+    own = incident.picked(alertname="policy_name", condition="condition_name", project="scoping_project_id", severity="severity")
+    resource = [*incident.at("resource").labels("labels").items(), ("resource_type", incident.at("resource").text("type"))]
+    metric = [*incident.at("metric").labels("labels").items(), ("metric", incident.at("metric").text("type"))]
+    links = incident.at("documentation").each("links")
+    runbooks = (link.link("url") for link in links if "runbook" in link.word("displayName", "display_name"))
     return Alert(
         source=SOURCE,
         fingerprint=incident.text("incident_id", limit=MAX_LABEL) or group,
         title=title(located(policy, place), incident.text("summary"), fallback="Cloud Monitoring incident"),
         severity=severity_of(incident.text("severity"), incident.at("policy_user_labels").text("severity")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=_labels(incident),
+        labels=labels([*own.items(), *resource, *metric, *incident.labels("policy_user_labels").items()]),
         annotations=labels(
             [("summary", incident.text("summary")), ("description", incident.at("documentation").text("content"))], MAX_ANNOTATION
         ),
-        links=Links(source=incident.link("url"), runbook=_runbook(incident)),
+        links=Links(source=incident.link("url"), runbook=next((url for url in runbooks if url), None)),
         starts_at=incident.time("started_at"),
         ends_at=incident.time("ended_at") if resolved else None,
         # Each violation of a policy is an incident of its own.
         group_key=group,
         body=request.text,
     )
-
-
-def _labels(incident: Fields) -> dict[str, str]:
-    own = incident.picked(alertname="policy_name", condition="condition_name", project="scoping_project_id", severity="severity")
-    resource = [*incident.at("resource").labels("labels").items(), ("resource_type", incident.at("resource").text("type"))]
-    metric = [*incident.at("metric").labels("labels").items(), ("metric", incident.at("metric").text("type"))]
-    return labels([*own.items(), *resource, *metric, *incident.labels("policy_user_labels").items()])
-
-
-def _runbook(incident: Fields) -> str | None:
-    links = incident.at("documentation").each("links")
-    return next((found for link in links if "runbook" in link.word("displayName", "display_name") and (found := link.link("url"))), None)
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

@@ -10,7 +10,7 @@ from tarsy.intake.adapters.alertmanager import is_group, problem_title, read_gro
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 
 SOURCE = "grafana"
-# What Grafana calls a rule that it could not evaluate; the rule's own name is in another label then.
+# The names of alerts about rules that Grafana could not evaluate. The rule's own name is in another label.
 _UNEVALUATED = {"DatasourceNoData": "No data", "DatasourceError": "Rule cannot be evaluated"}
 
 
@@ -20,15 +20,14 @@ def recognises(request: WebhookRequest) -> bool:
 
 def read(request: WebhookRequest) -> Delivery | None:
     delivery = read_group(request, SOURCE)
-    return replace(delivery, alerts=tuple(_named(alert) for alert in delivery.alerts)) if delivery else None
-
-
-def _named(alert: Alert) -> Alert:
-    trouble = _UNEVALUATED.get(alert.labels.get("alertname", ""))
-    if not trouble:
-        return alert
-    rule = alert.labels.get("rulename", "")
-    return replace(alert, title=problem_title({**alert.labels, "alertname": f"{trouble}: {rule}" if rule else trouble}, {}))
+    if delivery is None:
+        return None
+    alerts: list[Alert] = []
+    for alert in delivery.alerts:
+        name, rule = _UNEVALUATED.get(alert.labels.get("alertname", "")), alert.labels.get("rulename", "")
+        named = {**alert.labels, "alertname": f"{name}: {rule}" if rule else name or ""}
+        alerts.append(replace(alert, title=problem_title(named, {})) if name else alert)
+    return replace(delivery, alerts=tuple(alerts))
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

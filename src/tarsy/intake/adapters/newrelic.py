@@ -6,7 +6,7 @@ https://docs.newrelic.com/docs/alerts-applied-intelligence/new-relic-alerts/adva
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, plain_text, severity_of, title
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, plain_text, severity_of, title
 
 SOURCE = "newrelic"
 _ENDINGS = {"closed", "deactivated", "resolved"}
@@ -19,19 +19,21 @@ def recognises(request: WebhookRequest) -> bool:
 
 def read(request: WebhookRequest) -> Alert | None:
     body = request.body
-    return _alert(request, body) if body.text("title", "details", "condition_name", "id", "incident_id") else None
-
-
-def _alert(request: WebhookRequest, body: Fields) -> Alert:
+    if not body.text("title", "details", "condition_name", "id", "incident_id"):
+        return None
     resolved = body.word("state", "current_state") in _ENDINGS
     headline = body.text("title", "details", "condition_name")
+    lists = {"entity": "impactedEntities", "policy": "alertPolicyNames", "condition": "alertConditionNames"}
+    joined = {label: ", ".join(plain_text(item, MAX_LABEL) for item in body.list(name)[:10]) for label, name in lists.items()}
+    older = body.picked(policy="policy_name", condition="condition_name", account="account_name", workflow="workflowName")
+    targets = [pair for target in body.each("targets") for pair in [("entity", target.text("name")), *target.labels("labels").items()]]
     return Alert(
         source=SOURCE,
         fingerprint=body.text("id", "incident_id", "issueId", limit=MAX_LABEL) or fingerprint(headline),
         title=title(headline, fallback="New Relic issue"),
         severity=severity_of(body.text("priority", "severity")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=_labels(body),
+        labels=labels([*joined.items(), *older.items(), *targets]),
         annotations=labels([("description", body.text("details", "condition_description"))], MAX_ANNOTATION),
         links=Links(
             source=body.link("issueUrl", "incident_url"),
@@ -42,14 +44,6 @@ def _alert(request: WebhookRequest, body: Fields) -> Alert:
         ends_at=body.time("closedAt", "updatedAt", "timestamp") if resolved else None,
         body=request.text,
     )
-
-
-def _labels(body: Fields) -> dict[str, str]:
-    lists = {"entity": "impactedEntities", "policy": "alertPolicyNames", "condition": "alertConditionNames"}
-    joined = {label: ", ".join(plain_text(item, MAX_LABEL) for item in body.list(name)[:10]) for label, name in lists.items()}
-    older = body.picked(policy="policy_name", condition="condition_name", account="account_name", workflow="workflowName")
-    targets = [pair for target in body.each("targets") for pair in [("entity", target.text("name")), *target.labels("labels").items()]]
-    return labels([*joined.items(), *older.items(), *targets])
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

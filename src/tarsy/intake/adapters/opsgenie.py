@@ -5,7 +5,7 @@ https://support.atlassian.com/opsgenie/docs/integrate-opsgenie-with-outgoing-web
 
 from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.intake.delivery import Adapter, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, labels, severity_of, tags, title
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, labels, severity_of, tags, title
 
 SOURCE = "opsgenie"
 _ENDINGS = {"close", "delete"}
@@ -17,30 +17,24 @@ def recognises(request: WebhookRequest) -> bool:
 
 def read(request: WebhookRequest) -> Alert | None:
     alert = request.body.at("alert")
-    # The alias is what Opsgenie itself tells problems apart by.
+    # Opsgenie itself identifies problems by the alias.
     identity = alert.text("alias", "alertId", limit=MAX_LABEL)
-    return _alert(request, alert, identity) if identity else None
-
-
-def _alert(request: WebhookRequest, alert: Fields, identity: str) -> Alert:
+    if not identity:
+        return None
     resolved = request.body.word("action") in _ENDINGS
+    own = alert.picked(entity="entity", origin="source", priority="priority", number="tinyId")
     return Alert(
         source=SOURCE,
         fingerprint=identity,
         title=title(alert.text("message"), fallback="Opsgenie alert"),
         severity=severity_of(alert.text("priority")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=_labels(alert),
+        labels=labels([*alert.labels("details").items(), *own.items(), *tags(alert.list("tags")).items()]),
         annotations=labels([("description", alert.text("description"))], MAX_ANNOTATION),
         starts_at=alert.time("createdAt"),
         ends_at=alert.time("updatedAt") if resolved else None,
         body=request.text,
     )
-
-
-def _labels(alert: Fields) -> dict[str, str]:
-    own = alert.picked(entity="entity", origin="source", priority="priority", number="tinyId")
-    return labels([*alert.labels("details").items(), *own.items(), *tags(alert.list("tags")).items()])
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

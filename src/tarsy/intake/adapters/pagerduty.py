@@ -10,8 +10,8 @@ from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_LABEL, Fields, labels, severity_of, title
 
 SOURCE = "pagerduty"
-# What changes an incident, or whether it goes on. Notes, responders, updates for the public and services do neither.
-_NEWS = re.compile(r"incident\.(triggered|(un)?acknowledged|escalated|delegated|reassigned|priority_updated|reopened|resolved)")
+# Events that change an incident. Notes, responders, public updates and services do not.
+_UPDATES = re.compile(r"incident\.(triggered|(un)?acknowledged|escalated|delegated|reassigned|priority_updated|reopened|resolved)")
 _URGENCIES = {"high": Severity.HIGH, "low": Severity.WARNING}
 
 
@@ -28,7 +28,7 @@ def read(request: WebhookRequest) -> Delivery | None:
     incident = event.at("data")
     if incident.word("type") in {"", "incident"} and incident.text("id"):
         return Delivery(source=SOURCE, alerts=(_alert(request, event, incident),), delivery_id=delivery_id)
-    if _NEWS.fullmatch(kind) or not kind.startswith(("incident.", "service.", "pagey.")):
+    if _UPDATES.fullmatch(kind) or not kind.startswith(("incident.", "service.", "pagey.")):
         return None
     return Delivery(source=SOURCE, delivery_id=delivery_id, remark=f"{kind} does not say whether anything is wrong")
 
@@ -36,30 +36,23 @@ def read(request: WebhookRequest) -> Delivery | None:
 def _alert(request: WebhookRequest, event: Fields, incident: Fields) -> Alert:
     kind = event.word("event_type")
     resolved = kind == "incident.resolved" or incident.word("status") == "resolved"
+    priority = severity_of(incident.at("priority").text("summary"))
+    urgency = _URGENCIES.get(incident.word("urgency"), Severity.UNKNOWN)
+    teams = ", ".join(team.text("summary") for team in incident.each("teams"))
+    named = {name: incident.at(name).text("summary") for name in ("service", "priority", "escalation_policy")}
     return Alert(
         source=SOURCE,
         fingerprint=incident.text("id", limit=MAX_LABEL),
         title=title(incident.text("title", "summary"), fallback="PagerDuty incident"),
-        severity=_severity(incident),
+        severity=urgency if priority is Severity.UNKNOWN else priority,
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=_labels(incident),
+        labels=labels([*named.items(), ("team", teams), ("urgency", incident.text("urgency")), ("number", incident.text("number"))]),
         links=Links(source=incident.link("html_url")),
         # An incident that is opened again keeps the time of its creation.
         starts_at=event.time("occurred_at") if kind == "incident.reopened" else incident.time("created_at"),
         ends_at=event.time("occurred_at") if resolved else None,
         body=request.text,
     )
-
-
-def _severity(incident: Fields) -> Severity:
-    told = severity_of(incident.at("priority").text("summary"))
-    return told if told is not Severity.UNKNOWN else _URGENCIES.get(incident.word("urgency"), Severity.UNKNOWN)
-
-
-def _labels(incident: Fields) -> dict[str, str]:
-    teams = ", ".join(team.text("summary") for team in incident.each("teams"))
-    named = {name: incident.at(name).text("summary") for name in ("service", "priority", "escalation_policy")}
-    return labels([*named.items(), ("team", teams), ("urgency", incident.text("urgency")), ("number", incident.text("number"))])
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)

@@ -1,4 +1,4 @@
-"""Pure module: a body of no known shape is one alert, word for word."""
+"""The known senders, and reading any request: by the sender it names, by its shape, or as plain text."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,17 +29,21 @@ from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import fingerprint, title
 from tarsy.kit.text import whole_characters
 
-# Where an alert comes from when neither its address nor its shape tells.
-UNTOLD = "webhook"
+# The source of alerts whose sender is known neither by the URL nor by the shape of the body.
+UNKNOWN_SOURCE = "webhook"
 
 
-def read_plain(request: WebhookRequest, source: str = UNTOLD) -> Delivery:
-    """One alert that fires. The same text again is the same alert again."""
+def read_plain(request: WebhookRequest, source: str = UNKNOWN_SOURCE) -> Delivery:
+    """Read a body as one firing alert in plain text. The same text again is the same alert."""
     body = whole_characters(request.text).replace("\0", "")
+    headline = alert_title(body, "")
+    if isinstance(request.value, list | dict) and headline.startswith(("[", "{")):
+        # No field of the data is a title: the text begins with the data itself.
+        headline = ""
     alert = Alert(
         source=source,
         fingerprint=fingerprint(source, body),
-        title=title(_headline(request, body), fallback=f"Alert from {source}"),
+        title=title(headline, fallback=f"Alert from {source}"),
         severity=Severity.UNKNOWN,
         status=AlertStatus.FIRING,
         body=body,
@@ -47,14 +51,8 @@ def read_plain(request: WebhookRequest, source: str = UNTOLD) -> Delivery:
     return Delivery(source=source, alerts=(alert,))
 
 
-def _headline(request: WebhookRequest, body: str) -> str:
-    found = alert_title(body, "")
-    # Data in which no field is a title begins like data: no person would call a problem that.
-    return "" if isinstance(request.value, list | dict) and found.startswith(("[", "{")) else found
-
-
 _MODULES = (
-    # An event says by itself what it is, whatever its data looks like.
+    # Before the others: the data of an event may look like a body of another sender.
     cloudevents,
     alertmanager,
     grafana,
@@ -78,21 +76,21 @@ ADAPTERS: Mapping[str, Adapter] = MappingProxyType({module.ADAPTER.source: modul
 
 
 def sends_resolved(source: str, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> bool:
-    """Whether a sender tells when something is over."""
+    """Return whether a sender reports that alerts are resolved."""
     if source in mappings:
         return "status" in mappings[source].parts
     return source in ADAPTERS and ADAPTERS[source].sends_resolved
 
 
 def recognise(request: WebhookRequest) -> Adapter | None:
-    """The sender of a body, by its shape."""
+    """Return the adapter that recognises the shape of a body, or None."""
     return next((adapter for adapter in ADAPTERS.values() if adapter.recognises(request)), None)
 
 
 def deliver(request: WebhookRequest, source: str | None = None, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> Delivery:
-    """What a request says. `source` is the sender that its address names; `mappings` are the senders that the operator described.
+    """Read a request. `source` is the sender that its URL names; `mappings` are those of the configured senders.
 
-    Never fails: what cannot be read as its sender's words is one alert in plain text.
+    Never fails: a body that the adapter cannot read is one alert in plain text.
     """
     if source and source in mappings:
         delivery = read_mapped(request, source, mappings[source])

@@ -19,8 +19,8 @@ _STATE = re.compile(r"^(critical|warning|resolved):\s*", re.IGNORECASE)
 
 def recognises(request: WebhookRequest) -> bool:
     body = request.body
-    spoken_of = (*_SUBJECTS, "comment", "installation")
-    return "action" in body and ("actor" in body or "installation" in body) and any(name in body.at("data") for name in spoken_of)
+    subjects = (*_SUBJECTS, "comment", "installation")
+    return "action" in body and ("actor" in body or "installation" in body) and any(name in body.at("data") for name in subjects)
 
 
 def read(request: WebhookRequest) -> Delivery | None:
@@ -41,25 +41,21 @@ def read(request: WebhookRequest) -> Delivery | None:
 
 def _issue(request: WebhookRequest, subject: Fields, data: Fields) -> Alert:
     resolved = request.body.word("action") in _ENDINGS or subject.word("status") in _ENDINGS
+    project = subject.at("project").text("slug", "name") or subject.text("project", "project_name")
+    own = subject.picked(environment="environment", platform="platform", release="release", culprit="culprit", short_id="shortId")
     return Alert(
         source=SOURCE,
         fingerprint=subject.text("issue_id", "id", limit=MAX_LABEL) or fingerprint(subject.text("title")),
         title=title(subject.text("title", "message"), fallback="Sentry issue"),
         severity=severity_of(subject.text("level")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=_labels(subject, data),
+        labels=labels([("project", project), *own.items(), ("rule", data.text("triggered_rule")), *tags(subject.list("tags")).items()]),
         annotations=labels([("description", subject.at("metadata").text("value"))], MAX_ANNOTATION),
         links=Links(source=subject.link("web_url", "permalink")),
         starts_at=None if resolved else subject.time("datetime", "lastSeen", "firstSeen"),
         ends_at=_sent_at(request) if resolved else None,
         body=request.text,
     )
-
-
-def _labels(subject: Fields, data: Fields) -> dict[str, str]:
-    project = subject.at("project").text("slug", "name") or subject.text("project", "project_name")
-    own = subject.picked(environment="environment", platform="platform", release="release", culprit="culprit", short_id="shortId")
-    return labels([("project", project), *own.items(), ("rule", data.text("triggered_rule")), *tags(subject.list("tags")).items()])
 
 
 def _metric(request: WebhookRequest, data: Fields) -> Alert:

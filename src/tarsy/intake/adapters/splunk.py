@@ -1,11 +1,11 @@
-"""Splunk's webhook alert action. It sends the first row of the search's results, and never says that the trouble is over.
+"""Splunk's webhook alert action. It sends the first row of the search's results, and never reports that an alert is resolved.
 
 https://help.splunk.com/en/splunk-enterprise/alert-and-respond/alerting-manual/10.0/configure-alert-actions/use-a-webhook-alert-action
 """
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, WebhookRequest
-from tarsy.intake.fields import MAX_LABEL, Fields, fingerprint, labels, located, severity_of, title
+from tarsy.intake.fields import MAX_LABEL, fingerprint, labels, located, severity_of, title
 
 SOURCE = "splunk"
 
@@ -15,14 +15,14 @@ def recognises(request: WebhookRequest) -> bool:
 
 
 def read(request: WebhookRequest) -> Alert | None:
-    return _alert(request) if request.body.text("sid", "search_name") else None
-
-
-def _alert(request: WebhookRequest) -> Alert:
+    if not request.body.text("sid", "search_name"):
+        return None
     body, row = request.body, request.body.at("result")
     search, app = body.text("search_name", limit=MAX_LABEL), body.text("app", limit=MAX_LABEL)
     host = row.text("host", "dest", "service", limit=MAX_LABEL)
     name = search or (f"Splunk search in {app}" if app else "")
+    # Names with an underscore are Splunk's own, such as the raw event.
+    fields = [(name, value) for name, value in row.values.items() if not name.startswith("_")]
     return Alert(
         source=SOURCE,
         # The id of the search (sid) is another one each time it runs.
@@ -30,16 +30,11 @@ def _alert(request: WebhookRequest) -> Alert:
         title=title(located(name, host), fallback="Splunk alert"),
         severity=severity_of(row.text("severity"), row.text("urgency"), row.text("priority")),
         status=AlertStatus.FIRING,
-        labels=labels([("alertname", search), ("app", app), ("owner", body.text("owner")), *_row(row)]),
+        labels=labels([("alertname", search), ("app", app), ("owner", body.text("owner")), *fields]),
         links=Links(source=body.link("results_link")),
         starts_at=row.time("_time"),
         body=request.text,
     )
-
-
-def _row(row: Fields) -> list[tuple[str, object]]:
-    # Names with an underscore are Splunk's own, such as the raw event.
-    return [(name, value) for name, value in row.values.items() if not name.startswith("_")]
 
 
 ADAPTER = Adapter(SOURCE, recognises, read, sends_resolved=False)

@@ -5,6 +5,8 @@ https://www.zabbix.com/documentation/current/en/manual/appendix/macros/supported
 """
 
 import json
+from contextlib import suppress
+from typing import Any
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
 from tarsy.intake.delivery import Adapter, WebhookRequest
@@ -20,19 +22,17 @@ def recognises(request: WebhookRequest) -> bool:
 
 def read(request: WebhookRequest) -> Alert | None:
     # A macro that has no value here stays as it was written.
-    known = Fields({name: value for name, value in request.body.values.items() if not _is_macro(value)})
-    return _alert(request, known) if known.text("event_id", "event_name", "alert_subject") else None
-
-
-def _is_macro(value: object) -> bool:
-    return isinstance(value, str) and (
-        value == "*UNKNOWN*" or (value.startswith("{") and value.endswith("}") and value[1:-1].replace(".", "").isupper())
-    )
-
-
-def _alert(request: WebhookRequest, body: Fields) -> Alert:
+    body = Fields({name: value for name, value in request.body.values.items() if not _is_macro(value)})
+    if not body.text("event_id", "event_name", "alert_subject"):
+        return None
     resolved = body.word("event_value") == "0"
     name, host = body.text("event_name", "alert_subject"), body.text("host_name", "host_host")
+    listed: Any = body.values.get("event_tags")
+    # {EVENT.TAGSJSON} arrives as JSON text, {EVENT.TAGS} as plain text.
+    with suppress(ValueError, RecursionError):
+        listed = json.loads(listed) if isinstance(listed, str) else listed
+    site, trigger, event = body.link("zabbix_url"), body.text("trigger_id"), body.text("event_id")
+    page = f"{site.rstrip('/')}/tr_events.php?triggerid={trigger}&eventid={event}" if site and trigger and event else None
     return Alert(
         source=SOURCE,
         # The trigger stands for the problem; each of its firings has an event of its own.
@@ -40,29 +40,21 @@ def _alert(request: WebhookRequest, body: Fields) -> Alert:
         title=title(located(name, host), fallback="Zabbix problem"),
         severity=_SEVERITIES.get(body.text("event_nseverity")) or severity_of(body.text("event_severity")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
-        labels=labels([*body.picked(host="host_name", ip="host_ip", trigger="trigger_id").items(), *_tags(body).items()]),
+        labels=labels([*body.picked(host="host_name", ip="host_ip", trigger="trigger_id").items(), *tags(listed).items()]),
         annotations=labels(
             [("description", body.text("trigger_description", "alert_message")), ("value", body.text("event_opdata"))], MAX_ANNOTATION
         ),
-        links=Links(source=_event_page(body), runbook=body.link("trigger_url")),
+        links=Links(source=web_address(page), runbook=body.link("trigger_url")),
         starts_at=body.time("event_timestamp"),
         ends_at=body.time("event_recovery_timestamp") if resolved else None,
         body=request.text,
     )
 
 
-def _tags(body: Fields) -> dict[str, str]:
-    """{EVENT.TAGSJSON}, which arrives as text, or {EVENT.TAGS}."""
-    value = body.values.get("event_tags")
-    try:
-        return tags(json.loads(value)) if isinstance(value, str) else tags(value)
-    except (ValueError, RecursionError):
-        return tags(value)
-
-
-def _event_page(body: Fields) -> str | None:
-    site, trigger, event = body.link("zabbix_url"), body.text("trigger_id"), body.text("event_id")
-    return web_address(f"{site.rstrip('/')}/tr_events.php?triggerid={trigger}&eventid={event}") if site and trigger and event else None
+def _is_macro(value: object) -> bool:
+    return isinstance(value, str) and (
+        value == "*UNKNOWN*" or (value.startswith("{") and value.endswith("}") and value[1:-1].replace(".", "").isupper())
+    )
 
 
 ADAPTER = Adapter(SOURCE, recognises, read)
