@@ -1,1 +1,1 @@
-"""The nouns of TARSy as frozen values, and every rule that can be decided without waiting."""
+"""Values of the domain as frozen dataclasses, and every rule that needs no I/O."""

@@ -1,27 +1,30 @@
-"""Ceilings of investigations: what is spent and reserved under them, and whether the next call fits."""
+"""Ceilings of investigations: what is spent and reserved under them, and whether the next call fits.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+A call is made only if its estimate fits under every ceiling together with the conclusion that must follow it, so that an agent that runs out
+of budget can still conclude.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from decimal import ROUND_DOWN, Decimal
 from enum import StrEnum
-from operator import add, sub
 from typing import Any, Self
 
 from tarsy.domain.claim import Claim
 from tarsy.domain.usage import Price, TokenUsage, format_usd
 
 _MILLION = Decimal(1_000_000)
-# What a conclusion needs to say what was found and what was not.
+# Output tokens kept for a conclusion: enough to state what was found and what was not.
 CONCLUSION_TOKENS = 3_000
-# What a conclusion is told at the most when there is no money for more: a longer conversation is shortened for it, down to its opening.
+# Input tokens kept for a conclusion: a longer conversation is shortened for it, down to its opening.
 CONCLUSION_INPUT = 16_000
-# An answer that may not be longer than this is not worth its input.
+# A call whose answer could not be longer than this is not worth its input.
 SHORTEST_ANSWER = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What was used, of everything that a ceiling can limit."""
+    """Amounts of everything that a ceiling can limit."""
 
     usd: Decimal = Decimal(0)
     tokens: int = 0
@@ -30,13 +33,10 @@ class Spent:
     tool_calls: int = 0
 
     def __add__(self, other: "Spent") -> "Spent":
-        return self._with(other, add)
+        return Spent(**{name: getattr(self, name) + getattr(other, name) for name in _NAMES})
 
     def __sub__(self, other: "Spent") -> "Spent":
-        return self._with(other, sub)
-
-    def _with(self, other: "Spent", how: Callable[[Any, Any], Any]) -> "Spent":
-        return Spent(**{name: how(getattr(self, name), getattr(other, name)) for name in _NAMES})
+        return Spent(**{name: getattr(self, name) - getattr(other, name) for name in _NAMES})
 
 
 _NAMES = tuple(field.name for field in fields(Spent))
@@ -45,7 +45,7 @@ NOTHING = Spent()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """How much may be used; None: as much as it takes."""
+    """The most that may be used of each amount; None: no limit."""
 
     usd: Decimal | None = None
     tokens: int | None = None
@@ -54,19 +54,25 @@ class Ceiling:
     tool_calls: int | None = None
 
     def over(self, general: Self) -> "Ceiling":
-        """A more special ceiling over a general one: what it does not say, the general one does."""
-        return Ceiling(**{name: _first(getattr(self, name), getattr(general, name)) for name in _NAMES})
+        """Return this ceiling with the limits of `general` where it sets none itself."""
+        own = {name: value for name in _NAMES if (value := getattr(self, name)) is not None}
+        return replace(general, **own)
 
     def lowered(self, requested: "Ceiling") -> "Ceiling":
-        """What a sender asks for may lower a ceiling, never raise it."""
-        return Ceiling(**{name: _lower(getattr(self, name), getattr(requested, name)) for name in _NAMES})
+        """Return the lower of both limits for each amount: a sender may lower a ceiling, never raise it."""
+        pairs = {name: (getattr(self, name), getattr(requested, name)) for name in _NAMES}
+        return Ceiling(**{name: min((limit for limit in pair if limit is not None), default=None) for name, pair in pairs.items()})
 
     def exceeded_by(self, spent: Spent) -> "Limit | None":
-        """The first limit that `spent` would pass."""
-        return next((limit for limit in Limit if _passes(getattr(self, limit), getattr(spent, limit))), None)
+        """Return the first limit that `spent` would exceed."""
+        for limit in Limit:
+            most = getattr(self, limit)
+            if most is not None and getattr(spent, limit) > most:
+                return limit
+        return None
 
     def describe(self, limit: "Limit") -> str:
-        """The limit in words for people: `its ceiling of $0.50`."""
+        """Describe a limit for people: `its ceiling of $0.50`."""
         value = getattr(self, limit)
         match limit:
             case Limit.USD:
@@ -89,30 +95,13 @@ class Limit(StrEnum):
 
 
 def format_amount(usd: Decimal) -> str:
-    """An amount as a person would have written it: `$0.50`, and `$0.0025` where cents do not say it."""
+    """Format an amount as a person would write it: `$0.50`, and `$0.0025` where it is no whole number of cents."""
     return f"${usd:.2f}" if usd == round(usd, 2) else format_usd(usd)
-
-
-def _first(special: Any, general: Any) -> Any:
-    return general if special is None else special
-
-
-def _lower(own: Any, wish: Any) -> Any:
-    known = [value for value in (own, wish) if value is not None]
-    return min(known) if known else None
-
-
-def _left(ceiling: Any, used: Any) -> Any:
-    return None if ceiling is None else max(ceiling - used, type(used)(0))
-
-
-def _passes(ceiling: "Decimal | float | None", amount: "Decimal | float") -> bool:
-    return ceiling is not None and amount > ceiling
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A ceiling and what is used under it: of a session, a stage, an agent, a period. `reserved` is for calls under way."""
+    """The ceiling of a session, stage, agent or period, and what is used under it. `reserved` is for calls in progress."""
 
     name: str
     ceiling: Ceiling
@@ -125,14 +114,18 @@ class Account:
 
     @property
     def remaining(self) -> Ceiling:
-        """What is left; never less than nothing."""
-        return Ceiling(**{name: _left(getattr(self.ceiling, name), getattr(self.used, name)) for name in _NAMES})
+        """Return what is left of each limit, 0 where it is exceeded."""
+        left: dict[str, Any] = {}
+        for name in _NAMES:
+            most, used = getattr(self.ceiling, name), getattr(self.used, name)
+            left[name] = None if most is None else max(most - used, type(used)(0))
+        return Ceiling(**left)
 
     def reserve(self, wanted: Spent) -> "Account":
         return Account(self.name, self.ceiling, self.spent, self.reserved + wanted)
 
     def settle(self, reserved: Spent, actual: Spent) -> "Account":
-        """A call has ended: what was kept for it is given back, and what it used is spent."""
+        """Return the account after a call has ended: its reservation is released, its actual use is spent."""
         return Account(self.name, self.ceiling, self.spent + actual, self.reserved - reserved)
 
 
@@ -140,8 +133,8 @@ class Account:
 class Fits:
     """The call may be made, with an answer of at most `output_tokens`.
 
-    `wanted` is to be reserved for it until it has ended. `kept` is to be reserved for the conclusion of the same execution, in the place of
-    what was kept for it before: agents that work at the same time each need their own.
+    The caller reserves `wanted` until the call has ended, and `kept` for the conclusion of the execution, in place of the amount it kept
+    before. Each of several concurrent agents needs its own.
     """
 
     output_tokens: int
@@ -151,7 +144,7 @@ class Fits:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The call does not fit: conclude now, with what is kept for that. `told` is for people."""
+    """The call does not fit: the agent concludes now, with the amount kept for that. `description` is for people."""
 
     account: str
     limit: Limit
@@ -159,29 +152,32 @@ class Exhausted:
 
 
 def estimate_model_call(input_tokens: int, output_tokens: int, price: Price | None) -> Spent:
-    """What a call will use at most. Input that may come from a cache is estimated at its full price; a model without a price costs tokens only."""
+    """Return the most that a call can use. All input counts at its full price, cached or not; a model without a price uses tokens only."""
     usd = price.cost(TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens)) if price else Decimal(0)
     return Spent(usd=usd, tokens=input_tokens + output_tokens, model_calls=1)
 
 
 def spent_by_call(usage: TokenUsage, price: Price | None, seconds: float) -> Spent:
-    """What a call has used."""
+    """Return what a finished call has used."""
     usd = price.cost(usage) if price else Decimal(0)
     return Spent(usd=usd, tokens=usage.input_tokens + usage.output_tokens, seconds=seconds, model_calls=1)
 
 
 def estimate_conclusion(input_tokens: int, answer_tokens: int, price: Price | None, opening: int = 0) -> Spent:
-    """What the forced conclusion will use at most after a call that adds `answer_tokens` to the conversation, whose `opening` cannot be shortened."""
-    told = min(input_tokens + answer_tokens, max(CONCLUSION_INPUT, opening))
-    return estimate_model_call(told, CONCLUSION_TOKENS, price)
+    """Return the most that a forced conclusion can use after a call that adds `answer_tokens` to the conversation.
+
+    `opening` is the size of the first messages, which cannot be shortened.
+    """
+    conversation = min(input_tokens + answer_tokens, max(CONCLUSION_INPUT, opening))
+    return estimate_model_call(conversation, CONCLUSION_TOKENS, price)
 
 
 def check_model_call(
     accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None, opening: int = 0
 ) -> Fits | Exhausted:
-    """Whether a call fits under every ceiling, with room for the conclusion after it, and how long its answer may be.
+    """Decide whether a call fits under every ceiling together with the conclusion after it, and how long its answer may be.
 
-    What is kept for this execution's own conclusion is not part of what `accounts` have reserved.
+    The reservations of `accounts` must not include the amount kept for this execution's own conclusion.
     """
     longest = min([longest, *(_longest_answer(account, input_tokens, price, opening) for account in accounts)])
     output = max(longest, SHORTEST_ANSWER)
@@ -192,7 +188,7 @@ def check_model_call(
 def check_single_model_call(
     accounts: Sequence[Account], input_tokens: int, longest: int, price: Price | None, kept: Spent = NOTHING
 ) -> Fits | Exhausted:
-    """Whether a call fits that leads to no other: what is `kept` for the conclusion stays as it is."""
+    """Decide whether a call fits that adds nothing to the conversation: the amount `kept` for the conclusion stays the same."""
     fixed = estimate_model_call(input_tokens, 0, price) + kept
     each = price.output if price else None
     longest = min([longest, *(_room(account.ceiling, account.used + fixed, 1, each) for account in accounts)])
@@ -201,14 +197,14 @@ def check_single_model_call(
 
 
 def affordable_input(accounts: Sequence[Account], price: Price | None) -> int:
-    """How many tokens a conclusion may be told; may be less than nothing."""
+    """Return how many input tokens a conclusion may have; may be negative."""
     answer = estimate_model_call(0, CONCLUSION_TOKENS, price)
     each = price.input if price else None
     return min((_room(account.ceiling, account.used + answer, 1, each) for account in accounts), default=10**9)
 
 
 def check_tool_call(accounts: Sequence[Account], kept: Spent) -> Fits | Exhausted:
-    """Whether a tool call fits beside the conclusion that is `kept`: however long its result is, the conclusion does not grow with it."""
+    """Decide whether a tool call fits beside the amount `kept` for the conclusion, which does not grow with the tool's result."""
     return _fitting(accounts, Fits(0, Spent(tool_calls=1), kept))
 
 
@@ -220,21 +216,21 @@ def _fitting(accounts: Sequence[Account], call: Fits) -> Fits | Exhausted:
 
 
 def _longest_answer(account: Account, input_tokens: int, price: Price | None, opening: int) -> int:
-    """How many tokens of answer an account has room for beside the input and the conclusion; may be less than nothing."""
-    told = max(CONCLUSION_INPUT, opening)
+    """Return how many answer tokens an account has room for beside the input and the conclusion; may be negative."""
+    most_input = max(CONCLUSION_INPUT, opening)
     call = account.used + estimate_model_call(input_tokens, 0, price)
-    # As long as the conclusion is told all of it, each token is paid for twice: as output, and as input of the conclusion.
+    # While the whole conversation fits into the conclusion's input, an answer token counts twice: as output, and as input of the conclusion.
     twice = _room(
         account.ceiling, call + estimate_conclusion(input_tokens, 0, price, opening), 2, price.output + price.input if price else None
     )
-    if input_tokens + twice <= told:
+    if input_tokens + twice <= most_input:
         return twice
-    once = _room(account.ceiling, call + estimate_model_call(told, CONCLUSION_TOKENS, price), 1, price.output if price else None)
-    return max(once, told - input_tokens) if twice >= told - input_tokens >= 0 else once
+    once = _room(account.ceiling, call + estimate_model_call(most_input, CONCLUSION_TOKENS, price), 1, price.output if price else None)
+    return max(once, most_input - input_tokens) if twice >= most_input - input_tokens >= 0 else once
 
 
 def _room(ceiling: Ceiling, fixed: Spent, times: int, each: Decimal | None) -> int:
-    """How many tokens fit beside what is fixed, each of them counted so many times and at this price for a million."""
+    """Return how many tokens fit under a ceiling beside `fixed`, if each counts `times` times and a million of them cost `each`."""
     room: list[int] = []
     if ceiling.tokens is not None:
         room.append((ceiling.tokens - fixed.tokens) // times)
@@ -245,7 +241,7 @@ def _room(ceiling: Ceiling, fixed: Spent, times: int, each: Decimal | None) -> i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """What is set aside for a model call until it is known what it used, and for the conclusion of its execution until that has ended."""
+    """An amount reserved for a model call until its use is known (`wanted`), and for the conclusion of its execution until that ends (`kept`)."""
 
     id: str
     claim: Claim
@@ -257,10 +253,10 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class SpentBy:
-    """What an execution has used, with what is reserved for calls that never told what they used."""
+    """What an execution has used, including the reservations of calls whose use was never reported."""
 
     stage_id: str
     execution_id: str
     spent: Spent
-    # The agent that sent it, if one did.
+    # The execution that dispatched this one, if any.
     parent_execution_id: str | None = None

@@ -1,4 +1,4 @@
-"""Citations: places in an analysis that name their evidence, and what checking them found. Pure module.
+"""Citations: the places in an analysis that name their evidence, the result of checking them, and the code blocks in which none are read.
 
 `[A7]` names a result, `[A7: "exact words"]` quotes it, `[A3, A7]` names several.
 """
@@ -11,20 +11,19 @@ from operator import add
 
 from tarsy.domain.evidence import ID_PATTERN
 
-# A quotation longer than this is a copy, and reading it would cost more than it shows.
+# A longer quotation is a copy, and checking it would cost more than it proves.
 LONGEST_QUOTATION = 1_000
-# An honest analysis has some dozens. What comes after is not read as a citation, so that no text can make checking slow.
+# An analysis has some dozens. Further ones are ignored, so that no text can make checking slow.
 MOST_CITATIONS = 500
 
 _OPEN = re.compile(rf"\[(?={ID_PATTERN}\s*[\]:,;])")
 _ONE = re.compile(rf"\s*({ID_PATTERN})\s*")
-# The quotation ends at the quote that the citation goes on or ends after: results hold quotes themselves.
+# Results contain quotes themselves: a quotation ends at the quote after which the citation ends or the next id follows.
 _QUOTED = re.compile(
     rf":\s*[\"“„«](.{{1,{LONGEST_QUOTATION}}}?)[\"”“»]\s*(?=\]|[,;]\s*{ID_PATTERN}\s*[\]:,;])",
     re.DOTALL,
 )
-_NEXT = re.compile(r"[,;]")
-# Lines end where Markdown ends them, not at every character that Python takes for a line's end.
+# Markdown ends lines only at \n; str.splitlines knows further line ends.
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -38,7 +37,7 @@ class CitationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One id at one place of a text, with the words it is said to hold. Offsets are of the whole bracket."""
+    """One evidence id at one place of a text, with the words quoted from it. `start` and `end` are those of the whole bracket."""
 
     evidence_id: str
     quotation: str | None
@@ -48,7 +47,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedCitation:
-    """A citation and its verification. `found_at` is where in the evidence the quotation stands, `nearest` the real line most like it."""
+    """A citation and the result of its check: where in the evidence the quotation was found, or the line most similar to it (`nearest`)."""
 
     citation: Citation
     status: CitationStatus
@@ -59,7 +58,7 @@ class CheckedCitation:
 
 @dataclass(frozen=True, slots=True)
 class CitationCounts:
-    """What the citations of an analysis come to. `uncited` are statements of the chain of causes that cite nothing and are not called inferences."""
+    """The citations of an analysis by result. `uncited` counts statements of the chain of causes that neither cite evidence nor are marked inferences."""
 
     cited: int = 0
     verified: int = 0
@@ -72,7 +71,7 @@ class CitationCounts:
 
 
 def citations(text: str) -> tuple[Citation, ...]:
-    """Every citation in a text, in order; code blocks hold commands and output, not citations."""
+    """Return the citations of a text in order, without those in code blocks, which contain commands and output."""
     prose = without_code(text)
     found: list[Citation] = []
     position = 0
@@ -80,28 +79,25 @@ def citations(text: str) -> tuple[Citation, ...]:
         opened = _OPEN.search(prose, position)
         if opened is None:
             break
-        entries, position = _entries(prose, opened.end())
-        found += (Citation(evidence_id, quotation, opened.start(), position) for evidence_id, quotation in entries)
+        position = opened.end()
+        entries: list[tuple[str, str | None]] = []
+        while one := _ONE.match(prose, position):
+            quoted = _QUOTED.match(prose, one.end())
+            entries.append((one[1], quoted[1] if quoted else None))
+            position = quoted.end() if quoted else one.end()
+            if prose.startswith("]", position):
+                position += 1
+                found += (Citation(evidence_id, quotation, opened.start(), position) for evidence_id, quotation in entries)
+                break
+            if prose[position : position + 1] not in {",", ";"}:
+                # The bracket is no citation after all.
+                break
+            position += 1
     return tuple(found[:MOST_CITATIONS])
 
 
-def _entries(text: str, position: int) -> tuple[list[tuple[str, str | None]], int]:
-    """The ids of one bracket with their quotations, and where the bracket ends; none if it turns out not to be a citation."""
-    entries: list[tuple[str, str | None]] = []
-    while one := _ONE.match(text, position):
-        quoted = _QUOTED.match(text, one.end())
-        entries.append((one[1], quoted[1] if quoted else None))
-        position = quoted.end() if quoted else one.end()
-        if text.startswith("]", position):
-            return entries, position + 1
-        if not _NEXT.match(text, position):
-            break
-        position += 1
-    return [], position
-
-
 def without_code(text: str) -> str:
-    """The text with its code blocks blanked out, every offset unchanged."""
+    """Return the text with its code blocks replaced by spaces, so that every offset stays the same."""
     if "```" not in text and "~~~" not in text:
         return text
     lines: list[str] = []
@@ -111,7 +107,7 @@ def without_code(text: str) -> str:
 
 
 def marked_lines(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a Markdown text with their ends, each with whether it belongs to a fenced block."""
+    """Yield the lines of a Markdown text with their line ends, each with whether it belongs to a fenced block."""
     fence = ""
     for line in _LINE.findall(text):
         if not fence:
@@ -123,7 +119,7 @@ def marked_lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where the fenced blocks of a Markdown text stand, with their fences."""
+    """Yield the start and end of each fenced block of a Markdown text, fences included."""
     fence, start, position = "", 0, 0
     for line in _LINE.findall(text):
         if not fence:
@@ -137,7 +133,7 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def open_fence(text: str) -> str:
-    """The fence of the block that a text leaves open at its end; empty when it leaves none."""
+    """Return the fence of the block that is still open at the end of a text, or an empty string."""
     fence = ""
     for line in _LINE.findall(text):
         fence = ("" if ends_block(line, fence) else fence) if fence else fence_of(line)
@@ -145,13 +141,13 @@ def open_fence(text: str) -> str:
 
 
 def ends_block(line: str, fence: str) -> bool:
-    """Whether a line ends the block that a fence began: a fence of the same kind that is at least as long and says nothing more."""
+    """Return whether a line ends the block that `fence` began: a fence of the same kind, at least as long, with nothing after it."""
     mark = fence_of(line)
     return bool(mark) and mark[0] == fence[0] and len(mark) >= len(fence) and not line.strip().strip(mark[0])
 
 
 def fence_of(line: str) -> str:
-    """The back-ticks or tildes that make a line the border of a code block; empty when it is none."""
+    """Return the back-ticks or tildes that make a line the fence of a code block, or an empty string."""
     stripped = line.lstrip(" ")
     if len(line) - len(stripped) > 3:
         return ""

@@ -1,9 +1,9 @@
-"""The right to work on something, which can be lost to another worker."""
+"""Claims: a worker's right to write the results of a row of work. Another worker can take it over."""
 
 from dataclasses import dataclass
 from typing import NewType
 
-# What a row of work is to be done for. Open: a new kind comes with its handler, and nothing else knows its name.
+# No enum: a new kind of work is added with its handler, and no other code knows its name.
 WorkKind = NewType("WorkKind", str)
 
 INVESTIGATION = WorkKind("session")
@@ -13,22 +13,22 @@ SCORING = WorkKind("score")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Names a row of work, what it is about, and the token that fences off the worker that held it before."""
+    """A claimed row of work. The token fences off workers that held the row before: their writes find another token and fail."""
 
     kind: WorkKind
     id: str
-    # The row of its noun: for an investigation, the session.
+    # The id of the session, chat question or score that the work is done for.
     subject_id: str
     token: str
-    # The session it is part of, if any.
+    # The session that the work belongs to, if any.
     session: str | None
 
     @property
     def session_id(self) -> str:
-        """The session whose run this is.
+        """Return the session that the work belongs to.
 
         Raises:
-            LookupError: it is part of none; such work writes no steps.
+            LookupError: it belongs to none; such work writes no steps.
         """
         if self.session is None:
             raise LookupError(f"{self.kind} {self.subject_id} is no work of a session")
@@ -36,7 +36,7 @@ class Claim:
 
 
 class ClaimLostError(Exception):
-    """Another worker owns this work now (or it has ended): nothing was written, stop."""
+    """Another worker owns this work now, or the work has ended: nothing was written, and the worker must stop."""
 
     def __init__(self, claim: Claim) -> None:
         super().__init__(f"{claim.kind} {claim.subject_id} is no longer ours")

@@ -1,4 +1,4 @@
-"""Conclusions: the analysis a session ends with, and the shortcomings of one that says nothing or has no evidence."""
+"""Conclusions: the analysis a session ends with, and its shortcomings, such as having no content or no evidence."""
 
 import re
 from collections.abc import Sequence
@@ -8,28 +8,28 @@ from enum import StrEnum
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
-from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.tool import BUILT_IN_SERVER
 from tarsy.domain.verdict import Challenge, Ruling, parse_challenge
 
 
 @dataclass(frozen=True, slots=True)
 class StageConclusions:
-    """The agents of a stage that completed, in their order, and what each of them concluded."""
+    """The names of a stage's agents that have a conclusion, in their order, each with the conclusion."""
 
     stage_type: StageType
     analyses: tuple[tuple[str, str], ...]
 
 
 def conclusions_of(record: StageRecord) -> StageConclusions:
-    """The conclusions of a stage as it is stored, ended or not."""
-    # One that was stopped while its answer was being corrected has an analysis without having completed.
+    """Return the conclusions of a stored stage, ended or not."""
+    # Not only of completed agents: one that was stopped while it corrected its answer has a conclusion too.
     analyses = tuple((one.execution.agent_name, one.conclusion) for one in record.executions if one.conclusion)
     return StageConclusions(record.stage.stage_type, analyses)
 
 
 def concluding_executions(records: Sequence[StageRecord]) -> tuple[ExecutionRecord, ...]:
-    """The executions whose conclusions make the best analysis."""
+    """Return the executions whose conclusions `best_analysis` is made of."""
     for record in reversed(records):
         found = tuple(one for one in record.executions if one.conclusion)
         if record.stage.stage_type.concludes and found:
@@ -38,7 +38,7 @@ def concluding_executions(records: Sequence[StageRecord]) -> tuple[ExecutionReco
 
 
 def best_analysis(stages: Sequence[StageConclusions]) -> str | None:
-    """The conclusions of the newest stage that has any, also when it has not ended; of several agents, all."""
+    """Return the conclusions of the newest stage that has any, ended or not; those of several agents are joined."""
     for stage in reversed(stages):
         if stage.stage_type.concludes and stage.analyses:
             if len(stage.analyses) == 1:
@@ -48,24 +48,24 @@ def best_analysis(stages: Sequence[StageConclusions]) -> str | None:
 
 
 def challenge_of(record: ExecutionRecord) -> Challenge | None:
-    """What a challenge came to; None where it says no result.
+    """Return the challenge that an execution concluded with; None if it states no result.
 
-    A refutation counts only with a quotation that was found in the result it names: a claim without evidence is a hypothesis.
+    A refutation counts only with a verified quotation: without evidence it is a hypothesis, and only weakens the verdict.
     """
-    said = parse_challenge(record.conclusion)
-    if said is None or said.ruling is not Ruling.REFUTED:
-        return said
+    challenge = parse_challenge(record.conclusion)
+    if challenge is None or challenge.ruling is not Ruling.REFUTED:
+        return challenge
     verified = record.citations.verified if record.citations else 0
-    return said if verified else Challenge(Ruling.WEAKENED, said.objection)
+    return challenge if verified else Challenge(Ruling.WEAKENED, challenge.objection)
 
 
-# Under this name the timeline entry of a conclusion says what it lacks; `FORCED` has had a name of its own for longer.
+# Metadata keys of a final analysis in the timeline. A forced conclusion has its own, which is older.
 SHORTCOMING = "shortcoming"
 FORCED_CONCLUSION = "forced_conclusion"
 
 
 class Shortcoming(StrEnum):
-    """What a conclusion lacks to be worth the word completed."""
+    """Why an analysis counts as partial although its agent completed."""
 
     EMPTY = "says_nothing"
     REPEATS_PROMPT = "repeats_prompt"
@@ -84,11 +84,11 @@ _NO_EVIDENCE = "It rests on no tool result: no tool was called in the whole sess
 _SENTENCE_END = re.compile(r"[.!?:;\n]+")
 _WORD = re.compile(r"\w+")
 _NOT_APPLICABLE = re.compile(r"\bn/a\b", re.IGNORECASE)
-# What is left of a form when nothing was filled in.
+# Words of a form in which nothing was filled in.
 _FORM = frozenset({"final", "answer", "analysis", "thought", "summary", "none", "null", "tbd", "todo", "unknown"})
-# An answer of which so much stands in the prompt, sentence by sentence, says nothing of its own.
+# An answer of which this share is found in the prompt, sentence by sentence, has no content of its own.
 _REPEATED_SHARE = 0.9
-# Two words stand in any prompt.
+# Any two words may occur in a prompt.
 _SHORTEST_REPETITION = 3
 
 _EVIDENCE = frozenset(
@@ -102,97 +102,78 @@ _EVIDENCE = frozenset(
 
 
 def shortcoming_of(text: str, prompt: str, *, cut: bool) -> Shortcoming | None:
-    """What a conclusion lacks, judged by its own words and those of the prompt."""
+    """Return what a conclusion lacks, judged by its own words and those of the prompt."""
     if all(word[0] in _FORM for word in _WORD.finditer(_NOT_APPLICABLE.sub("", text).lower())):
         return Shortcoming.EMPTY
-    if _repeats(text, prompt):
+    known = f" {_normal(prompt)} "
+    words = repeated = 0
+    for sentence in {_normal(part) for part in _SENTENCE_END.split(text)} - {""}:
+        length = sentence.count(" ") + 1
+        words += length
+        repeated += length if f" {sentence} " in known else 0
+    if words >= _SHORTEST_REPETITION and repeated >= words * _REPEATED_SHARE:
         return Shortcoming.REPEATS_PROMPT
     return Shortcoming.CUT if cut else None
-
-
-def _repeats(text: str, prompt: str) -> bool:
-    known = f" {_normal(prompt)} "
-    # More than this many words of its own, and it does not repeat, whatever else it says: most answers show that in their first sentences.
-    enough = len(_WORD.findall(text.lower())) * (1 - _REPEATED_SHARE) + 1
-    words = repeated = 0
-    seen = {""}
-    for sentence in map(_normal, _SENTENCE_END.split(text)):
-        if sentence in seen:
-            continue
-        seen.add(sentence)
-        words += _length(sentence)
-        repeated += _length(sentence) if f" {sentence} " in known else 0
-        if words - repeated > enough:
-            return False
-    return words >= _SHORTEST_REPETITION and repeated >= words * _REPEATED_SHARE
 
 
 def _normal(text: str) -> str:
     return " ".join(_WORD.findall(text.lower()))
 
 
-def _length(sentence: str) -> int:
-    return sentence.count(" ") + 1
-
-
 def lack_content(stages: Sequence[StageRecord]) -> bool:
-    """Whether there is nothing in the newest conclusions that a summary could be made of."""
+    """Return whether the newest conclusions contain nothing that could be summarised."""
     found = _shortcomings(stages)
     return bool(found) and set(found) <= {Shortcoming.EMPTY, Shortcoming.REPEATS_PROMPT}
 
 
 def partial_reason(stages: Sequence[StageRecord], *, with_tools: bool) -> str | None:
-    """Why the analysis of a session whose stages all ended well is partial all the same; None: it is not.
+    """Return why the analysis of a session is partial although all its stages completed; None: it is not.
 
-    `with_tools`: its agents were given tool servers.
+    `with_tools`: the agents have tool servers.
     """
     found = _shortcomings(stages)
-    if found and all(found) and (ceiling := _ceiling(stages)):
-        return ceiling_sentence(ceiling)
     if found and all(found):
+        executions = (execution for record in reversed(stages) for execution in record.executions)
+        ceiling = next((execution.ceiling for execution in executions if execution.ceiling), None)
+        if ceiling:
+            return ceiling_sentence(ceiling)
         return _REASONS[found[0]] if found[0] else None
-    return _NO_EVIDENCE if with_tools and found and not _has_evidence(stages) else None
+    if not found or not with_tools:
+        return None
+    events = (event for record in stages for top in record.executions for one in top.tree for event in one.events)
+    has_evidence = any(
+        event.event_type in _EVIDENCE
+        and event.status is TimelineStatus.COMPLETED
+        # The built-in tools only return what the agents know anyway, such as the alert.
+        and event.metadata.get("server_name") != BUILT_IN_SERVER
+        for event in events
+    )
+    return None if has_evidence else _NO_EVIDENCE
 
 
 def ceiling_sentence(ceiling: str) -> str:
     return f"It was ended by {ceiling}."
 
 
-def _ceiling(stages: Sequence[StageRecord]) -> str | None:
-    """The ceiling that forced the newest conclusion that was forced by one."""
-    executions = (execution for record in reversed(stages) for execution in record.executions)
-    return next((execution.ceiling for execution in executions if execution.ceiling), None)
-
-
 def _shortcomings(stages: Sequence[StageRecord]) -> list[Shortcoming | None]:
-    """Of each conclusion that the session's analysis consists of; of a flawless synthesis, those of what it synthesised."""
-    concluded = [record for record in stages if record.stage.stage_type.concludes and _conclusions(record)]
-    if not concluded:
+    """Return the shortcoming of each conclusion of the newest stage; for a synthesis without any, those of the stage it synthesised."""
+    concluded: dict[str, list[Shortcoming | None]] = {}
+    newest: StageRecord | None = None
+    for record in stages:
+        analyses = [one for one in record.executions if one.execution.status is RunStatus.COMPLETED and one.analysis]
+        if record.stage.stage_type.concludes and analyses:
+            newest = record
+            concluded[record.stage.id] = [_shortcoming(one) for one in analyses]
+    if newest is None:
         return []
-    newest = concluded[-1]
-    own = [_lack(execution) for execution in _conclusions(newest)]
+    own = concluded[newest.stage.id]
     if newest.stage.stage_type is StageType.SYNTHESIS and not all(own):
-        beneath = next((record for record in concluded if record.stage.id == newest.stage.referenced_stage_id), None)
-        return [_lack(execution) for execution in _conclusions(beneath)] if beneath else own
+        return concluded.get(newest.stage.referenced_stage_id or "", own)
     return own
 
 
-def _conclusions(record: StageRecord) -> list[ExecutionRecord]:
-    return [one for one in record.executions if one.execution.status is RunStatus.COMPLETED and one.analysis]
-
-
-def _lack(record: ExecutionRecord) -> Shortcoming | None:
+def _shortcoming(record: ExecutionRecord) -> Shortcoming | None:
     metadata = next(event.metadata for event in reversed(record.events) if event.event_type is TimelineEventType.FINAL_ANALYSIS)
-    if said := metadata.get(SHORTCOMING):
-        return Shortcoming(said)
+    if shortcoming := metadata.get(SHORTCOMING):
+        return Shortcoming(shortcoming)
     return Shortcoming.FORCED if metadata.get(FORCED_CONCLUSION) else None
-
-
-def _has_evidence(stages: Sequence[StageRecord]) -> bool:
-    return any(_is_evidence(event) for record in stages for top in record.executions for one in top.tree for event in one.events)
-
-
-def _is_evidence(event: TimelineEvent) -> bool:
-    # Reading the alert again with a tool of ours tells nothing new.
-    own = event.metadata.get("server_name") == BUILT_IN_SERVER
-    return event.event_type in _EVIDENCE and event.status is TimelineStatus.COMPLETED and not own

@@ -14,7 +14,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's request to run a tool; `arguments` is JSON text, or whatever the model wrote."""
+    """A model's request to run a tool; `arguments` is the text as the model wrote it, usually JSON."""
 
     id: str
     name: str
@@ -34,7 +34,7 @@ class ConversationMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message as it is stored: `sequence_number` orders an execution's conversation and leaves no gap when it is complete."""
+    """A stored message. `sequence_number` orders the conversation of an execution, without gaps."""
 
     id: str
     execution_id: str

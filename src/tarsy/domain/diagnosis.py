@@ -1,4 +1,4 @@
-"""The state of an installation: its figures, and what an operator should attend to."""
+"""The state of an installation: its figures, and the problems an operator should solve."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tarsy.domain.status import SessionStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveProcess:
-    """A process of the installation, as it presents itself."""
+    """A process of the installation that sends heartbeats."""
 
     id: str
     role: str
@@ -23,7 +23,7 @@ class LiveProcess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueLevel:
-    """The investigations of one priority that are ready and wait for a worker."""
+    """The investigations of one priority that wait for a worker."""
 
     priority: int
     depth: int
@@ -39,14 +39,14 @@ class RoleCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    # Those that have not ended; a status that no session has counts 0.
+    # Sessions that have not ended, 0 for a status that none has.
     sessions: Mapping[SessionStatus, int]
-    # Those that are not resolved, likewise.
+    # Open incidents, 0 for a severity that none has.
     incidents: Mapping[Severity, int]
     queue: tuple[QueueLevel, ...]
-    # Of the processes that gave a sign of life lately.
+    # Processes with a recent heartbeat.
     roles: tuple[RoleCount, ...]
-    # How far each budget of a day or month is used.
+    # The budgets of a day or month.
     budgets: tuple[PeriodState, ...] = ()
 
     @property
@@ -54,14 +54,14 @@ class Overview:
         return sum(role.workers for role in self.roles)
 
 
-# A queue that is shorter is no queue, whatever its tendency.
+# A shorter queue is no problem, even if it grows.
 LONG_QUEUE = 10
-# A vendor's hiccup is over by then.
+# A vendor's brief outage is over by then.
 REPEATED_FAILURES = 3
-# Twice the usual interval of clean-ups: one may have been missed by a restart.
-LATE_CLEAN_UP = timedelta(hours=36)
-# The same for backups, which are usually made every night.
-LATE_BACKUP = timedelta(hours=36)
+# Three times the usual interval of clean-ups: a restart may have delayed one.
+MAX_CLEAN_UP_AGE = timedelta(hours=36)
+# Backups are usually made every night.
+MAX_BACKUP_AGE = timedelta(hours=36)
 
 
 class DiagnosisKind(StrEnum):
@@ -73,7 +73,7 @@ class DiagnosisKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRecord:
-    """How a model has answered lately."""
+    """The most recent calls of a model."""
 
     provider: str
     model: str
@@ -84,18 +84,20 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthSnapshot:
+    """The figures that `diagnose` judges, read from the database at one moment."""
+
     now: datetime
-    # Processes of the installation that gave a sign of life, and the workers they have.
+    # Processes with a recent heartbeat, and their workers.
     processes: int
     workers: int
-    # Sessions that wait for a worker, and what came and what ended in the last half hour.
+    # Sessions that wait for a worker; sessions that were submitted and that ended in the last half hour.
     waiting: int
     submitted_lately: int
     ended_lately: int
     models: tuple[ModelRecord, ...]
     first_process_at: datetime | None
     cleaned_up_at: datetime | None
-    # When a backup was last told of; None: none ever was.
+    # When `tarsy db backed-up` was last run; None: never.
     backed_up_at: datetime | None = None
 
 
@@ -106,53 +108,35 @@ class Diagnosis:
     cure: str
 
 
-def diagnose(signs: HealthSnapshot) -> tuple[Diagnosis, ...]:
-    found = (_workers(signs), _queue(signs), *(_model(record) for record in signs.models), _upkeep(signs), _backup(signs))
-    return tuple(one for one in found if one)
+def diagnose(health: HealthSnapshot) -> tuple[Diagnosis, ...]:
+    """Return the problems that the figures show, each with what to do about it."""
+    found: list[Diagnosis] = []
+    # An installation that is stopped lacks no workers, unless an alert waits.
+    if not health.workers and (health.processes or health.waiting):
+        waits = f"; {health.waiting} sessions wait" if health.waiting else ""
+        text = f"No process has workers: nothing is investigated{waits}."
+        found.append(Diagnosis(DiagnosisKind.WORKERS, text, "start one: tarsy serve --role worker"))
+    if health.waiting >= LONG_QUEUE and health.submitted_lately > health.ended_lately:
+        pace = f"{health.submitted_lately} sessions came and {health.ended_lately} ended within half an hour"
+        cure = "raise queue.max_concurrent_sessions, add a process, or let routes record what need not be investigated"
+        found.append(Diagnosis(DiagnosisKind.QUEUE, f"The queue grows: {health.waiting} sessions wait; {pace}.", cure))
+    for record in health.models:
+        if record.failed >= REPEATED_FAILURES and 2 * record.failed > record.calls:
+            why = f", last with {record.last_error}" if record.last_error else ""
+            text = f"{record.provider} ({record.model}) failed {record.failed} of its last {record.calls} calls{why}."
+            cure = "check its key, quota and address (tarsy doctor --call), or name fallback_providers"
+            found.append(Diagnosis(DiagnosisKind.MODEL, text, cure))
+    # A new installation has not been cleaned up yet: its age counts instead.
+    cleaned_up_at = health.cleaned_up_at or health.first_process_at
+    if cleaned_up_at and health.processes and health.now - cleaned_up_at > MAX_CLEAN_UP_AGE:
+        text = f"Old data was last cleared away {_hours(health.now - cleaned_up_at)} hours ago."
+        found.append(Diagnosis(DiagnosisKind.MAINTENANCE, text, "look for retention.failed in the logs"))
+    # Where no backup was ever reported, the operator may back up by other means, or not at all.
+    if health.backed_up_at and health.now - health.backed_up_at > MAX_BACKUP_AGE:
+        text = f"The last backup was made {_hours(health.now - health.backed_up_at)} hours ago."
+        found.append(Diagnosis(DiagnosisKind.MAINTENANCE, text, "see why, and tell of the next one: tarsy db backed-up"))
+    return tuple(found)
 
 
-def _workers(signs: HealthSnapshot) -> Diagnosis | None:
-    # An installation that is not running lacks no workers, unless an alert waits.
-    if signs.workers or not (signs.processes or signs.waiting):
-        return None
-    waits = f"; {signs.waiting} sessions wait" if signs.waiting else ""
-    return Diagnosis(
-        DiagnosisKind.WORKERS, f"No process has workers: nothing is investigated{waits}.", "start one: tarsy serve --role worker"
-    )
-
-
-def _queue(signs: HealthSnapshot) -> Diagnosis | None:
-    if signs.waiting < LONG_QUEUE or signs.submitted_lately <= signs.ended_lately:
-        return None
-    pace = f"{signs.submitted_lately} sessions came and {signs.ended_lately} ended within half an hour"
-    cure = "raise queue.max_concurrent_sessions, add a process, or let routes record what need not be investigated"
-    return Diagnosis(DiagnosisKind.QUEUE, f"The queue grows: {signs.waiting} sessions wait; {pace}.", cure)
-
-
-def _model(record: ModelRecord) -> Diagnosis | None:
-    if record.failed < REPEATED_FAILURES or 2 * record.failed <= record.calls:
-        return None
-    why = f", last with {record.last_error}" if record.last_error else ""
-    text = f"{record.provider} ({record.model}) failed {record.failed} of its last {record.calls} calls{why}."
-    return Diagnosis(DiagnosisKind.MODEL, text, "check its key, quota and address (tarsy doctor --call), or name fallback_providers")
-
-
-def _upkeep(signs: HealthSnapshot) -> Diagnosis | None:
-    """Nothing is late in an installation that has not been there for so long."""
-    since = signs.cleaned_up_at or signs.first_process_at
-    if since is None or not signs.processes or signs.now - since <= LATE_CLEAN_UP:
-        return None
-    hours = round((signs.now - since).total_seconds() / 3600)
-    return Diagnosis(
-        DiagnosisKind.MAINTENANCE, f"Old data was last cleared away {hours} hours ago.", "look for retention.failed in the logs"
-    )
-
-
-def _backup(signs: HealthSnapshot) -> Diagnosis | None:
-    """An installation whose backups are never told of has them elsewhere, or does without."""
-    if signs.backed_up_at is None or signs.now - signs.backed_up_at <= LATE_BACKUP:
-        return None
-    hours = round((signs.now - signs.backed_up_at).total_seconds() / 3600)
-    return Diagnosis(
-        DiagnosisKind.MAINTENANCE, f"The last backup was made {hours} hours ago.", "see why, and tell of the next one: tarsy db backed-up"
-    )
+def _hours(age: timedelta) -> int:
+    return round(age.total_seconds() / 3600)

@@ -1,4 +1,4 @@
-"""One agent's work in a stage."""
+"""Executions: one run of one agent in a stage."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,11 +27,11 @@ class AgentExecution:
     model_name: str
     tool_calling: str
     status: RunStatus
-    # For a sub-agent: the execution that sent it, by which of its calls (an evidence id), and to do what. Its index is then the number of that call.
+    # For a sub-agent: the execution that dispatched it, the evidence id of that call, and the task. Its `agent_index` is then the number of the call.
     parent_execution_id: str | None = None
     dispatched_by: str | None = None
     task: str | None = None
-    # A person asked that this agent alone should stop.
+    # A person asked to stop this agent only.
     cancel_requested: bool = False
     error_message: str | None = None
     started_at: datetime | None = None
@@ -40,17 +40,17 @@ class AgentExecution:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What an execution waits for, in words for people, and for how long."""
+    """Why an execution has to wait (for people), and for how long."""
 
     reason: str
     seconds: float
-    # Where a period's budget did not let it begin: room in that wakes it before.
+    # If the budget of a period had no room for it: room in that budget ends the wait early.
     budget: BudgetWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionChange:
-    """A move of an execution, or a change of the model it speaks to."""
+    """A new status of an execution, or a new model."""
 
     execution_id: str
     at: datetime
@@ -69,9 +69,6 @@ class ExecutionChange:
         return self.at if self.status and self.status is not RunStatus.ACTIVE else None
 
     def of(self, execution: AgentExecution) -> AgentExecution:
-        """The execution, changed."""
-        told = {name: value for name in _CHANGED if (value := getattr(self, name)) is not None}
-        return replace(execution, **told)
-
-
-_CHANGED = ("status", "error_message", "llm_provider", "llm_backend", "model_name", "started_at", "completed_at")
+        """Return the execution with this change applied."""
+        names = ("status", "error_message", "llm_provider", "llm_backend", "model_name", "started_at", "completed_at")
+        return replace(execution, **{name: value for name in names if (value := getattr(self, name)) is not None})

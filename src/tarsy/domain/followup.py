@@ -11,7 +11,7 @@ MAX_CHAT_CHARACTERS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatUserMessage:
-    """A question; its answer is the `chat` stage that names it."""
+    """A chat question. Its answer is the `chat` stage `stage_id`."""
 
     id: str
     chat_id: str
@@ -25,7 +25,7 @@ class ChatUserMessage:
     completed_at: datetime | None = None
 
 
-# Possessive where two repetitions meet: a megabyte of spaces takes linear time.
+# Possessive where two repetitions meet, so that a megabyte of spaces takes linear time.
 _SCORE = re.compile(r"^[ \t>*_#`-]*score[ \t*_`]*[:=][ \t*_`]*(\d{1,3})[ \t*_`]*+(?:/[ \t]*100)?[ \t*_`.]*$", re.IGNORECASE | re.MULTILINE)
 NO_SCORE = "the judge's answer holds no score"
 _MISSING = re.compile(r"^#{1,6}[ \t]*\**missing tools\**:?[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -49,7 +49,7 @@ class SessionScore:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judgement of a session: 0 to 100, why, and what the agents lacked."""
+    """A score of a session: 0 to 100, the reasons, and the tools that the agents lacked."""
 
     total_score: int
     analysis: str
@@ -57,16 +57,14 @@ class Judgement:
 
 
 def parse_score(text: str) -> Judgement | None:
-    """Read a reviewer's answer, or return None when it holds no valid score.
+    """Parse the answer of a scoring agent; return None when it contains no valid score.
 
     The last score counts: an earlier one may be a quotation.
     """
-    last: re.Match[str] | None = None
-    for found in _SCORE.finditer(text):
-        last = found
-    if last is None or (total := int(last[1])) > 100:
+    scores = list(_SCORE.finditer(text))
+    if not scores or (total := int(scores[-1][1])) > 100:
         return None
-    body = text[: last.start()].rstrip()
+    body = text[: scores[-1].start()].rstrip()
     heading = _MISSING.search(body)
     analysis, missing = (body, "") if heading is None else (body[: heading.start()], body[heading.end() :])
     return Judgement(total, _ANALYSIS.sub("", analysis).strip(), missing.strip())

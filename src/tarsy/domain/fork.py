@@ -1,4 +1,4 @@
-"""Pure module: what a fork of an investigation keeps. It shares every step before a call of one of its agents, and goes on from there by itself."""
+"""Forks: a new session that keeps every step of another one before a given model call, and runs on its own from there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import LLMBackend, ResolvedProvider
 from tarsy.domain.stage import Stage, StageType
 
-# What is done about an analysis that is there already: a question is asked anew, a judgement made anew, and a correction is its author's.
+# Stages that follow the analysis cannot be forked, nor can calls within a step.
 _AFTERWARDS = frozenset({StageType.CHAT, StageType.SCORING})
-_NOT_BEGUN_BY = frozenset({LLMInteractionKind.SUMMARIZATION, LLMInteractionKind.CORRECTION})
+_WITHIN_A_STEP = frozenset({LLMInteractionKind.SUMMARIZATION, LLMInteractionKind.CORRECTION})
 
 
 class ForkRefusedError(Exception):
-    """An investigation cannot be forked there; the person who asked can choose another place."""
+    """An investigation cannot be forked at this call; the caller can choose another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """A model, and the SDK by which it is reached."""
+    """A model, and the SDK that reaches it."""
 
     provider: ResolvedProvider
     backend: LLMBackend
@@ -29,7 +29,7 @@ class ModelUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkPlace:
-    """A call that is made anew: which of which execution, and when it began."""
+    """A model call of an investigation: its execution, its turn, its kind, and when it began."""
 
     execution_id: str
     turn: int
@@ -39,19 +39,19 @@ class ForkPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatchTurn:
-    """The turn in which another agent sent the one that is forked: that agent waits for the report anew, and goes on from there."""
+    """The turn in which the parent agent dispatched the forked one. In the fork the parent waits for the new report."""
 
     parent: AgentExecution
-    # Of the call that sent it.
+    # Of the dispatching tool call.
     evidence_id: str
     turn: int
-    # When the sender called its model next; None: it had not come to that.
+    # When the parent made its next model call; None: it made none.
     until: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkPlan:
-    """What is kept: stages and executions as they are, of one execution what was before its call, and of the one that sent it what was before its report."""
+    """What a fork keeps: `stages` and `executions` unchanged, the forked execution up to its call, and its parent up to the report."""
 
     place: ForkPlace
     stage: Stage
@@ -64,67 +64,63 @@ class ForkPlan:
 def fork_plan(
     stages: Sequence[Stage], executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], execution_id: str, turn: int
 ) -> ForkPlan:
-    """Decide what a fork at the call `turn` of an execution keeps; `calls` are those that an investigation's conversations consist of.
+    """Decide what a fork at call `turn` of an execution keeps; `calls` are all model calls of the investigation's conversations.
 
     Raises:
-        ForkRefusedError: saying where it could be forked instead.
+        ForkRefusedError: with where it could be forked instead.
     """
     forked = next(one for one in executions if one.id == execution_id)
     stage = next(one for one in stages if one.id == forked.stage_id)
-    place = _place(calls, execution_id, turn)
-    _check(stage, place)
-    sending = _sending(executions, calls, forked)
+    own = [call for call in calls if call.execution_id == execution_id]
+    place = next((call for call in own if call.turn == turn), None)
+    if place is None:
+        raise ForkRefusedError(f"That agent made {len(own)} calls to its model, numbered from 0; it has no call {turn}.")
+    if stage.stage_type in _AFTERWARDS:
+        raise ForkRefusedError("Questions and judgements cannot be forked: ask again instead, or fork a step of the investigation.")
+    if place.kind in _WITHIN_A_STEP:
+        raise ForkRefusedError("This call belongs to a step that had begun: fork at the step's own call, the one before it.")
+    dispatch = _dispatch_of(executions, calls, forked)
     before = {one.id for one in stages if one.stage_index < stage.stage_index}
     return ForkPlan(
         place=place,
         stage=stage,
         execution=forked,
         stages=tuple(one.id for one in stages if one.id in before),
-        executions=_kept(executions, {*before, stage.id}, place, sending),
-        dispatch=sending,
+        executions=_kept(executions, {*before, stage.id}, place, dispatch),
+        dispatch=dispatch,
     )
 
 
-def _place(calls: Sequence[ForkPlace], execution_id: str, turn: int) -> ForkPlace:
-    own = [call for call in calls if call.execution_id == execution_id]
-    place = next((call for call in own if call.turn == turn), None)
-    if place is None:
-        raise ForkRefusedError(f"That agent made {len(own)} calls to its model, numbered from 0; it has no call {turn}.")
-    return place
+def _dispatch_of(executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], child: AgentExecution) -> DispatchTurn | None:
+    """Return the turn in which an agent was dispatched; None for an agent of the plan.
 
-
-def _check(stage: Stage, place: ForkPlace) -> None:
-    if stage.stage_type in _AFTERWARDS:
-        raise ForkRefusedError("Questions and judgements cannot be forked: ask again instead, or fork a step of the investigation.")
-    if place.kind in _NOT_BEGUN_BY:
-        raise ForkRefusedError("This call belongs to a step that had begun: fork at the step's own call, the one before it.")
-
-
-def _sending(executions: Sequence[AgentExecution], calls: Sequence[ForkPlace], sent: AgentExecution) -> DispatchTurn | None:
-    """The turn in which an agent was sent; None for one of the plan. A sender calls its model no more until those it has sent are back."""
-    sender = next((one for one in executions if one.id == sent.parent_execution_id), None)
-    if sender is None or sent.dispatched_by is None:
+    A parent makes no model call until the agents that it dispatched have reported, so its last call before theirs is the one.
+    """
+    parent = next((one for one in executions if one.id == child.parent_execution_id), None)
+    if parent is None or child.dispatched_by is None:
         return None
-    begun = min(call.at for call in calls if call.execution_id == sent.id)
-    own = sorted((call for call in calls if call.execution_id == sender.id), key=lambda call: call.turn)
+    begun = min(call.at for call in calls if call.execution_id == child.id)
+    own = sorted((call for call in calls if call.execution_id == parent.id), key=lambda call: call.turn)
     turn = max(call.turn for call in own if call.at < begun)
     until = next((call.at for call in own if call.turn > turn), None)
-    return DispatchTurn(parent=sender, evidence_id=sent.dispatched_by, turn=turn, until=until)
+    return DispatchTurn(parent=parent, evidence_id=child.dispatched_by, turn=turn, until=until)
 
 
-def _kept(executions: Sequence[AgentExecution], stages: set[str], place: ForkPlace, sending: DispatchTurn | None) -> tuple[str, ...]:
-    """Those that are kept as they are. Agents that work at the same time do not know of each other: the others keep what they found."""
+def _kept(executions: Sequence[AgentExecution], stages: set[str], place: ForkPlace, dispatch: DispatchTurn | None) -> tuple[str, ...]:
+    """Return the executions that are kept unchanged. Concurrent agents are independent: the others keep their results."""
     kept: set[str] = set()
-    going_on = {place.execution_id, *([sending.parent.id] if sending else [])}
-    until = sending.until if sending else place.at
-    # Those that others sent come after them.
+    continued = {place.execution_id, *([dispatch.parent.id] if dispatch else [])}
+    until = dispatch.until if dispatch else place.at
+    # Parents first.
     for one in sorted(executions, key=lambda execution: execution.parent_execution_id is not None):
-        if one.id in going_on:
+        if one.id in continued:
             continue
         if one.parent_execution_id is None:
             is_kept = one.stage_id in stages
-        elif one.parent_execution_id in going_on:
-            is_kept = _was_sent_before(one, until)
+        elif one.parent_execution_id in continued:
+            # An execution whose time was up before it began has no start.
+            moment = one.started_at or one.completed_at
+            is_kept = until is None or (moment is not None and moment < until)
         else:
             is_kept = one.parent_execution_id in kept
         if is_kept:
@@ -132,25 +128,21 @@ def _kept(executions: Sequence[AgentExecution], stages: set[str], place: ForkPla
     return tuple(one.id for one in executions if one.id in kept)
 
 
-def _was_sent_before(one: AgentExecution, until: datetime | None) -> bool:
-    # One whose time was over before it began has only an end.
-    moment = one.started_at or one.completed_at
-    return until is None or (moment is not None and moment < until)
-
-
 def with_model(snapshot: Mapping[str, Any], use: ModelUse) -> dict[str, Any]:
-    """A stored chain, each of whose agents asks another model. It falls back to none: that one is wanted, and no other."""
-    return cast("dict[str, Any]", _replaced(dict(snapshot), use))
+    """Return a stored chain with another model for all its agents, without fallbacks to other models."""
+    new: dict[str, Any] = {
+        "provider": use.provider.model_dump(mode="json"),
+        "llm_backend": use.backend.value,
+        "backend": use.backend.value,
+        "fallback_providers": [],
+    }
 
+    def replaced(value: Any) -> Any:
+        if isinstance(value, list):
+            return [replaced(item) for item in cast("list[Any]", value)]
+        if not isinstance(value, dict):
+            return value
+        fields = {key: replaced(item) for key, item in cast("dict[str, Any]", value).items()}
+        return {key: new.get(key, item) for key, item in fields.items()} if fields.get("provider") else fields
 
-def _replaced(value: Any, use: ModelUse) -> Any:
-    if isinstance(value, list):
-        return [_replaced(item, use) for item in cast("list[Any]", value)]
-    if not isinstance(value, dict):
-        return value
-    fields = {key: _replaced(item, use) for key, item in cast("dict[str, Any]", value).items()}
-    if not fields.get("provider"):
-        return fields
-    backends = {name: use.backend.value for name in ("llm_backend", "backend") if name in fields}
-    fallbacks: dict[str, Any] = {"fallback_providers": []} if "fallback_providers" in fields else {}
-    return {**fields, "provider": use.provider.model_dump(mode="json"), **backends, **fallbacks}
+    return replaced(dict(snapshot))

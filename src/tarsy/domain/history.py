@@ -1,4 +1,4 @@
-"""Finished work as it is read back: a stage, its executions, their timelines. And which of it the next stage should hear of."""
+"""The stored history of a session: its stages, their executions and timelines, and which of them later stages receive."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,27 +11,26 @@ from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import Confidence, JudgedVerdict, capped_by_ceiling, verdict_of
 
-# Under these names the timeline entry of an analysis holds its verdict, the confidence to show for it, what its citations come to, and what
-# checking objects to.
+# Metadata keys of a final analysis in the timeline: its verdict, the confidence to show, its citation counts, the objections of the check,
+# and the ceiling that forced it.
 VERDICT = "verdict"
 CONFIDENCE = "confidence"
 CITATIONS = "citations"
 REMARKS = "remarks"
-# And that of a forced conclusion, which ceiling led to it.
 CEILING = "ceiling"
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRecord:
     execution: AgentExecution
-    # In order of their sequence numbers.
+    # Ordered by sequence number.
     events: tuple[TimelineEvent, ...] = ()
-    # Those it sent, in order of its calls.
+    # The sub-agents it dispatched, in order of its calls.
     children: tuple["ExecutionRecord", ...] = ()
 
     @property
     def analysis(self) -> str:
-        """The last conclusion the agent came to, or nothing."""
+        """Return the agent's last final analysis, or an empty string."""
         return last_text(self.events, TimelineEventType.FINAL_ANALYSIS)
 
     @property
@@ -42,7 +41,7 @@ class ExecutionRecord:
 
     @property
     def verdict(self) -> JudgedVerdict | None:
-        """The verdict that the analysis came with, and what checking made of its confidence."""
+        """Return the verdict of the analysis with the confidence to show for it."""
         fields, judged = self._about_analysis.get(VERDICT), self._about_analysis.get(CONFIDENCE)
         if not fields or not judged:
             return None
@@ -51,35 +50,35 @@ class ExecutionRecord:
 
     @property
     def ceiling(self) -> str | None:
-        """The ceiling that forced the analysis, in words for people."""
+        """Return the ceiling that forced the analysis, described for people."""
         return self._about_analysis.get(CEILING)
 
     @property
     def citations(self) -> CitationCounts | None:
-        """What the citations of the analysis come to; None for one from before they were checked."""
+        """Return the citation counts of the analysis; None for one that is older than citation checks."""
         counts = self._about_analysis.get(CITATIONS)
         return CitationCounts(**counts) if counts else None
 
     @property
     def tree(self) -> tuple["ExecutionRecord", ...]:
-        """Itself, and all that were sent below it."""
+        """Return this execution and all sub-agents below it."""
         return (self, *(record for child in self.children for record in child.tree))
 
     @property
     def conclusion(self) -> str:
-        """What the agent was asked for, whichever kind of agent it is."""
+        """Return the agent's result: its analysis or, for a summarising agent, its summary."""
         return self.analysis or last_text(self.events, TimelineEventType.EXECUTIVE_SUMMARY)
 
 
 @dataclass(frozen=True, slots=True)
 class StageRecord:
     stage: Stage
-    # In order of their agent indexes, without those that they sent.
+    # Ordered by agent index, without sub-agents.
     executions: tuple[ExecutionRecord, ...] = ()
 
 
 def with_end(records: Sequence[StageRecord], close: StageClose) -> list[StageRecord]:
-    """The records as they read once a stage's end is stored."""
+    """Return the records as they will be once the end of a stage is stored."""
     return [
         replace(one, stage=replace(one.stage, status=close.status, completed_at=close.completed_at, error_message=close.error_message))
         if one.stage.id == close.stage_id
@@ -94,10 +93,10 @@ def last_text(events: Sequence[TimelineEvent], kind: TimelineEventType) -> str:
 
 
 def concluding_stages(stages: Sequence[StageRecord]) -> list[StageRecord]:
-    """The stages whose results stand: where a synthesis succeeded, it speaks for the stage it synthesised."""
-    spoken_for = {
+    """Return the stages with results that count: a successful synthesis replaces the stage it synthesised."""
+    synthesised = {
         record.stage.referenced_stage_id
         for record in stages
         if record.stage.stage_type is StageType.SYNTHESIS and record.stage.status is RunStatus.COMPLETED
     }
-    return [record for record in stages if record.stage.stage_type.concludes and record.stage.id not in spoken_for]
+    return [record for record in stages if record.stage.stage_type.concludes and record.stage.id not in synthesised]

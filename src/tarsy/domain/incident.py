@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -19,36 +19,29 @@ class IncidentState(StrEnum):
 
 
 class Investigation(StrEnum):
-    """Where the last investigation of an incident stands."""
+    """The state of an incident's last investigation."""
 
-    # There was none, or it was cancelled because the trouble was over before it began.
+    # There was none, or it was cancelled before it began because the incident was resolved.
     NONE = "none"
     PENDING = "pending"
     RUNNING = "running"
-    # However it ended; also when a person cancelled it.
+    # With any final status, also when a person cancelled it.
     FINISHED = "finished"
-
-
-def investigation_of(session_id: str | None, status: SessionStatus | None, *, started: bool) -> Investigation:
-    """Where the investigation `session_id` stands. One that was erased has ended."""
-    if session_id is None:
-        return Investigation.NONE
-    if status is None or status.is_final:
-        return Investigation.FINISHED
-    # Parked or handed back: it has begun all the same.
-    return Investigation.RUNNING if started else Investigation.PENDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownAlert:
-    """What is known of an alert. `status` counts; it differs from what the sender said only after a long silence, or by a person's word."""
+    """The current state of an alert.
+
+    `status` differs from `reported` only if TARSy or a person resolved the alert without a report of the sender.
+    """
 
     status: AlertStatus
-    # What the sender said last, going by the time of which it spoke.
+    # The sender's latest report, by the time it states.
     reported: AlertStatus
-    # None: it did not say of which time it spoke.
+    # The time that report states; None: it states none.
     reported_at: datetime | None
-    # How often the sender spoke of it.
+    # The number of reports.
     count: int
     severity: Severity
     incident_id: str | None = None
@@ -56,30 +49,30 @@ class KnownAlert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentView:
-    """The incident that an alert belongs to: the open one it is a member of, else the latest one of its key."""
+    """The parts of an incident that intake decides with. It is the open one that an alert is a member of, else the latest one of its key."""
 
     id: str
     # None: open.
     resolved_at: datetime | None = None
     severity: Severity
-    # How many of its alerts fire.
+    # The number of its firing alerts.
     firing: int
     investigation: Investigation
-    # Its worker found no room in a budget: whatever the investigation's status, nothing of it was done.
+    # A budget had no room for the investigation: it has done nothing yet in any status.
     held_up: bool = False
     finished_at: datetime | None = None
-    # How many further investigations there were since its members or its severity last changed.
+    # The number of repeated investigations since its members or its severity last changed.
     reinvestigations: int = 0
 
     @property
     def may_be_cancelled(self) -> bool:
-        """Whether there is an investigation that has done nothing yet."""
+        """Return whether there is an investigation that has done nothing yet."""
         return self.investigation is Investigation.PENDING or self.held_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """An incident as it is stored, with where its last investigation stands."""
+    """A stored incident, with the state of its last investigation."""
 
     id: str
     # The same for alerts that belong together.
@@ -88,23 +81,23 @@ class Incident:
     title: str
     severity: Severity
     source: str
-    # What its investigations run as.
+    # The alert type of its investigations.
     alert_type: str
     opened_at: datetime
-    # When an alert of it was last heard of.
+    # When one of its alerts was last received.
     heard_at: datetime
     resolved_at: datetime | None = None
     firing: int = 0
     alerts: int = 0
     deliveries: int = 0
     reinvestigations: int = 0
-    # The last investigation; None also when the door cancelled it before it began.
+    # The last investigation; None also if intake cancelled it before it began.
     session_id: str | None = None
     session_status: SessionStatus | None = None
     session_started: bool = False
     session_held_up: bool = False
     finished_at: datetime | None = None
-    # The incident that a person found it to be part of.
+    # The incident that a person merged it into.
     merged_into: str | None = None
 
     @property
@@ -113,12 +106,20 @@ class Incident:
 
     @property
     def view(self) -> IncidentView:
+        if self.session_id is None:
+            investigation = Investigation.NONE
+        elif self.session_status is None or self.session_status.is_final:
+            # A session without a status was erased.
+            investigation = Investigation.FINISHED
+        else:
+            # Parked or requeued sessions have started all the same.
+            investigation = Investigation.RUNNING if self.session_started else Investigation.PENDING
         return IncidentView(
             id=self.id,
             resolved_at=self.resolved_at,
             severity=self.severity,
             firing=self.firing,
-            investigation=investigation_of(self.session_id, self.session_status, started=self.session_started),
+            investigation=investigation,
             held_up=self.session_id is not None and self.session_held_up,
             finished_at=self.finished_at,
             reinvestigations=self.reinvestigations,
@@ -127,17 +128,17 @@ class Incident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """An alert as it is stored: one row for each incident that it was part of, the latest of them `current`."""
+    """A stored alert: one row for each incident that it was part of, the latest of them `current`."""
 
     id: str
-    # What it said last; masked.
+    # The latest notification; masked.
     alert: Alert
     known: KnownAlert
-    # How often it was heard of within this row.
+    # The number of notifications within this row.
     count: int
     first_at: datetime
     heard_at: datetime
-    # Why it is only recorded; None for one that is part of an incident.
+    # Why the alert is only recorded; None if it is part of an incident.
     reason: str | None = None
 
     @property
@@ -146,119 +147,97 @@ class Member:
 
 
 def identity_of(*parts: str) -> str:
-    """A name of fixed length for what is told apart by `parts`: senders' own words may be longer than an index takes."""
+    """Return a key of fixed length for `parts`: texts of senders may be too long for an index."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mute:
+    """A time in which matching alerts are recorded only."""
+
     starts: datetime
     ends: datetime
     match: tuple[Matcher, ...] = ()
-    # Only alerts of this incident; None: whatever matches.
+    # Only alerts of this incident; None: of any.
     incident_key: str | None = None
     reason: str = "maintenance"
-    # None: it stands in the configuration.
+    # None: it is part of the configuration.
     id: str | None = None
     actor: str = "configuration"
 
     def covers(self, alert: Alert, now: datetime, incident_key: str | None = None) -> bool:
-        meant = self.incident_key is None or self.incident_key == incident_key
-        return meant and self.starts <= now < self.ends and all_accept(self.match, alert)
+        same_incident = self.incident_key is None or self.incident_key == incident_key
+        return same_incident and self.starts <= now < self.ends and all_accept(self.match, alert)
 
 
 def muted_by(alert: Alert, mutes: Sequence[Mute], now: datetime, incident_key: str | None = None) -> Mute | None:
     return next((mute for mute in mutes if mute.covers(alert, now, incident_key)), None)
 
 
-# An investigator reads them all before it begins; more of the same kind say nothing new.
+# An agent reads them all before it begins; more of the same kind add nothing new.
 MAX_SHOWN = 20
-# Of all the alerts' bodies together: some ten thousand words.
+# Characters of all alert bodies together: some ten thousand words.
 MAX_BODIES = 60_000
-# As long as a thorough analysis is.
+# Characters: as long as a thorough analysis.
 MAX_ANALYSIS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the last investigation of an incident came to."""
+    """The result of an incident's last investigation."""
 
     at: datetime
     status: str
     analysis: str
-    # In a word, and about what; None if it did not say.
+    # The outcome of the verdict and the affected object; None if the investigation stated none.
     verdict: str | None = None
     object: str | None = None
 
 
 def incident_text(incident: Incident, members: Sequence[Member], last: Finding | None = None) -> str:
-    """The incident for those who look into it. A lone alert without labels is given word for word."""
-    if len(members) == 1 and last is None and _is_plain(members[0].alert):
+    """Render an incident for the agents that investigate it. A single alert without labels and annotations is returned unchanged."""
+    if len(members) == 1 and last is None and not members[0].alert.labels and not members[0].alert.annotations:
         return members[0].alert.body
-    shown = sorted(members, key=_worst_first)[:MAX_SHOWN]
-    share = MAX_BODIES // max(len(shown), 1)
-    sections = [
-        _headline(incident),
-        *(_section(member, share) for member in shown),
-        *_left_out(incident.alerts - len(shown)),
-        *_found(last),
-    ]
-    return "\n\n".join(sections) + "\n"
-
-
-def _is_plain(alert: Alert) -> bool:
-    return not alert.labels and not alert.annotations
-
-
-def _worst_first(member: Member) -> tuple[bool, int, datetime, str]:
-    known = member.known
-    return known.status is AlertStatus.RESOLVED, -known.severity.priority, member.first_at, member.id
-
-
-def _headline(incident: Incident) -> str:
+    shown = sorted(
+        members,
+        key=lambda member: (
+            member.known.status is AlertStatus.RESOLVED,
+            -member.known.severity.priority,
+            member.first_at,
+            member.id,
+        ),
+    )[:MAX_SHOWN]
     alerts = "1 alert" if incident.alerts == 1 else f"{incident.alerts} alerts"
-    return (
+    headline = (
         f"# {incident.title}\n\n"
         f"An incident of severity {incident.severity}, told by {incident.source}: {alerts}, {incident.firing} of them firing, "
         f"heard of {incident.deliveries} times since {_time(incident.opened_at)}."
     )
-
-
-def _section(member: Member, share: int) -> str:
-    alert = member.alert
-    lines = [f"## {alert.title}", "", f"{member.known.severity}, {_status(member)}"]
-    lines += [line for name, values in (("Labels", alert.labels), ("Annotations", alert.annotations)) for line in _listed(name, values)]
-    return "\n".join([*lines, *_listed("Links", _links(alert)), "", "As it was sent:", clip(alert.body, share)])
-
-
-def _links(alert: Alert) -> Mapping[str, str]:
-    links = {"source": alert.links.source, "dashboard": alert.links.dashboard, "runbook": alert.links.runbook}
-    return {name: address for name, address in links.items() if address}
-
-
-def _listed(name: str, values: Mapping[str, str]) -> list[str]:
-    return ["", f"{name}:", *(f"- {key} = {value}" for key, value in sorted(values.items()))] if values else []
-
-
-def _status(member: Member) -> str:
-    alert, known = member.alert, member.known
-    if known.status is AlertStatus.RESOLVED:
-        return f"over since {_time(alert.ends_at or member.heard_at)}"
-    return f"firing since {_time(alert.starts_at or member.first_at)}, heard of {member.count} times"
-
-
-def _left_out(count: int) -> Iterator[str]:
-    if count > 0:
-        yield f"{count} further alerts of this incident are not shown."
-
-
-def _found(last: Finding | None) -> Iterator[str]:
+    sections = [headline, *(_section(member, MAX_BODIES // max(len(shown), 1)) for member in shown)]
+    if incident.alerts > len(shown):
+        sections.append(f"{incident.alerts - len(shown)} further alerts of this incident are not shown.")
     if last:
         verdict = f" Its verdict: {last.verdict}{', ' + last.object if last.object else ''}." if last.verdict else ""
-        yield (
+        sections.append(
             f"## What the last investigation found\n\nIt ended {last.status} at {_time(last.at)}, and the incident still fires.{verdict} "
             f"Say what has changed since, and do not take over what no longer holds.\n\n{clip(last.analysis, MAX_ANALYSIS)}"
         )
+    return "\n\n".join(sections) + "\n"
+
+
+def _section(member: Member, max_body: int) -> str:
+    alert = member.alert
+    if member.known.status is AlertStatus.RESOLVED:
+        status = f"over since {_time(alert.ends_at or member.heard_at)}"
+    else:
+        status = f"firing since {_time(alert.starts_at or member.first_at)}, heard of {member.count} times"
+    addresses = {"source": alert.links.source, "dashboard": alert.links.dashboard, "runbook": alert.links.runbook}
+    links = {name: address for name, address in addresses.items() if address}
+    lines = [f"## {alert.title}", "", f"{member.known.severity}, {status}"]
+    for name, values in (("Labels", alert.labels), ("Annotations", alert.annotations), ("Links", links)):
+        if values:
+            lines += ["", f"{name}:", *(f"- {key} = {value}" for key, value in sorted(values.items()))]
+    return "\n".join([*lines, "", "As it was sent:", clip(alert.body, max_body)])
 
 
 def _time(moment: datetime) -> str:

@@ -1,4 +1,4 @@
-"""What really went over the wire, failures included."""
+"""Interactions: model and tool calls as they were really made, failures included."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tarsy.domain.usage import Price, TokenUsage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interaction:
-    """What calls of models and of tools have in common."""
+    """The common fields of model and tool calls."""
 
     id: str
     session_id: str
@@ -26,7 +26,7 @@ class Interaction:
 class LLMInteractionKind(StrEnum):
     ITERATION = "iteration"
     FORCED_CONCLUSION = "forced_conclusion"
-    # The one turn in which an answer that did not stand up to checking may be mended.
+    # The one turn in which an agent may correct an answer whose check found mistakes.
     CORRECTION = "correction"
     SINGLE_SHOT = "single_shot"
     SUMMARIZATION = "summarization"
@@ -34,10 +34,10 @@ class LLMInteractionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMInteraction(Interaction):
-    """One model call. The conversation it was sent is the execution's first `message_count` messages, unless `request` says otherwise."""
+    """One model call. It was sent the first `message_count` messages of the execution, unless `request` contains its own messages."""
 
     kind: LLMInteractionKind
-    # Which call of which conversation this was: the key a recording is replayed by.
+    # The conversation and the number of the call in it: the key by which a recording is replayed.
     track: str
     turn: int
     provider: str
@@ -45,14 +45,14 @@ class LLMInteraction(Interaction):
     request_hash: str
     message_count: int
     request: Mapping[str, Any]
-    # The chunks as they came, text merged: enough to play the call again.
+    # The chunks as received, with text merged: enough to replay the call.
     response: Mapping[str, Any] | None
     usage: TokenUsage
     error_code: str | None
     first_chunk_ms: int | None = None
-    # As it was when the call was made; None: not known.
+    # At the time of the call; None: not known.
     price: Price | None = None
-    # The reservation that its use takes the place of.
+    # The id of the reservation that the actual use replaces.
     settles: str | None = None
 
     @property
@@ -73,7 +73,7 @@ class MCPInteraction(Interaction):
     server: str
     tool: str | None
     call_id: str | None
-    # By which agents cite the result; None for lists of tools.
+    # The id by which agents cite the result; None for lists of tools.
     evidence_id: str | None = None
     arguments: str | None
     result: Mapping[str, Any] | None

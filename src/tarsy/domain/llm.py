@@ -1,6 +1,9 @@
-"""The contract with a model: the provider, the request, and the chunks that come back."""
+"""The contract with a model: the provider, the request, and the chunks of the answer.
 
-from collections.abc import Iterator, Mapping
+Errors are chunks, not exceptions: a stream ends after its first ErrorChunk.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
@@ -27,7 +30,10 @@ class ProviderType(StrEnum):
 
 
 class ResolvedProvider(BaseModel):
-    """A model and the way to reach it. Times in seconds."""
+    """A model and how to reach it, as resolved at submission and stored with the session. Times in seconds.
+
+    Values of the environment stay `{{.VAR}}` templates, so that a snapshot never contains a secret.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,33 +46,27 @@ class ResolvedProvider(BaseModel):
     location_env: str | None = None
     base_url: str | None = None
     native_tools: Mapping[str, bool] = {}
-    # A model that thinks long before it speaks still says its first word within a minute.
+    # Models that think long before they answer still send a first chunk within a minute.
     first_chunk_timeout: float = 60.0
     stall_timeout: float = 30.0
     max_tool_result_tokens: int | None = None
     context_window: int | None = None
     # Replay only: the recording file, or `sample:NAME`.
     recording: str | None = None
-    # Replay only: how fast it is played; None leaves it to the process that plays.
+    # Replay only: the speed; None: as set for the process.
     replay_speed: float | None = None
 
 
 def provider_named(snapshot: Mapping[str, Any], name: str) -> ResolvedProvider | None:
-    """The provider of that name in a stored chain, wherever in it an agent may ask it."""
-    found = next((fields for fields in _providers(snapshot) if fields.get("name") == name), None)
-    return ResolvedProvider.model_validate(found) if found else None
-
-
-def _providers(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from _providers(item)
-    elif isinstance(value, Mapping):
-        for key, item in cast("Mapping[str, Any]", value).items():
-            if key == "provider" and isinstance(item, Mapping):
-                yield cast("Mapping[str, Any]", item)
-            else:
-                yield from _providers(item)
+    """Return the provider `name` of a stored chain, as an agent's own or as a fallback; None if the chain does not use it."""
+    if isinstance(snapshot.get("provider"), Mapping) and snapshot["provider"].get("name") == name:
+        return ResolvedProvider.model_validate(snapshot["provider"])
+    for value in snapshot.values():
+        parts = cast("list[Any]", value) if isinstance(value, list) else [value]
+        for part in parts:
+            if isinstance(part, Mapping) and (found := provider_named(cast("Mapping[str, Any]", part), name)):
+                return found
+    return None
 
 
 class ErrorCode(StrEnum):
@@ -89,17 +89,15 @@ class ErrorCode(StrEnum):
 
     @property
     def is_outage(self) -> bool:
-        """Whether the model is not to be had for now. One that says nothing is there, and will hardly say more in an hour."""
-        return self.is_timeout or self in _OUTAGES
-
-
-# A service that is being restarted cuts answers off and cancels calls.
-_OUTAGES = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.PARTIAL_STREAM, ErrorCode.CANCELLED})
+        """Return whether the model is unavailable for now, so that waiting may help. An empty answer is no outage."""
+        # A service that restarts interrupts streams and cancels calls.
+        outages = {ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.PARTIAL_STREAM, ErrorCode.CANCELLED}
+        return self.is_timeout or self in outages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateInput:
-    """One model call. It is self-contained: the whole conversation goes along."""
+    """One model call, with the whole conversation."""
 
     session_id: str
     execution_id: str
@@ -108,10 +106,10 @@ class GenerateInput:
     backend: LLMBackend
     tools: tuple[ToolDefinition, ...] = ()
     clear_cache: bool = False
-    # Which conversation of the session this is and how many calls it has made before: stable over resume and replay.
+    # The conversation within the session and the number of its earlier calls: the same after resume and in a replay.
     track: str = ""
     turn: int = 0
-    # What is left to say it in, thoughts included; None: as much as the model says.
+    # The longest answer, thinking included; None: the model's own limit.
     max_output_tokens: int | None = None
 
 
@@ -127,7 +125,7 @@ class ThinkingChunk:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallChunk:
-    """A complete call: arguments are never streamed in pieces."""
+    """A complete tool call: arguments are not streamed in pieces."""
 
     call_id: str
     name: str
@@ -156,7 +154,7 @@ class GroundingSupport:
 
 @dataclass(frozen=True, slots=True)
 class GroundingChunk:
-    """What a native search or URL tool based its words on."""
+    """The sources of an answer that used a native search or URL tool."""
 
     web_search_queries: tuple[str, ...] = ()
     sources: tuple[GroundingSource, ...] = ()
@@ -165,15 +163,15 @@ class GroundingChunk:
 
 
 class FinishReason(StrEnum):
-    """Why an answer ended, where the model itself did not choose to end it."""
+    """Why an answer ended before the model had finished it."""
 
-    # At the limit of what the model may say at once.
+    # At the model's limit of output tokens.
     LENGTH = "length"
 
 
 @dataclass(frozen=True, slots=True)
 class FinishChunk:
-    """The last chunk of an answer that is not whole; a whole one ends without it."""
+    """The last chunk of an incomplete answer; a complete one ends without it."""
 
     reason: FinishReason
 
@@ -190,7 +188,7 @@ Chunk = TextChunk | ThinkingChunk | ToolCallChunk | CodeExecutionChunk | Groundi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMHealth:
-    """Whether the model layer can be asked at all; says nothing about the vendors behind it."""
+    """Whether the model layer can be reached; it does not check the vendors behind it."""
 
     ok: bool
     detail: str

@@ -1,4 +1,4 @@
-"""Notes: what reaches an investigation from outside while it runs. An engineer's hint, or news of the incident's alerts."""
+"""Notes: what reaches a running investigation from outside, a person's hint or an update of the incident's alerts."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,22 +9,22 @@ from tarsy.domain.status import SessionStatus
 
 # Some three pages: a hint is a lead, not a document.
 MAX_HINT_CHARACTERS = 10_000
-# A conversation that is told more than this is no longer an investigation of its own.
+# More hints than this would steer the investigation instead of helping it.
 MAX_HINTS = 50
 
 
 class NoteKind(StrEnum):
-    # What a person who is let in says to the agents.
+    # Written by an authenticated person.
     HINT = "hint"
-    # Alerts that joined the incident, or are over.
+    # Alerts joined the incident, or were resolved.
     ALERTS = "alerts"
-    # Nothing of the incident fires any more.
+    # All alerts of the incident are resolved.
     RESOLVED = "resolved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Masked. Notes of a session are counted from 1, in the order in which they were stored."""
+    """A note, masked. The notes of a session are numbered from 1 in the order in which they were stored."""
 
     number: int
     kind: NoteKind
@@ -34,35 +34,35 @@ class Note:
 
     @property
     def id(self) -> str:
-        """By which agents cite it."""
+        """Return the evidence id by which agents cite the note."""
         return note_id(self.number)
 
     @property
     def trusted(self) -> bool:
-        """Whether agents may follow it; what alerts say is only evidence."""
+        """Return whether agents may follow it as an instruction; text of alerts is only evidence."""
         return self.kind is NoteKind.HINT
 
 
 class NoteState(StrEnum):
     WAITING = "waiting"
     DELIVERED = "delivered"
-    # The investigation ended before any agent could be told.
+    # The investigation ended before any agent received it.
     TOO_LATE = "too_late"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionNote:
-    """A note with what became of it."""
+    """A note with its state of delivery."""
 
     note: Note
     session_id: str
     state: NoteState
-    # The agents that were told, by name.
+    # The names of the agents that received it.
     delivered_to: tuple[str, ...] = ()
 
 
-def note_state(told: int, status: SessionStatus) -> NoteState:
-    """What became of a note that so many agents were told of, in a session of this status."""
-    if told:
+def note_state(deliveries: int, status: SessionStatus) -> NoteState:
+    """Return the state of a note that `deliveries` agents received, in a session with `status`."""
+    if deliveries:
         return NoteState.DELIVERED
     return NoteState.TOO_LATE if status.is_final else NoteState.WAITING

@@ -1,4 +1,4 @@
-"""Pure module: what all investigations together may cost in a day or a month, by the calendar, in UTC."""
+"""Period budgets: what all investigations together may cost in a calendar day or month, in UTC."""
 
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ class BudgetPeriod(StrEnum):
         return 1 if self is BudgetPeriod.DAY else monthrange(today.year, today.month)[1]
 
     def end(self, today: date) -> datetime:
-        """The first moment of the next one."""
+        """Return the first moment of the next period."""
         return datetime.combine(self.first_day(today) + timedelta(days=self.days(today)), time(), UTC)
 
 
@@ -29,7 +29,7 @@ class BudgetPeriod(StrEnum):
 class PeriodBudget:
     per: BudgetPeriod
     usd: Decimal
-    # Only sessions of this alert type, of this chain; None: of all.
+    # Limits the budget to sessions of this alert type or this chain; None: all.
     alert_type: str | None = None
     chain: str | None = None
 
@@ -38,20 +38,20 @@ class PeriodBudget:
 
     @property
     def key(self) -> str:
-        """What makes it the same budget when its amount is another: `day chain=kubernetes`."""
+        """Return the key that identifies the budget independent of its amount: `day chain=kubernetes`."""
         of = [f"{name}={value}" for name, value in (("chain", self.chain), ("alert_type", self.alert_type)) if value]
         return " ".join([self.per, *of])
 
     @property
     def description(self) -> str:
-        """`the ceiling of $5.00 a day for chain kubernetes`."""
+        """Describe the budget for people: `the ceiling of $5.00 a day for chain kubernetes`."""
         of = [f"{name} {value}" for name, value in (("chain", self.chain), ("alert type", self.alert_type)) if value]
         return f"the ceiling of {format_amount(self.usd)} a {self.per}{' for ' + ', '.join(of) if of else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodState:
-    """How far a period's budget is used. `reserved` is for calls under way, for conclusions to come and for calls that never told what they used."""
+    """The use of a period's budget. `reserved` is for calls in progress, conclusions to come, and calls whose use was never reported."""
 
     budget: PeriodBudget
     spent: Decimal
@@ -62,15 +62,15 @@ class PeriodState:
         return self.spent + self.reserved
 
     def account(self, spent: Decimal) -> Account:
-        """The period as an account of which so much is spent."""
+        """Return the period as an account with the given amount spent."""
         return Account(self.budget.per, Ceiling(usd=self.budget.usd), Spent(usd=spent))
 
     def detail(self) -> str:
-        """For people: what stood against a call."""
+        """Describe for people why a call did not fit."""
         return f"{format_amount(round(self.spent, 4))} is spent and {format_amount(round(self.reserved, 4))} reserved for calls under way"
 
     def forecast(self, now: datetime) -> Decimal:
-        """What will have been spent at the end if it goes on like this. The first hour of a period counts as a whole one: low, not wild."""
+        """Return the spending at the end of the period at the present rate. Less than one hour counts as one, so that early figures are not wild."""
         today = now.date()
         begun = datetime.combine(self.budget.per.first_day(today), time(), UTC)
         whole = self.budget.per.end(today) - begun
@@ -79,7 +79,7 @@ class PeriodState:
 
 @dataclass(frozen=True, slots=True)
 class BudgetWait:
-    """What an investigation waits for that was not begun: the budget that held it up, by its key, and what it needs of it at the least."""
+    """The budget, by its key, that an investigation waits for before it begins, and the least amount that it needs."""
 
     budget: str
     needs: Decimal
@@ -89,9 +89,9 @@ Waiting = tuple[str, BudgetWait]
 
 
 def released(waiting: Iterable[Waiting], states: Sequence[PeriodState]) -> Iterator[str]:
-    """The ids of those whose budget has room for them, in the order given: what does not fit holds up those behind it.
+    """Yield the ids of those whose budget has room for them. An id that does not fit blocks those after it of the same budget.
 
-    A budget that is there no more holds up none.
+    A budget that no longer exists blocks nothing.
     """
     room = {state.budget.key: state.budget.usd - state.used for state in states}
     for waiting_id, wait in waiting:

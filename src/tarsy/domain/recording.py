@@ -1,4 +1,7 @@
-"""Recordings: every call of a session in a form that can be replayed."""
+"""Recordings: every model and tool call of a session, and every other input of it, in a form that can be replayed.
+
+Sample incidents, exported sessions and regression tests use the same format, as JSON or YAML. Version 1 has no inputs; it can still be read.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,13 +35,8 @@ def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: st
 
 
 def sub_track_of(parent: str, call_number: int, agent_name: str) -> str:
-    """Name the conversation of a sub-agent, by the call that sent it: `0.analysis/1.Lead/4.LogAgent`."""
+    """Name the conversation of a sub-agent by the call that dispatched it: `0.analysis/1.Lead/4.LogAgent`."""
     return f"{parent}/{call_number}.{agent_name}"
-
-
-def parent_track(track: str) -> str:
-    """The conversation of the agent that sent another one, by that one's."""
-    return track.rpartition("/")[0]
 
 
 class Recorded(BaseModel):
@@ -63,9 +61,9 @@ class RecordedCode(Recorded):
 
 
 class RecordedChunk(Recorded):
-    """One chunk of a model's answer: exactly one of the kinds, and the seconds that passed before it.
+    """One chunk of a model's answer: exactly one of the kinds, and the seconds before it.
 
-    A long `text` or `thinking` is one entry; with pacing, the player cuts it into words.
+    A long `text` or `thinking` is one entry; a replay with pacing splits it into words.
     """
 
     after: float = 0.0
@@ -75,7 +73,7 @@ class RecordedChunk(Recorded):
     code_execution: RecordedCode | None = None
     grounding: Mapping[str, Any] | None = None
     usage: TokenUsage | None = None
-    # Why an answer that is not whole ended: `length`.
+    # Why an incomplete answer ended: `length`.
     finish: str | None = None
     error: RecordedError | None = None
 
@@ -88,18 +86,18 @@ class RecordedChunk(Recorded):
 
 
 class RecordedCall(Recorded):
-    """A model call, found again by its track and turn; the hash tells whether it was asked the same."""
+    """A model call, found by its track and turn. The hash shows whether the request is still the same."""
 
     track: str
     turn: int
-    # The follow-up question that it answers, and no other. Without one it is found by its place alone.
+    # The only follow-up question that the call answers; None: any.
     question: str | None = None
     request_hash: str | None = None
     chunks: tuple[RecordedChunk, ...]
 
 
 class RecordedTool(Recorded):
-    """A tool call and its masked result, found again by track, call id and name."""
+    """A tool call and its masked result, found by track, call id and name."""
 
     track: str
     call_id: str
@@ -112,12 +110,12 @@ class RecordedTool(Recorded):
 
 
 class RecordedInput(Recorded):
-    """What reached a conversation from outside, under the turn that it reached."""
+    """An input of a conversation, see `run_input`."""
 
     track: str
     turn: int
     kind: InputKind
-    # Which of its kind in that turn.
+    # Tells apart inputs of one kind in the same turn.
     name: str = ""
     fields: Mapping[str, Any]
 
@@ -160,14 +158,14 @@ class RecordedAlert(Recorded):
 
 
 class RecordedOutcome(Recorded):
-    """What the run came to: the reference a replay is held against."""
+    """The outcome of the recorded run, with which a replay is compared."""
 
     status: str
     final_analysis: str | None = None
     executive_summary: str | None = None
-    # With the confidence to show and its reason; the analysis is kept without it. None in version 1.
+    # With the confidence to show and its reason; `final_analysis` does not contain it. None in version 1.
     verdict: Mapping[str, Any] | None = None
-    # What the citations of the analysis come to: {cited, verified, id_only, failed, uncited}. None in version 1.
+    # {cited, verified, id_only, failed, uncited}. None in version 1.
     citations: Mapping[str, int] | None = None
     # track → messages as {role, content, tool_calls?, tool_call_id?, tool_name?}
     conversations: Mapping[str, tuple[Mapping[str, Any], ...]] = {}
@@ -180,16 +178,16 @@ class Recording(Recorded):
     tarsy_recording: Literal[1, 2] = 1
     title: str = ""
     alert: RecordedAlert | None = None
-    # A ResolvedChain as stored with the session.
+    # The ResolvedChain that is stored with the session.
     chain: Mapping[str, Any] | None = None
     calls: tuple[RecordedCall, ...] = ()
     catalogs: tuple[RecordedCatalog, ...] = ()
     tools: tuple[RecordedTool, ...] = ()
     # None in version 1.
     inputs: tuple[RecordedInput, ...] = ()
-    # Texts of the skills that the chain names, by hash.
+    # Texts of the chain's skills by hash.
     skills: Mapping[str, str] = {}
-    # Questions asked afterwards, in order.
+    # Chat questions, in order.
     questions: tuple[str, ...] = ()
     outcome: RecordedOutcome | None = None
 
@@ -204,32 +202,55 @@ class Recording(Recorded):
 
 
 def reaches(given: RecordedInput, played: Sequence[RecordedCall]) -> bool:
-    """Whether an input belongs to a run that plays these first calls of a recording and then goes on by itself.
+    """Return whether an input belongs to a run that replays these first calls of a recording and then continues on its own.
 
-    Such a run cuts an agent short only if the one that sent it had gone on without it by then.
+    Such a run cuts an agent short only if the agent's parent had continued without it within these calls.
     """
     if given.kind is not InputKind.CUT_SHORT:
         return True
-    tracks, sender = [call.track for call in played], parent_track(given.track)
+    tracks = [call.track for call in played]
     last = max((place for place, track in enumerate(tracks) if track == given.track), default=0)
-    return sender in tracks[last + 1 :]
+    return given.track.rpartition("/")[0] in tracks[last + 1 :]
 
 
 def recording_text(recording: Recording) -> str:
-    """A recording as it is written to a file."""
+    """Render a recording as it is written to a file."""
     return recording.model_dump_json(indent=1, exclude_defaults=True) + "\n"
 
 
-Word = TypeVar("Word", ErrorCode, FinishReason)
+Known = TypeVar("Known", ErrorCode, FinishReason)
 
 
 class UnplayableChunkError(ValueError):
-    """A recorded chunk says something no model could have said; its author can correct the recording."""
+    """A recorded chunk has an unknown code or shape; its author can correct the recording."""
 
 
 def chunks_to_recorded(chunks: Iterable[Chunk]) -> tuple[RecordedChunk, ...]:
-    """Put a model's answer into recorded form."""
-    return tuple(_to_recorded(chunk) for chunk in merge_text(chunks))
+    """Return a model's answer as it is recorded."""
+
+    def recorded(chunk: Chunk) -> RecordedChunk:
+        match chunk:
+            case TextChunk(content):
+                found = RecordedChunk(text=content)
+            case ThinkingChunk(content):
+                found = RecordedChunk(thinking=content)
+            case ToolCallChunk(call_id, name, arguments):
+                found = RecordedChunk(tool_call=RecordedToolCallChunk(id=call_id, name=name, arguments=arguments))
+            case CodeExecutionChunk(code, result):
+                found = RecordedChunk(code_execution=RecordedCode(code=code, result=result))
+            case GroundingChunk():
+                found = RecordedChunk(grounding=_GROUNDING_CHUNK.dump_python(chunk, mode="json"))
+            case TokenUsage():
+                found = RecordedChunk(usage=chunk)
+            case FinishChunk(reason):
+                found = RecordedChunk(finish=reason.value)
+            case ErrorChunk(message, code, retryable):
+                found = RecordedChunk(error=RecordedError(message=message, code=code.value, retryable=retryable))
+            case _:
+                assert_never(chunk)
+        return found
+
+    return tuple(recorded(chunk) for chunk in merge_text(chunks))
 
 
 def merge_text(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -249,34 +270,11 @@ def merge_text(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         yield kind("".join(pieces))
 
 
-def _to_recorded(chunk: Chunk) -> RecordedChunk:
-    match chunk:
-        case TextChunk(content):
-            recorded = RecordedChunk(text=content)
-        case ThinkingChunk(content):
-            recorded = RecordedChunk(thinking=content)
-        case ToolCallChunk(call_id, name, arguments):
-            recorded = RecordedChunk(tool_call=RecordedToolCallChunk(id=call_id, name=name, arguments=arguments))
-        case CodeExecutionChunk(code, result):
-            recorded = RecordedChunk(code_execution=RecordedCode(code=code, result=result))
-        case GroundingChunk():
-            recorded = RecordedChunk(grounding=_GROUNDING_CHUNK.dump_python(chunk, mode="json"))
-        case TokenUsage():
-            recorded = RecordedChunk(usage=chunk)
-        case FinishChunk(reason):
-            recorded = RecordedChunk(finish=reason.value)
-        case ErrorChunk(message, code, retryable):
-            recorded = RecordedChunk(error=RecordedError(message=message, code=code.value, retryable=retryable))
-        case _:
-            assert_never(chunk)
-    return recorded
-
-
 def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
-    """Bring one recorded chunk back.
+    """Return the chunk that was recorded.
 
     Raises:
-        UnplayableChunkError: its error code, finish reason or grounding is not one we know.
+        UnplayableChunkError: its error code, finish reason or grounding is unknown.
     """
     match chunk:
         case RecordedChunk(text=str(text)):
@@ -284,7 +282,8 @@ def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
         case RecordedChunk(thinking=str(text)):
             played = ThinkingChunk(text)
         case RecordedChunk(tool_call=RecordedToolCallChunk() as call):
-            played = _tool_call(call)
+            arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
+            played = ToolCallChunk(call.id, call.name, arguments)
         case RecordedChunk(code_execution=RecordedCode(code=code, result=result)):
             played = CodeExecutionChunk(code, result)
         case RecordedChunk(usage=TokenUsage() as usage):
@@ -294,24 +293,15 @@ def recorded_to_chunk(chunk: RecordedChunk) -> Chunk:
         case RecordedChunk(error=RecordedError(message=message, code=code, retryable=retryable)):
             played = ErrorChunk(message, _known(ErrorCode, code, "a recorded error has the code"), retryable)
         case _:
-            played = _grounding(chunk.grounding)
+            try:
+                played = _GROUNDING_CHUNK.validate_python(chunk.grounding)
+            except ValidationError as error:
+                raise UnplayableChunkError(f"a recorded grounding cannot be read: {error}") from error
     return played
 
 
-def _tool_call(call: RecordedToolCallChunk) -> ToolCallChunk:
-    arguments = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments, ensure_ascii=False)
-    return ToolCallChunk(call.id, call.name, arguments)
-
-
-def _known(kind: type[Word], word: str, where: str) -> Word:
+def _known(kind: type[Known], value: str, where: str) -> Known:
     try:
-        return kind(word)
+        return kind(value)
     except ValueError:
-        raise UnplayableChunkError(f"{where} {word!r}; known are {', '.join(kind)}") from None
-
-
-def _grounding(value: Mapping[str, Any] | None) -> GroundingChunk:
-    try:
-        return _GROUNDING_CHUNK.validate_python(value)
-    except ValidationError as error:
-        raise UnplayableChunkError(f"a recorded grounding cannot be read: {error}") from error
+        raise UnplayableChunkError(f"{where} {value!r}; known are {', '.join(kind)}") from None

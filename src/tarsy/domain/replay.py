@@ -2,26 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-import orjson
-
-from tarsy.domain.conversation import ConversationMessage
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.recording import RecordedOutcome
-from tarsy.domain.tool import ToolDefinition
 from tarsy.kit.text import clip
 
-# Two lines of a wide terminal.
+# Characters of a difference: two lines of a wide terminal.
 _SHOWN = 200
-# Enough to find the place again.
+# Characters around it: enough to find the place.
 _CONTEXT = 40
-# Several results are summarised at the same time, and every run has its own order of that.
-_SIDE_BY_SIDE = frozenset({"mcp_tool_summary", "llm_thinking"})
+# Results are summarised concurrently, in a different order in every run.
+_CONCURRENT = frozenset({"mcp_tool_summary", "llm_thinking"})
+# Metadata of timeline events that version 1 does not have.
+_SINCE_VERSION_2 = frozenset(
+    {"evidence_id", "read_at", "refused", "folded", "citations", "verdict", "confidence", "remarks", "corrected", "correction"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,41 +32,31 @@ class Difference:
     replayed: str
 
     def __str__(self) -> str:
-        """Both texts around the place where they differ: what they share before and after it is left out."""
-        start, end = _shared(self.recorded, self.replayed)
+        """Show both texts around the place where they differ, without what they have in common before and after it."""
+        start = _common_length(self.recorded, self.replayed)
+        end = _common_length(self.recorded[start:][::-1], self.replayed[start:][::-1])
+
+        def around(text: str) -> str:
+            first, last = max(0, start - _CONTEXT), max(start, len(text) - end)
+            before = ("…" if first else "") + text[first:start]
+            after = text[last : last + _CONTEXT] + ("…" if last + _CONTEXT < len(text) else "")
+            return before + clip(text[start:last], _SHOWN) + after
+
         where = f"{self.where}, character {start + 1}" if start > _CONTEXT else self.where
-        return f"{where}\n  recorded: {_around(self.recorded, start, end)}\n  replayed: {_around(self.replayed, start, end)}"
+        return f"{where}\n  recorded: {around(self.recorded)}\n  replayed: {around(self.replayed)}"
 
 
-def _shared(one: str, other: str) -> tuple[int, int]:
-    """How many characters two texts share at their beginning, and at their end."""
-    start = _beginning(one, other)
-    return start, _beginning(one[start:][::-1], other[start:][::-1])
-
-
-def _beginning(one: str, other: str) -> int:
+def _common_length(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
-def _around(text: str, start: int, end: int) -> str:
-    first, last = max(0, start - _CONTEXT), max(start, len(text) - end)
-    before = ("…" if first else "") + text[first:start]
-    after = text[last : last + _CONTEXT] + ("…" if last + _CONTEXT < len(text) else "")
-    return before + clip(text[start:last], _SHOWN) + after
-
-
-# What an entry of the timeline says of itself since version 2.
-_SINCE_VERSION_2 = frozenset(
-    {"evidence_id", "read_at", "refused", "folded", "citations", "verdict", "confidence", "remarks", "corrected", "correction"}
-)
-
-
 def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version: int = 2) -> list[Difference]:
-    """Everything in which `replayed` departs from `recorded`, conversation by conversation.
+    """Return all differences of `replayed` from `recorded`, conversation by conversation.
 
-    A recording of version 1 knows neither ids nor times of results: what agents were told is worded otherwise since, and is not compared.
-    What they said and what tools answered is.
+    A recording of version 1 has neither ids nor times of results, and the messages to agents are worded differently since: only the agents'
+    own messages and the results of tools are compared.
     """
     if version == 1:
         recorded, replayed = _as_version_1(recorded), _as_version_1(replayed)
@@ -78,13 +67,13 @@ def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version
     ]
     for track in sorted({*recorded.conversations, *replayed.conversations}):
         found += _compare(f"conversation {track}, message", recorded.conversations.get(track, ()), replayed.conversations.get(track, ()))
-    found += _compare("timeline, event", _without_chance(recorded.timeline), _without_chance(replayed.timeline))
+    found += _compare("timeline, event", _in_fixed_order(recorded.timeline), _in_fixed_order(replayed.timeline))
     return found
 
 
 def _as_version_1(outcome: RecordedOutcome) -> RecordedOutcome:
-    """What both versions hold."""
-    said = {
+    """Return the part of an outcome that both versions have."""
+    conversations = {
         track: tuple(message for message in conversation if message["role"] == "assistant")
         for track, conversation in outcome.conversations.items()
     }
@@ -92,32 +81,31 @@ def _as_version_1(outcome: RecordedOutcome) -> RecordedOutcome:
         {**event, "metadata": {name: value for name, value in event["metadata"].items() if name not in _SINCE_VERSION_2}}
         for event in outcome.timeline
     )
-    return outcome.model_copy(update={"conversations": said, "timeline": timeline, "verdict": None, "citations": None})
+    return outcome.model_copy(update={"conversations": conversations, "timeline": timeline, "verdict": None, "citations": None})
 
 
-def _without_chance(timeline: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """What agents said, with an order of its own for what ran side by side. What no agent said is no part of a replay."""
-    ordered: list[Mapping[str, Any]] = []
-    said = _results_beside_calls([event for event in timeline if event["track"]])
-    for (_, side_by_side), events in groupby(said, lambda event: (event["track"], event.get("event_type") in _SIDE_BY_SIDE)):
-        together = list(events)
-        ordered += sorted(together, key=lambda event: (event["event_type"], event["content"])) if side_by_side else together
-    return ordered
+def _in_fixed_order(timeline: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the events of agents in an order that is the same in every run; other events are no part of a replay.
 
+    A result follows its call: after an interruption or a fork it may have been announced later. Concurrent events are sorted.
+    """
+    events = [event for event in timeline if event["track"]]
 
-def _results_beside_calls(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Each result after its call: one that was still awaited when a run was interrupted, or where it was forked, was announced again later."""
-    calls = {_call(event): place for place, event in enumerate(events) if event.get("event_type") == "llm_tool_call"}
+    def call(event: Mapping[str, Any]) -> tuple[str, str | None]:
+        return event["track"], event.get("metadata", {}).get("call_id")
+
+    calls = {call(event): number for number, event in enumerate(events) if event.get("event_type") == "llm_tool_call"}
 
     def place(numbered: tuple[int, Mapping[str, Any]]) -> tuple[int, int]:
         number, event = numbered
-        return (calls.get(_call(event), number) if event.get("event_type") == "tool_result" else number, number)
+        return (calls.get(call(event), number) if event.get("event_type") == "tool_result" else number, number)
 
-    return [event for _, event in sorted(enumerate(events), key=place)]
-
-
-def _call(event: Mapping[str, Any]) -> tuple[str, str | None]:
-    return event["track"], event.get("metadata", {}).get("call_id")
+    placed = [event for _, event in sorted(enumerate(events), key=place)]
+    ordered: list[Mapping[str, Any]] = []
+    for (_, concurrent), group in groupby(placed, lambda event: (event["track"], event.get("event_type") in _CONCURRENT)):
+        together = list(group)
+        ordered += sorted(together, key=lambda event: (event["event_type"], event["content"])) if concurrent else together
+    return ordered
 
 
 def _compare(where: str, recorded: Sequence[Mapping[str, Any]], replayed: Sequence[Mapping[str, Any]]) -> Iterator[Difference]:
@@ -125,67 +113,35 @@ def _compare(where: str, recorded: Sequence[Mapping[str, Any]], replayed: Sequen
         before = recorded[number] if number < len(recorded) else None
         after = replayed[number] if number < len(replayed) else None
         if before is None or after is None:
-            yield Difference(f"{where} {number + 1}", _told(before), _told(after))
+            yield Difference(f"{where} {number + 1}", _entry_text(before), _entry_text(after))
             continue
         for key in (key for key in (*before, *(after.keys() - before.keys())) if before.get(key) != after.get(key)):
             yield Difference(f"{where} {number + 1}, {key}", str(before.get(key)), str(after.get(key)))
 
 
-def _told(entry: Mapping[str, Any] | None) -> str:
+def _entry_text(entry: Mapping[str, Any] | None) -> str:
     return "nothing" if entry is None else ", ".join(f"{key}={value!r}" for key, value in entry.items())
 
 
 def request_hash(request: GenerateInput) -> str:
-    """Hash the messages, the tools on offer and the model; nothing that differs between two runs of the same conversation."""
-    messages, model = list(_messages(request.messages)), request.provider.model
-    tools = _offered(_Offer(request.tools))
-    try:
-        # The same bytes ten times sooner: there are no fractions in messages, which the two would write differently.
-        said = orjson.dumps(messages, option=orjson.OPT_SORT_KEYS)
-    except TypeError:
-        said = _canonical(messages)
-    return hashlib.sha256(b'{"messages":%b,"model":%b,"tools":%b}' % (said, _canonical(model), tools)).hexdigest()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Offer:
-    """Tools that are offered. An agent is offered the very same ones with each call, and only itself is told from others."""
-
-    tools: Sequence[ToolDefinition]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Offer) and self.tools is other.tools
-
-    def __hash__(self) -> int:
-        return id(self.tools)
-
-
-# The newest: they are large.
-@lru_cache(maxsize=8)
-def _offered(offer: _Offer) -> bytes:
-    return _canonical([_tool(tool) for tool in offer.tools])
-
-
-def _canonical(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def _messages(messages: Iterable[ConversationMessage]) -> Iterable[Mapping[str, Any]]:
-    # Call ids are made up anew by some vendors: only which result belongs to which call counts.
+    """Hash the messages, the offered tools and the model of a request: the same for every run of the same conversation."""
+    # Some vendors generate new call ids in every run: only which result belongs to which call counts.
     ordinals: dict[str, int] = {}
 
     def ordinal(call_id: str) -> int:
         return ordinals.setdefault(call_id, len(ordinals))
 
-    for message in messages:
-        yield {
+    messages = [
+        {
             "role": message.role.value,
             "content": message.content,
             "tool_calls": [[ordinal(call.id), call.name, call.arguments] for call in message.tool_calls],
             "tool_call": None if message.tool_call_id is None else ordinal(message.tool_call_id),
             "tool_name": message.tool_name,
         }
-
-
-def _tool(tool: ToolDefinition) -> Mapping[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters_schema": tool.parameters_schema}
+        for message in request.messages
+    ]
+    tools = [{"name": tool.name, "description": tool.description, "parameters_schema": tool.parameters_schema} for tool in request.tools]
+    content = {"messages": messages, "model": request.provider.model, "tools": tools}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,8 @@
-"""Routes of alerts: their actions and defaults, and the matchers that select alerts."""
+"""Routes of alerts: their actions and defaults, and the matchers that select alerts.
+
+Matchers are written as in Alertmanager: `severity =~ "critical|high"`, `namespace != "shop"`, several with commas, also in braces.
+https://prometheus.io/docs/alerting/latest/configuration/#matcher
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,19 +12,24 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, assert_never
 
+import re2  # pyright: ignore[reportMissingTypeStubs]
+
 from tarsy.domain.alert import Alert
 
-# What a group's first notification waits for its companions: as long as Alertmanager needs to send the next groups of one outage.
+# The library has no types.
+_re2: Any = re2
+
+# How long the first alert of a group waits for others: as long as Alertmanager needs to send the next groups of one outage.
 GROUP_WAIT = timedelta(seconds=15)
-# Alertmanager's own default: by then an engineer should have acted, and what the agents found may no longer be true.
+# Alertmanager's own default: by then an engineer should have acted, and the analysis may be out of date.
 REPEAT_INTERVAL = timedelta(hours=4)
-# What was looked at so often without anything new is not understood better by looking again.
+# Further investigations of an unchanged incident would find nothing new.
 MAX_REINVESTIGATIONS = 3
-# A problem that comes back so soon was not over.
+# A problem that comes back this soon was not solved.
 REOPEN_AFTER = timedelta(minutes=30)
-# For senders that never say resolved.
+# For senders that never report the end of an alert.
 AUTO_RESOLVE_AFTER = timedelta(hours=24)
-# Instead of the names of labels: every alert for itself.
+# In place of label names: every alert is a group of its own.
 EACH = "..."
 
 
@@ -35,7 +44,7 @@ class RouteAction(StrEnum):
 class OnResolved(StrEnum):
     """What happens to investigations when nothing of their incident fires any more."""
 
-    # Those that wait are cancelled before they cost anything; those that run are told.
+    # Waiting investigations are cancelled before they cost anything; running ones receive a note.
     CANCEL_PENDING = "cancel_pending"
     NOTE = "note"
     IGNORE = "ignore"
@@ -44,12 +53,12 @@ class OnResolved(StrEnum):
 _WORD = r'"(?:[^"\\]|\\.)*"|[^\s{}!=~,\\"\'`]+'
 _MATCHER = re.compile(rf"\s*(?P<name>{_WORD})\s*(?P<operator>=~|!~|!=|=)\s*(?P<value>{_WORD})\s*(?P<comma>,?)\s*")
 _ESCAPE = re.compile(r"\\(.)")
-# As in Alertmanager: a quote, a backslash and a new line; any other character after a backslash stands as it is.
+# As in Alertmanager: only a quote, a backslash and `n` can be escaped; other backslashes are literal.
 _ESCAPED = {"n": "\n", '"': '"', "\\": "\\"}
 
 
 class MatcherError(ValueError):
-    """A matcher cannot be read; the operator can act."""
+    """A matcher cannot be parsed; the operator can act."""
 
 
 class Operator(StrEnum):
@@ -66,79 +75,60 @@ class Matcher:
     value: str
 
     def accepts(self, values: Sequence[str]) -> bool:
-        """Whether a label with these values is meant. One that is absent is empty; of several, one that fits is enough, and must not be if it is refused."""
-        told = values or ("",)
+        """Return whether a label with these values matches. An absent label is empty; of several values one must match, or none for `!=` and `!~`."""
+        values = values or ("",)
         match self.operator:
             case Operator.EQUAL:
-                return self.value in told
+                return self.value in values
             case Operator.NOT_EQUAL:
-                return self.value not in told
+                return self.value not in values
             case Operator.LIKE:
-                return self._like(told)
+                return any(_regex(self.value).fullmatch(value) for value in values)
             case Operator.UNLIKE:
-                return not self._like(told)
+                return not any(_regex(self.value).fullmatch(value) for value in values)
             case _:
                 assert_never(self.operator)
-
-    def _like(self, values: Sequence[str]) -> bool:
-        expression = _expression(self.value)
-        return any(expression.fullmatch(value) is not None for value in values)
 
     def __str__(self) -> str:
         quoted = self.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'{self.name} {self.operator} "{quoted}"'
 
 
-def _re2() -> Any:
-    """Alertmanager's own kind of expression: it takes time in proportion to the text, whatever stands in the two. Labels come from outside."""
-    import re2  # pyright: ignore[reportMissingTypeStubs] # noqa: PLC0415 - large, and only for matchers with expressions
-
-    return re2
-
-
 @lru_cache(maxsize=1024)
-def _expression(text: str) -> Any:
-    re2 = _re2()
-    options = re2.Options()
-    # Its complaints go into our error, not to standard error.
+def _regex(text: str) -> Any:
+    """Compile a regular expression as Alertmanager does. RE2 takes linear time, which matters because labels come from outside."""
+    options = _re2.Options()
+    # Errors become a MatcherError instead of output on standard error.
     options.log_errors = False
-    return re2.compile(text, options)
+    return _re2.compile(text, options)
 
 
 def parse_matchers(text: str) -> tuple[Matcher, ...]:
-    """The matchers of a line.
+    """Parse a line of matchers.
 
     Raises:
-        MatcherError: saying what is wrong.
+        MatcherError: with what is wrong.
     """
-    inner = _without_braces(text)
+    inner = text.strip()
+    if inner.startswith("{") != inner.endswith("}") or inner in {"{", "}"}:
+        raise MatcherError(f"{text}: a brace is missing")
+    inner = inner[1:-1].strip() if inner.startswith("{") else inner
     found, position = list[Matcher](), 0
     while position < len(inner):
         matched = _MATCHER.match(inner, position)
         if not matched or (matched.end() < len(inner) and not matched["comma"]):
             raise MatcherError(f'{text}: write name = "value", with =, !=, =~ or !~ between them, and a comma before the next')
-        found.append(_matcher(matched))
+        matcher = Matcher(_unquoted(matched["name"]), Operator(matched["operator"]), _unquoted(matched["value"]))
+        if matcher.operator in {Operator.LIKE, Operator.UNLIKE}:
+            try:
+                _regex(matcher.value)
+            except _re2.error as error:
+                reason: Any = error.args[0]
+                detail = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+                raise MatcherError(f"{matcher}: this is not a regular expression: {detail}") from error
+        found.append(matcher)
         position = matched.end()
     return tuple(found)
-
-
-def _without_braces(text: str) -> str:
-    inner = text.strip()
-    if inner.startswith("{") != inner.endswith("}") or inner in {"{", "}"}:
-        raise MatcherError(f"{text}: a brace is missing")
-    return inner[1:-1].strip() if inner.startswith("{") else inner
-
-
-def _matcher(matched: re.Match[str]) -> Matcher:
-    matcher = Matcher(_unquoted(matched["name"]), Operator(matched["operator"]), _unquoted(matched["value"]))
-    if matcher.operator in {Operator.LIKE, Operator.UNLIKE}:
-        try:
-            _expression(matcher.value)
-        except _re2().error as error:
-            reason = error.args[0]
-            detail = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
-            raise MatcherError(f"{matcher}: this is not a regular expression: {detail}") from error
-    return matcher
 
 
 def _unquoted(token: str) -> str:
@@ -152,9 +142,9 @@ def all_accept(matchers: Sequence[Matcher], alert: Alert) -> bool:
 
 
 def label_values(alert: Alert, name: str) -> tuple[str, ...]:
-    """What a matcher, or a route that groups, sees under a name: a label, or one of the alert's own words.
+    """Return the values of a label for matchers and grouping; `source`, `severity` and `title` are also fields of the alert.
 
-    The severity is both: the sender's own word and ours. The source is only who was authenticated, whatever a label says.
+    `severity` has the sender's value and TARSy's. `source` is only the authenticated sender, never a label.
     """
     own: Mapping[str, str] = {"source": alert.source, "severity": alert.severity, "title": alert.title}
     if name == "source" or name not in alert.labels:

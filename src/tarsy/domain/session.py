@@ -1,4 +1,4 @@
-"""An alert session: one alert and one run of a chain."""
+"""Sessions: one alert and one run of a chain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,13 +10,13 @@ from tarsy.domain.llm import ProviderType
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import JudgedVerdict
 
-# Larger alerts are refused, never cut: half an alert leads to a wrong analysis.
+# Larger alerts are rejected, not truncated: half an alert leads to a wrong analysis.
 MAX_ALERT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
-    """What a submission stores; the rest of a session is history."""
+    """A session as it is submitted."""
 
     id: str
     alert_data: str
@@ -24,36 +24,36 @@ class NewSession:
     chain_id: str
     chain_snapshot: Mapping[str, Any]
     author: str
-    # Seeds the fences around untrusted text: unguessable, and the same again when the session is replayed.
+    # Seeds the fences around untrusted text: unguessable, and the same when the session is replayed.
     nonce: str
     runbook_url: str | None = None
     runbook: str | None = None
     mcp_selection: Mapping[str, Any] | None = None
-    # What it investigates; None for an explicit request, which is an incident of its own.
+    # The incident it investigates; None for an alert that was posted directly.
     incident_id: str | None = None
-    # Where it was forked from another session: `session_id`, `stage`, `agent`, `dispatched_by`, `turn`, `model` if another one goes on, and `received_at`.
+    # For a fork of another session: `session_id`, `stage`, `agent`, `dispatched_by`, `turn`, `model` if it uses another one, and `received_at`.
     fork: Mapping[str, Any] | None = None
     created_at: datetime
 
     @property
     def received_at(self) -> datetime:
-        """When its alert came, as agents are told: a fork is about the alert of the session that it comes from."""
+        """Return when the alert was received; for a fork, when the forked session received it."""
         return datetime.fromisoformat(self.fork["received_at"]) if self.fork else self.created_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertSession(NewSession):
-    """What was submitted, and what has become of it."""
+    """A stored session with its status and results."""
 
     status: SessionStatus
     final_analysis: str | None = None
-    # The chain ended before its last stage, or the analysis is not worth the word completed: it is the best there is.
+    # The chain ended before its last stage, or the conclusion has a shortcoming.
     analysis_is_partial: bool = False
-    # In one sentence, for people.
+    # One sentence for people.
     analysis_partial_reason: str | None = None
     executive_summary: str | None = None
     executive_summary_error: str | None = None
-    # None: the analysis came without one, or is from before there were any.
+    # None: the analysis has none, or is older than verdicts.
     verdict: JudgedVerdict | None = None
     citations: CitationCounts | None = None
     error_message: str | None = None
@@ -63,7 +63,7 @@ class AlertSession(NewSession):
 
     @property
     def is_recorded(self) -> bool:
-        """Whether the models' words come from a recording: a sample without a key, or a replay."""
+        """Return whether the answers of its models come from a recording: a sample, or a replay."""
         agents = (agent for stage in self.chain_snapshot.get("stages", ()) for agent in stage["agents"])
         return any(agent.get("provider", {}).get("type") == ProviderType.REPLAY for agent in agents)
 
@@ -76,19 +76,19 @@ class SessionClose:
     completed_at: datetime
     final_analysis: str | None = None
     analysis_is_partial: bool = False
-    # In one sentence, for people.
+    # One sentence for people.
     analysis_partial_reason: str | None = None
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     verdict: JudgedVerdict | None = None
     citations: CitationCounts | None = None
     error_message: str | None = None
-    # As the list is told of its end; None: as the session's row has it.
+    # For the event of the session list; None: that of the session's row.
     alert_type: str | None = None
 
 
 def with_cancellation(close: SessionClose, *, cancel_requested: bool) -> SessionClose:
-    """A session that was asked to stop ends cancelled, however its run came out; the analysis it reached is kept."""
+    """Return the end of a session after a request to cancel it: always cancelled, with the analysis that its run has reached."""
     if cancel_requested and close.status is not SessionStatus.CANCELLED:
         has_analysis = close.final_analysis is not None
         reason = close.analysis_partial_reason or ("The session was cancelled in its last moment." if has_analysis else None)

@@ -1,27 +1,26 @@
-"""A skill: a procedure that the operator has written down, in the open SKILL.md format, for agents that need it."""
+"""Skills: procedures in the open SKILL.md format that agents load when they need them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from hashlib import sha256
 
-# The file that every skill has; what stands beside it is read only when an agent asks for it.
+# Every skill has this file; agents load the files beside it separately.
 MAIN_FILE = "SKILL.md"
-# Where the skills come from that TARSy itself brings along.
+# The origin of the skills that are part of TARSy.
 SHIPPED = "built in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """A checked skill with all of its text."""
+    """A validated skill with all its texts."""
 
     name: str
     description: str
-    # For people: the directory or repository it came from.
+    # For people: its directory or repository.
     origin: str
-    # The commit, for a skill from Git.
+    # For a skill from Git.
     commit: str = ""
-    # Text by path within the skill's directory; that of SKILL.md without its front matter.
+    # Texts by path within the skill's directory; that of SKILL.md without its front matter.
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     license: str = ""
     compatibility: str = ""
@@ -37,8 +36,6 @@ class Skill:
         return tuple(sorted(path for path in self.files if path != MAIN_FILE))
 
 
-# Each alert names the skills of its chain by these, and they seldom change.
-@lru_cache(maxsize=256)
 def text_hash(text: str) -> str:
-    """What a text is stored under, once for all sessions that refer to it."""
+    """Return the key under which a text is stored once for all sessions that use it."""
     return sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""A stage of a chain, and how its agents' ends make its own."""
+"""Stages of a chain, and the rule that decides their final status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class StageType(StrEnum):
 
     @property
     def concludes(self) -> bool:
-        """Whether what its agents concluded is part of the session's analysis."""
+        """Return whether the conclusions of its agents are part of the session's analysis."""
         return self in {StageType.INVESTIGATION, StageType.SYNTHESIS}
 
 
@@ -44,7 +44,7 @@ class Stage:
     status: RunStatus
     parallel_type: ParallelType | None = None
     success_policy: SuccessPolicy | None = None
-    # The stage this one speaks about: a synthesis names what it synthesises.
+    # For a synthesis: the stage that it synthesises.
     referenced_stage_id: str | None = None
     error_message: str | None = None
     started_at: datetime | None = None
@@ -60,9 +60,9 @@ class StageClose:
 
 
 def stage_status(statuses: Sequence[RunStatus], policy: SuccessPolicy) -> RunStatus:
-    """Decide a stage's end from its agents' ends.
+    """Decide the final status of a stage from those of its agents.
 
-    When the policy is not met, the stage ends as its unsuccessful agents did, if they agree, and otherwise `failed`.
+    If the policy is not met, it is the common status of the unsuccessful agents, or `failed` if they differ.
     """
     unsuccessful = {status for status in statuses if status is not RunStatus.COMPLETED}
     if not unsuccessful or (policy is SuccessPolicy.ANY and RunStatus.COMPLETED in statuses):

@@ -1,4 +1,4 @@
-"""The life cycles of sessions, stages, executions and timeline events, and which moves they allow."""
+"""The statuses of sessions, stages, executions and timeline events, and the transitions between them."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ class SessionStatus(StrEnum):
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
-    # Parked: it goes on when what it waits for has happened.
+    # Parked until the event or time it waits for.
     WAITING = "waiting"
     CANCELLING = "cancelling"
     COMPLETED = "completed"
@@ -32,7 +32,7 @@ SESSION_MOVES: Mapping[SessionStatus, frozenset[SessionStatus]] = {
             *_SESSION_ENDS,
             SessionStatus.CANCELLING,
             SessionStatus.WAITING,
-            # Back to the queue: orphan recovery and the end of a shutdown's grace time, nothing else.
+            # Requeued, only by orphan recovery and at the end of a shutdown's grace time.
             SessionStatus.PENDING,
         }
     ),
@@ -66,7 +66,7 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
 }
 
 
-# A question or a scoring moves like a run, and goes back to the queue when its worker lets go of it.
+# A chat question or a scoring moves like a run, and back to the queue when its worker releases it.
 FOLLOWUP_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {**RUN_MOVES, RunStatus.ACTIVE: frozenset({RunStatus.PENDING, *_RUN_ENDS})}
 
 
@@ -85,10 +85,10 @@ Status = TypeVar("Status", bound=StrEnum)
 
 
 def sources_of(target: Status, moves: Mapping[Status, frozenset[Status]]) -> tuple[Status, ...]:
-    """Every status from which `moves` lead to `target`: the compare side of compare-and-set."""
+    """Return every status from which `moves` lead to `target`: the compare side of compare-and-set."""
     return tuple(source for source, targets in moves.items() if target in targets)
 
 
 def session_status_of(run: RunStatus) -> SessionStatus:
-    """The session status that a finished stage's status stands for."""
+    """Return the session status with the same name as the final status of a stage."""
     return SessionStatus(run.value)

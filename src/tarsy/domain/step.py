@@ -1,7 +1,6 @@
-"""One durable step of a run, as a value: everything in it is written in one transaction, or nothing is.
+"""Steps: every write of a worker is a Step, which is stored whole in one transaction or not at all.
 
-Every write of a worker is a Step. It is fenced by the claim it names, and whatever in it a person should see is published
-with it.
+A step is fenced by its claim, and the live events about its contents are published in the same transaction.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -23,7 +22,7 @@ from tarsy.domain.timeline import TimelineClose, TimelineEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkClose:
-    """How a chat answer or a scoring ends; a scoring that succeeded brings its judgement."""
+    """How a chat answer or a scoring ends; a successful scoring has a judgement."""
 
     status: RunStatus
     completed_at: datetime
@@ -33,7 +32,7 @@ class WorkClose:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A message's new, shorter content, and the first model call that is sent it."""
+    """A message's new, shorter content, and the first model call that receives it."""
 
     message_id: str
     content: str
@@ -48,7 +47,7 @@ class ExecutionInput:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionCitation:
-    """A citation of an execution's analysis, by its number there, counted from 0."""
+    """A citation of an execution's analysis; `number` is its position there, counted from 0."""
 
     execution_id: str
     number: int
@@ -61,26 +60,25 @@ class Step:
     stages: tuple[Stage, ...] = ()
     executions: tuple[AgentExecution, ...] = ()
     messages: tuple[Message, ...] = ()
-    # Messages whose content is replaced because the conversation outgrew the model's window.
-    compacted: tuple["Compacted", ...] = ()
+    # Messages whose content is replaced because the conversation exceeds the model's context window.
+    compacted: tuple[Compacted, ...] = ()
     opened: tuple[TimelineEvent, ...] = ()
     closed: tuple[TimelineClose, ...] = ()
     llm_interactions: tuple[LLMInteraction, ...] = ()
     mcp_interactions: tuple[MCPInteraction, ...] = ()
-    # What else reached an execution, which it names.
-    inputs: tuple["ExecutionInput", ...] = ()
-    citations: tuple["ExecutionCitation", ...] = ()
+    inputs: tuple[ExecutionInput, ...] = ()
+    citations: tuple[ExecutionCitation, ...] = ()
     execution_changes: tuple[ExecutionChange, ...] = ()
     stage_closes: tuple[StageClose, ...] = ()
     session_close: SessionClose | None = None
     work_close: WorkClose | None = None
-    # A judgement of the session that this step ends.
+    # A scoring to be requested for the session that this step ends.
     score: SessionScore | None = None
-    # The runbook that the session's agents are given.
+    # The runbook of the session's agents.
     runbook: str | None = None
-    # The last note that the writer knows of: the statement that writes the step answers with those after it. None: it wants none.
+    # The last note that the writer knows: storing the step returns the notes after it. None: no notes are returned.
     notes_after: int | None = None
-    # Written only if there are none.
+    # Store the step only if there are no such notes.
     unless_notes: bool = False
 
     @property
@@ -88,42 +86,40 @@ class Step:
         return self.claim.session_id
 
     def then(self, later: "Step") -> "Step":
-        """One step that does what both do, in this order; `later` says whether it ends something and what is to be known of notes."""
-        return replace(later, **{name: (*first, *getattr(later, name)) for name in _SEVERAL if (first := getattr(self, name))})
-
-
-_SEVERAL = tuple(one.name for one in fields(Step) if one.default == ())
+        """Return one step with the contents of both, in this order; fields that are no lists are those of `later`."""
+        lists = [field.name for field in fields(Step) if field.default == ()]
+        return replace(later, **{name: (*getattr(self, name), *getattr(later, name)) for name in lists})
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What the writer of a step learns from writing it; `refused`: it was not written, because of these notes."""
+    """The result of storing a step; `refused`: it was not stored because of these notes."""
 
     notes: tuple[Note, ...] = ()
     refused: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
-    """All that an execution has stored: what a controller needs to go on, or to begin."""
-
-    # Whether it was marked active before.
-    begun: bool = False
-    messages: tuple[Message, ...] = ()
-    # One row per model call made so far, failed ones included, oldest first, without their bodies.
-    calls: tuple["StoredCall", ...] = ()
-    next_timeline_sequence: int = 1
-    # The ids of tool calls that ended with a timeout.
-    timed_out_tools: frozenset[str] = frozenset()
-    inputs: tuple[AnyInput, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """What counts about an earlier model call of the same execution."""
+    """An earlier model call of the same execution, without its body."""
 
     kind: str
     turn: int
     error_code: str | None
     error_message: str | None = None
     provider: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """The stored state of an execution, from which a controller starts or resumes."""
+
+    # Whether the execution was active before.
+    begun: bool = False
+    messages: tuple[Message, ...] = ()
+    # All model calls so far, failed ones included, oldest first.
+    calls: tuple[StoredCall, ...] = ()
+    next_timeline_sequence: int = 1
+    # The ids of tool calls that timed out.
+    timed_out_tools: frozenset[str] = frozenset()
+    inputs: tuple[AnyInput, ...] = ()

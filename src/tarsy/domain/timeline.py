@@ -1,4 +1,4 @@
-"""The timeline: what a person sees of an investigation."""
+"""The timeline of an investigation, as the dashboard shows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ class TimelineEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineEvent:
-    """One entry; `position` orders the whole session, `sequence_number` one execution."""
+    """One event; `position` orders the whole session, `sequence_number` one execution."""
 
     id: str
     session_id: str
@@ -42,25 +42,25 @@ class TimelineEvent:
     created_at: datetime
     completed_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    # Given by the database in commit order; 0 until stored.
+    # Assigned by the database in the order of commits; 0 before the event is stored.
     position: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineClose:
-    """The end of a streaming entry. An entry is closed once: a second close finds nothing to close."""
+    """The end of a streaming event. An event is closed once: a second close has no effect."""
 
     event_id: str
     status: TimelineStatus
     content: str
     completed_at: datetime
-    # Added to what the entry already says of itself.
+    # Added to the event's own metadata.
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    # What the content turned out to be: text beside tool calls is a response, text alone the analysis.
+    # The type if it is known only at the end: text beside tool calls is a response, text alone the final analysis.
     event_type: TimelineEventType | None = None
 
     def of(self, event: TimelineEvent) -> TimelineEvent:
-        """The entry, closed."""
+        """Return the closed event."""
         return replace(
             event,
             status=self.status,

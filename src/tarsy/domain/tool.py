@@ -10,13 +10,13 @@ from typing import Any, assert_never
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Wait
 
-# Servers that annotate nothing still name their tools: `list_pods`, `pods_list`, `getLogs`.
+# Servers without annotations still have telling names: `list_pods`, `pods_list`, `getLogs`.
 _READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|logs?|top|status|count|watch", re.IGNORECASE)
-# The server's part in the names of built-in tools.
+# The server part of the names of built-in tools.
 BUILT_IN_SERVER = "tarsy"
-# The built-in tool whose results are the operator's own words.
+# The built-in tool whose results are written by the operator.
 LOAD_SKILL_TOOL = "tarsy.load_skill"
-# The built-in tool whose calls are executions of their own.
+# The built-in tool whose calls are executions of sub-agents.
 RUN_AGENT_TOOL = "tarsy.run_agent"
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -28,14 +28,14 @@ class ToolCalling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """A tool's full name, `server.tool`; the server's name holds no dot, the tool's may."""
+    """A tool's full name, `server.tool`; the server's name contains no dot, the tool's may."""
 
     server: str
     tool: str
 
     @classmethod
     def parse(cls, text: str) -> "ToolName | None":
-        """Split `server.tool`, or return None when either part is missing."""
+        """Split `server.tool`; return None if either part is missing."""
         server, dot, tool = text.strip().partition(".")
         return cls(server, tool) if dot and server and tool else None
 
@@ -55,24 +55,24 @@ class ToolDefinition:
 
     @property
     def may_change(self) -> bool:
-        """Whether a call may change something: it does not say that it only reads, nor does its name."""
+        """Return whether a call may change something: neither the annotation nor the name marks the tool as read-only."""
         words = _WORDS.findall(self.name.rpartition(".")[2])
         return not (self.read_only or any(_READING.fullmatch(word) for word in (*words[:1], *words[-1:])))
 
     @property
     def dispatches_agent(self) -> bool:
-        """Whether a call is an execution of its own: it has its own limits, and made again it is continued."""
+        """Return whether a call runs a sub-agent, which has its own limits and is resumed if the call is made again."""
         return self.name == RUN_AGENT_TOOL
 
     @property
     def safe_to_repeat(self) -> bool:
-        """Whether a call whose outcome is unknown may simply be made again."""
+        """Return whether a call with an unknown outcome may be repeated."""
         return self.read_only or self.idempotent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolListing:
-    """One server's answer to the question what tools it has."""
+    """One server's list of tools, or why it could not be listed."""
 
     server: str
     tools: tuple[str, ...]
@@ -83,10 +83,10 @@ class ToolListing:
 
 @dataclass(frozen=True, slots=True)
 class ToolCatalog:
-    """What an execution can use, and what it should have been able to use."""
+    """The tools of an execution, and the servers that are missing."""
 
     tools: tuple[ToolDefinition, ...] = ()
-    # One line per server that is missing, for the model and for the timeline.
+    # One line for each missing server, for the model and the timeline.
     warnings: tuple[str, ...] = ()
     listings: tuple[ToolListing, ...] = ()
 
@@ -96,45 +96,46 @@ class ToolCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What came of a tool call, already masked: this is what may be stored, shown and sent to a model."""
+    """The result of a tool call, masked: it may be stored, shown and sent to a model."""
 
-    # As made, with its arguments masked.
+    # With masked arguments.
     call: ToolCall
     content: str
     started_at: datetime
     duration_ms: int = 0
     is_error: bool = False
     is_timeout: bool = False
-    # The call never reached a server: unknown tool, arguments against the schema, refused by configuration.
+    # The call never reached a server: unknown tool, invalid arguments, or rejected by the configuration.
     refused: bool = False
-    # It has come to nothing yet: the call is made again when this is over.
+    # The call has no result yet: it is made again after the wait.
     waits: Wait | None = None
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the content is the operator's, and no data from outside: instructions in it may be followed."""
+        """Return whether the content was written by the operator, so that agents may follow instructions in it."""
         return self.call.name == LOAD_SKILL_TOOL and not self.is_error
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """A stored result: the whole text, whatever part of it the model was shown."""
+    """A stored result with its whole text, of which the model may have received a part."""
 
     content: str
     is_error: bool
 
 
+# Vendors accept function names of at most 64 letters, digits, `_` and `-`.
 LONGEST = 64
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
-# Both parts, or a name without a server, free of what would make the junction ambiguous.
+# `server.tool`, or a name without a server, in which `__` for the dot is unambiguous.
 _PLAIN = re.compile(r"[A-Za-z](?:(?!__)[A-Za-z0-9_-])*(?:(?<!_)\.(?!_)(?:(?!__)[A-Za-z0-9_-])+)?")
-# 40 bits: two of a thousand tools share a hash once in two million configurations, and only then.
+# 40 bits: two of a thousand tools share a hash in one of two million configurations.
 _HASH_LENGTH = 10
 _SERVER_LENGTH = 20
 
 
 def name_for_model(name: str, tool_calling: ToolCalling) -> str:
-    """A tool's name as a model may call it."""
+    """Return a tool's name as the model calls it."""
     match tool_calling:
         case ToolCalling.NATIVE:
             return vendor_name(name)
@@ -145,7 +146,11 @@ def name_for_model(name: str, tool_calling: ToolCalling) -> str:
 
 
 def vendor_name(name: str) -> str:
-    """Spell a tool's name so that every vendor takes it."""
+    """Return a name that every vendor accepts for function calls; no two tools get the same.
+
+    `server.tool` becomes `server__tool`. A name for which that would be illegal, too long or ambiguous ends with a part of its hash:
+    `server__tool__3f0a9c1b22`. Plain names contain `__` at most once, hashed ones at least twice, so the two kinds never collide.
+    """
     if _PLAIN.fullmatch(name) and len(name) < LONGEST:
         return name.replace(".", "__")
     server, _, tool = name.partition(".")
@@ -157,7 +162,7 @@ def vendor_name(name: str) -> str:
 
 
 class ServerState(StrEnum):
-    # Not asked yet.
+    # Not checked yet.
     UNKNOWN = "unknown"
     CONNECTED = "connected"
     FAILED = "failed"
@@ -165,7 +170,7 @@ class ServerState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerHealth:
-    """`error` says why a server cannot be used; `since` is when it came into its state."""
+    """A tool server as of its last check. `error` is why it cannot be used; `since` is when its state last changed."""
 
     name: str
     transport: str
@@ -180,5 +185,5 @@ MASK_PREFIX = "[MASKED_"
 
 
 def is_masked(text: str) -> bool:
-    """Whether something was taken out of the text: what it was cannot be had again."""
+    """Return whether secrets in the text were masked, which cannot be undone."""
     return MASK_PREFIX in text

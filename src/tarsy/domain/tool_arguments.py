@@ -1,4 +1,8 @@
-"""Parsing what a model wrote into the arguments that a tool accepts."""
+"""Parsing the arguments of tool calls.
+
+Models without structured calls write JSON, almost JSON, YAML, `key=value` or just the one value they mean. Each of these is parsed, coerced
+towards the tool's schema and validated against it.
+"""
 
 import json
 import re
@@ -13,30 +17,39 @@ from tarsy.kit.text import whole_characters
 _FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _PAIR = re.compile(r"([A-Za-z_][\w.-]{0,80})[ \t]{0,8}[=:][ \t]{0,8}")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
-# JSON can spell half of a character, and no server's transport can send it.
+# JSON can spell half of a surrogate pair, which no transport can encode.
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-# A quoted key, finished or not, or nothing after the brace; a list of quoted things or objects; a quote without its end.
+# An object that ends after its brace or within a quoted key; a list of strings or objects; a string without its end.
 _BROKEN_JSON = re.compile(r"""\{\s*(?:"[^"]*(?:"\s*(?::|\Z)|\Z)|\Z)|\[\s*(?:["{\[]|\Z)|"[^"]*\Z""")
-# An alias can blow up, and tags have no place in arguments.
+# Aliases can expand to any size, and arguments need no tags.
 _YAML_MAGIC = re.compile(r"(?:^|[\s\[{,])[&*!]\w")
-# YAML is slow; no tool needs arguments of that size in it.
+# Parsing YAML is slow; no tool needs larger arguments in it.
 _MAX_YAML = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentProblem:
-    """Why a call was not made, in words for the model that made it."""
+    """Why a call was not made, for the model that requested it."""
 
     message: str
 
 
 def parse_arguments(text: str, schema: Schema) -> dict[str, Any] | ArgumentProblem:
-    """Read `text` as arguments for a tool with this input schema, and check them."""
-    read = _read(_unfenced(text), schema)
-    if read is None:
+    """Parse `text` as arguments of a tool with this input schema, coerce them towards the schema, and validate them."""
+    fenced = _FENCE.match(text)
+    content = (fenced.group(1) if fenced else text).strip()
+    parsed: dict[str, Any] | None = {} if not content or content in {"None", "null", "N/A"} else None
+    for parse in (_from_json, _from_yaml, _from_pairs):
+        if parsed is None:
+            parsed = parse(content, schema)
+    only = only_property(schema)
+    if parsed is None and only and not _breaks_off(content, only):
+        # The whole text is the one value that the tool needs.
+        parsed = {only: _unquoted(content)}
+    if parsed is None:
         return ArgumentProblem(f"The call was not made: its arguments could not be read. Write a JSON object with {expected(schema)}.")
     try:
-        arguments = cast("dict[str, Any]", coerce(read, dict(schema), schema))
+        arguments = cast("dict[str, Any]", coerce(parsed, dict(schema), schema))
     except RecursionError:
         return ArgumentProblem("The call was not made: its arguments are nested too deeply.")
     problems = violations(arguments, schema)
@@ -47,25 +60,8 @@ def parse_arguments(text: str, schema: Schema) -> dict[str, Any] | ArgumentProbl
     return arguments
 
 
-def _unfenced(text: str) -> str:
-    fenced = _FENCE.match(text)
-    return (fenced.group(1) if fenced else text).strip()
-
-
-def _read(text: str, schema: Schema) -> dict[str, Any] | None:
-    if not text or text in {"None", "null", "N/A"}:
-        return {}
-    for reader in (_from_json, _from_yaml, _from_pairs):
-        read = reader(text, schema)
-        if read is not None:
-            return read
-    # The whole text as the one value the tool needs, unless it is JSON that breaks off.
-    only = only_property(schema)
-    return {only: _unquoted(text)} if only and not _breaks_off(text, only) else None
-
-
 def _breaks_off(text: str, only: str) -> bool:
-    """Whether a text is the beginning of a JSON value: an object with a key, a list, a string that does not end.
+    """Return whether a text is the beginning of a JSON value: an object with a key, a list, a string without end.
 
     A selector such as `{app="shop"}` is none.
     """
@@ -79,7 +75,7 @@ def _from_json(text: str, schema: Schema) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(value, str) and value.strip().startswith("{"):
-        # JSON wrapped in JSON: some models quote their arguments twice.
+        # Some models quote their arguments twice.
         return _from_json(value, schema)
     if _HALF_CHARACTER.search(text):
         value = json.loads(whole_characters(json.dumps(value, ensure_ascii=False)))
@@ -100,28 +96,24 @@ def _from_yaml(text: str, schema: Schema) -> dict[str, Any] | None:
         return None
     read = cast("dict[Any, Any]", value)
     known = properties(schema)
-    # "a=1, b: x" is a mapping in YAML's eyes, and so is "kubectl get pods: all"; keys must be keys, and one of them known.
+    # "a=1, b: x" and "kubectl get pods: all" are mappings in YAML too: all keys must look like keys, and the tool must know one of them.
     if not all(isinstance(key, str) and _PLAIN_KEY.fullmatch(key) for key in read) or (known and not set(read) & set(known)):
         return None
     return cast("dict[str, Any]", read)
 
 
 def _from_pairs(text: str, schema: Schema) -> dict[str, Any] | None:
-    """`a=1, b: two words` or one pair a line; a value runs up to the next key the tool knows."""
+    """Parse `a=1, b: two words`, or one pair per line; a value ends before the next key that the tool knows."""
     if text.startswith("{") and not text.endswith("}"):
-        # It breaks off, and its last value with it.
+        # Cut off, in the middle of a value.
         return None
     known = properties(schema)
     keys = [found for found in _PAIR.finditer(text) if not known or found.group(1) in known]
     if not keys or text[: keys[0].start()].strip(" \t\n,;{-"):
         return None
     ends = [*(found.start() for found in keys[1:]), len(text)]
-    return {key.group(1): _value(text[key.end() : end]) for key, end in zip(keys, ends, strict=True)}
-
-
-def _value(text: str) -> Any:
-    value = text.strip().rstrip(",;&").strip()
-    return loose_json(_unquoted(value))
+    values = (text[key.end() : end].strip().rstrip(",;&").strip() for key, end in zip(keys, ends, strict=True))
+    return {key.group(1): loose_json(_unquoted(value)) for key, value in zip(keys, values, strict=True)}
 
 
 def _unquoted(text: str) -> str:
@@ -129,7 +121,7 @@ def _unquoted(text: str) -> str:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML without its surprises: only JSON's own scalars are more than text."""
+    """A YAML loader that reads only JSON's own scalars as more than text."""
 
 
 _PlainLoader.yaml_implicit_resolvers = {

@@ -1,17 +1,24 @@
-"""Input schemas of tools: coercing a model's arguments towards a schema, and checking them against it."""
+"""Input schemas of tools: coercing a model's arguments towards a schema, and validating them against it.
+
+A schema comes from the tool server and may be anything: an invalid one allows all arguments, and none takes long to evaluate.
+"""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
+
+from jsonschema import validators
+from jsonschema.exceptions import SchemaError
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 Schema = Mapping[str, Any]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
-# Longer ones are no numbers that a tool could mean.
+# No tool means a longer number.
 _LONGEST_NUMBER = 400
 
 
@@ -21,12 +28,12 @@ def properties(schema: Schema) -> Mapping[str, Any]:
 
 
 def _listed(value: Any) -> list[Any]:
-    """What stands where a list should: servers write null for an empty one, and worse."""
+    """Return the value if it is a list: servers write null and other values for an empty one."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def only_property(schema: Schema) -> str | None:
-    """The property a bare value must mean: the only required one, or the only one there is."""
+    """Return the property that a bare value stands for: the only required one, or the only one; None if there is no such property."""
     required = _listed(schema.get("required"))
     if len(required) == 1:
         return str(required[0])
@@ -35,7 +42,7 @@ def only_property(schema: Schema) -> str | None:
 
 
 def coerce(value: Any, schema: Any, root: Schema) -> Any:
-    """Turn what was written into what was meant, where the schema leaves no doubt."""
+    """Convert a value to the type that the schema requires, where that is unambiguous."""
     if not isinstance(schema, dict):
         return value
     wanted = _resolved(cast("Schema", schema), root)
@@ -74,20 +81,15 @@ def _coerce_text(text: str, kinds: frozenset[str], schema: Schema, root: Schema)
         return None
     if kinds & {"integer", "number"} and len(word) <= _LONGEST_NUMBER and _NUMBER.fullmatch(word):
         return _coerce_scalar(json.loads(word), kinds, schema, root)
-    return _coerce_structure(text, kinds, schema, root)
-
-
-def _coerce_structure(text: str, kinds: frozenset[str], schema: Schema, root: Schema) -> Any:
-    read = loose_json(text.strip())
-    if isinstance(read, dict | list) and kinds & {"array", "object"}:
-        return coerce(read, schema, root)
-    if "array" in kinds:
-        return [coerce(part.strip(), schema.get("items"), root) for part in text.split(",") if part.strip()]
-    return text
+    structure = loose_json(word)
+    if isinstance(structure, dict | list) and kinds & {"array", "object"}:
+        return coerce(structure, schema, root)
+    parts = [coerce(part.strip(), schema.get("items"), root) for part in text.split(",") if part.strip()] if "array" in kinds else None
+    return text if parts is None else parts
 
 
 def loose_json(text: str) -> Any:
-    """`text` read as JSON if it is an array or object, else as it is."""
+    """Parse `text` if it is a JSON array or object, else return it unchanged."""
     if text.startswith(("[", "{")):
         try:
             return json.loads(text, strict=False)
@@ -97,13 +99,13 @@ def loose_json(text: str) -> Any:
 
 
 def _kinds(schema: Schema, root: Schema) -> frozenset[str]:
-    """The JSON types a schema admits; empty when it does not say."""
+    """Return the JSON types that a schema allows; empty if it does not restrict them."""
     found: set[str] = set()
-    # Each is looked at once, however often and in whatever circles it is referred to.
+    # Each is visited once: references may be circular.
     seen: set[int] = set()
-    ahead = [schema]
-    while ahead:
-        each = _resolved(ahead.pop(), root)
+    remaining = [schema]
+    while remaining:
+        each = _resolved(remaining.pop(), root)
         if id(each) in seen:
             continue
         seen.add(id(each))
@@ -117,12 +119,12 @@ def _kinds(schema: Schema, root: Schema) -> frozenset[str]:
             inner = [cast("Schema", one) for one in alternatives if isinstance(one, dict)]
             if not inner:
                 return frozenset()
-            ahead += inner
+            remaining += inner
     return frozenset(found)
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:
-    """Follow a local `$ref`, one step: coercion may give up where validation will not."""
+    """Follow a local `$ref` by one step: coercion need not handle everything that validation does."""
     ref = schema.get("$ref")
     if not isinstance(ref, str) or not ref.startswith("#/"):
         return schema
@@ -133,7 +135,7 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
 
 
 def expected(schema: Schema) -> str:
-    """The properties with their types, required ones first: what a model needs to write it right."""
+    """Describe the properties and their types for a model, required ones first."""
     known = properties(schema)
     required = [str(each) for each in _listed(schema.get("required"))]
     parts = [
@@ -145,79 +147,60 @@ def expected(schema: Schema) -> str:
 
 
 _MAX_PROBLEMS = 5
-# Recursive types need a few for each level of the arguments; what needs more than this has no end.
+# Recursive types need a few for each level of the arguments; a schema that needs more is circular.
 _MAX_REFERENCES = 2000
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-# Expressions are written for another engine, and can take for ever in ours: what they say is left to the server.
+# Regular expressions of a schema can take exponential time in Python: the server checks these keywords itself.
 _BY_EXPRESSION = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems")
 
 
 class EndlessSchemaError(Exception):
-    """A schema that leads in circles."""
+    """A schema whose references are circular."""
 
 
 def violations(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
-    """What is wrong, by field; a handful at most."""
-    from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - heavy, imported on first use
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - heavy, imported on first use
-
+    """Return what is wrong with the arguments, field by field; a handful of problems at most."""
     try:
-        found = _checker(json.dumps(schema, sort_keys=True)).errors(arguments)
+        # Sorted, so that the order of the problems does not depend on the server.
+        validator = _validator(json.loads(json.dumps(schema, sort_keys=True)))
+        found: list[Any] = list(islice(validator.iter_errors(arguments), _MAX_PROBLEMS + 1))
     except (SchemaError, Unresolvable, EndlessSchemaError, RecursionError, TypeError, ValueError):
-        # A schema that is none cannot be violated; the server will have its own opinion.
+        # An invalid schema cannot be violated; the server decides.
         return []
-    told = [_told(error) for error in found[:_MAX_PROBLEMS]]
-    return [*told, "and more"] if len(found) > _MAX_PROBLEMS else told
+    problems: list[str] = []
+    for error in found[:_MAX_PROBLEMS]:
+        field = ".".join(str(part) for part in error.absolute_path) or "arguments"
+        message = str(error.message)
+        problems.append(f"{field}: {message if len(message) <= 300 else f'{message[:150]} … {message[-120:]}'}")
+    return [*problems, "and more"] if len(found) > _MAX_PROBLEMS else problems
 
 
-def _told(error: Any) -> str:
-    field = ".".join(str(part) for part in error.absolute_path) or "arguments"
-    message = str(error.message)
-    return f"{field}: {message if len(message) <= 300 else f'{message[:150]} … {message[-120:]}'}"
+def _validator(schema: Any) -> Any:
+    """Build a validator that evaluates no regular expressions, follows a limited number of references and fetches nothing."""
+    untyped: Any = validators
+    kind = untyped.validator_for(schema)
+    kind.check_schema(schema)
+    keywords: Mapping[str, Any] = kind.VALIDATORS
+    followed = 0
 
-
-class _Checker:
-    """One schema, made ready."""
-
-    def __init__(self, schema: str) -> None:
-        from jsonschema import validators  # noqa: PLC0415 - heavy, imported on first use
-        from referencing import Registry  # noqa: PLC0415 - heavy, imported on first use
-
-        untyped: Any = validators
-        parsed = json.loads(schema)
-        kind = untyped.validator_for(parsed)
-        kind.check_schema(parsed)
-        keywords: Mapping[str, Any] = kind.VALIDATORS
-        changed: dict[str, Any] = dict.fromkeys(_BY_EXPRESSION, _nothing)
-        changed |= {name: self._counted(keywords[name]) for name in _REFERENCES if name in keywords}
-        changed["additionalProperties"] = _unless_by_expression(keywords["additionalProperties"])
-        # An empty registry: a schema must not make us fetch anything.
-        self._validator = untyped.extend(kind, changed)(parsed, registry=Registry[Any]())
-        self._followed = 0
-
-    def errors(self, arguments: Mapping[str, Any]) -> list[Any]:
-        self._followed = 0
-        return list(islice(self._validator.iter_errors(arguments), _MAX_PROBLEMS + 1))
-
-    def _counted(self, keyword: Any) -> Any:
+    def counted(keyword: Any) -> Any:
         def follow(*call: Any) -> Any:
-            self._followed += 1
-            if self._followed > _MAX_REFERENCES:
+            nonlocal followed
+            followed += 1
+            if followed > _MAX_REFERENCES:
                 raise EndlessSchemaError
             return keyword(*call)
 
         return follow
 
+    def skip(*_call: Any) -> Iterator[Any]:
+        return iter(())
 
-_checker = lru_cache(maxsize=512)(_Checker)
+    def additional_properties(validator: Any, value: Any, instance: Any, schema: Mapping[str, Any]) -> Any:
+        # Without patternProperties it is unknown which properties are additional.
+        return () if "patternProperties" in schema else keywords["additionalProperties"](validator, value, instance, schema)
 
-
-def _nothing(*_call: Any) -> Iterator[Any]:
-    return iter(())
-
-
-def _unless_by_expression(keyword: Any) -> Any:
-    def check(validator: Any, value: Any, instance: Any, schema: Mapping[str, Any]) -> Any:
-        return () if "patternProperties" in schema else keyword(validator, value, instance, schema)
-
-    return check
+    changed: dict[str, Any] = dict.fromkeys(_BY_EXPRESSION, skip)
+    changed |= {name: counted(keywords[name]) for name in _REFERENCES if name in keywords}
+    changed["additionalProperties"] = additional_properties
+    return untyped.extend(kind, changed)(schema, registry=Registry[Any]())

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Also the chunk by which a model tells them, and the form in which they are recorded."""
+    """Token counts of a model call; also a chunk of the model's answer, and recorded in this form."""
 
-    # A recording with a misspelt count is refused.
+    # A recording with a misspelt field is rejected.
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     input_tokens: int = 0
@@ -39,20 +39,20 @@ _MILLION = Decimal(1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens. Thinking is output; cached input is input that the vendor had kept."""
+    """US dollars per million tokens. Thinking counts as output; `cached_input` is input from the vendor's cache."""
 
     input: Decimal
     cached_input: Decimal
     output: Decimal
 
     def cost(self, usage: TokenUsage) -> Decimal:
-        """What a call with this usage costs."""
+        """Return the cost of a call with this usage."""
         cached = min(usage.cached_tokens, usage.input_tokens)
         fresh = usage.input_tokens - cached
         return (fresh * self.input + cached * self.cached_input + usage.output_tokens * self.output) / _MILLION
 
 
-# A model of one's own, and a recording: nothing is paid for the tokens.
+# The price of local models and of recordings.
 FREE = Price(Decimal(0), Decimal(0), Decimal(0))
 
 
@@ -69,7 +69,7 @@ class Spending:
         return Spending(sum(known, Decimal(0)) if known else None, self.unpriced_calls + other.unpriced_calls)
 
     def __str__(self) -> str:
-        """For people: `$0.0123`, and what is missing in it."""
+        """Format the amount for people, with the number of calls it does not include: `$0.0123 and 2 calls of unknown price`."""
         missing = f"{self.unpriced_calls} call{'s' if self.unpriced_calls > 1 else ''} of unknown price"
         if self.usd is None:
             return missing if self.unpriced_calls else ""
@@ -77,11 +77,11 @@ class Spending:
 
 
 def format_usd(usd: Decimal) -> str:
-    """Cents where they say enough, more digits where the amount is small."""
+    """Format an amount in cents, or with more digits if it is below a dollar."""
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
 
-# Ten years: longer than any installation has been there, short enough for a page.
+# Ten years: older than any installation, and short enough for a page.
 MAX_DAYS = 3660
 
 
@@ -91,14 +91,14 @@ class Period(StrEnum):
     MONTH = "month"
 
     def until(self, today: date) -> "Span":
-        """The last day, seven days, or thirty days, today included."""
+        """Return the last day, seven days or thirty days, including today."""
         days = {Period.DAY: 1, Period.WEEK: 7, Period.MONTH: 30}[self]
         return Span(today - timedelta(days=days - 1), today)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Whole days in UTC, both included."""
+    """Whole days in UTC, including both."""
 
     first: date
     last: date
@@ -106,7 +106,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageTotals:
-    """Model calls together."""
+    """The totals of a number of model calls."""
 
     calls: int = 0
     failed_calls: int = 0
@@ -120,13 +120,13 @@ class UsageTotals:
 
     @property
     def cache_hit_share(self) -> float | None:
-        """How much of the input the vendors had kept; None without input."""
+        """Return the share of the input that came from the vendors' caches; None without input."""
         return min(self.cached_tokens / self.input_tokens, 1.0) if self.input_tokens else None
 
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup:
-    """What is counted together, in the words of the question: a day, a model, a chain, …"""
+    """The totals of one day, model, chain, alert type or agent."""
 
     name: str
     used: UsageTotals
@@ -163,29 +163,25 @@ class UsageReport:
     by_agent: tuple[UsageGroup, ...]
     by_tool: tuple[ToolUse, ...]
     dearest_sessions: tuple[ExpensiveSession, ...]
-    # What this calendar month has cost, and what it will have cost if it goes on like this.
+    # The cost of this calendar month so far, and at its end at the present rate.
     month_usd: Decimal
     month_forecast_usd: Decimal
 
 
 def forecast(spent: Decimal, today: date) -> Decimal:
-    """What a month will have cost that goes on as it began. Today counts as a whole day: the forecast of a morning is low, not wild."""
+    """Return the cost of a month at its present rate. Today counts as a whole day, so that the forecast of a morning is low instead of wild."""
     days = monthrange(today.year, today.month)[1]
     return spent * days / today.day
 
 
-# A cell that begins with one of these is a formula to a spreadsheet; the name of an alert type can.
+# A spreadsheet evaluates cells that begin with one of these as formulas; alert types may have such names.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """RFC 4180, with a line of names."""
+    """Render a table as CSV (RFC 4180) with a header line, and without formulas."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)
-    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    writer.writerows([f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row] for row in rows)
     return text.getvalue()
-
-
-def _harmless(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -40,7 +40,7 @@ class StillHappening(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AffectedObject:
-    """What the fault is in, as people name it: `Deployment/shop/cart`, or a name alone where kind and namespace do not apply."""
+    """The faulty object, written `Deployment/shop/cart`, or as a name alone where kind and namespace do not apply."""
 
     kind: str = ""
     namespace: str = ""
@@ -58,7 +58,7 @@ class RuledOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """As the investigator stated it. What checking its citations made of its confidence is said beside it, never instead of it."""
+    """A verdict as the agent stated it. The confidence after the check of its citations is part of JudgedVerdict."""
 
     outcome: VerdictOutcome
     object: AffectedObject | None = None
@@ -73,7 +73,7 @@ class Verdict:
 
     @property
     def confidence(self) -> Confidence:
-        """The weaker of the two: a mechanism is no surer than the object it happens in."""
+        """Return the lower of the two: a mechanism is no more certain than the object."""
         return at_most(self.confidence_object, self.confidence_mechanism)
 
 
@@ -82,7 +82,7 @@ _VERDICT = TypeAdapter(Verdict)
 
 @dataclass(frozen=True, slots=True)
 class JudgedVerdict:
-    """A verdict with the confidence to show for it, and why that is less than was claimed; empty when it is not."""
+    """A verdict with the confidence to show, and the reason if that is lower than the agent's own."""
 
     verdict: Verdict
     confidence: Confidence
@@ -90,34 +90,34 @@ class JudgedVerdict:
 
 
 def capped_by_ceiling(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
-    """The verdict of an investigation that a ceiling ended: what it did not come to look at may say otherwise."""
+    """Return the verdict with at most medium confidence: an investigation that a ceiling ended may have missed something."""
     reason = " ".join(part for part in (judged.confidence_reason, f"It was ended by {ceiling}.") if part)
     return JudgedVerdict(judged.verdict, at_most(judged.confidence, Confidence.MEDIUM), reason)
 
 
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as it is stored, told and recorded."""
+    """Return a verdict as it is stored, published and recorded."""
     return _VERDICT.dump_python(verdict, mode="json")
 
 
 def verdict_of(fields: Mapping[str, Any]) -> Verdict:
-    """A verdict as it was stored."""
+    """Rebuild a verdict from its stored fields."""
     return _VERDICT.validate_python(fields)
 
 
 def judged_fields(judged: JudgedVerdict) -> dict[str, Any]:
-    """A verdict with the confidence to show, as it is stored with a session and recorded."""
+    """Return a verdict with the confidence to show, as it is stored with a session and recorded."""
     return {**verdict_fields(judged.verdict), "confidence": judged.confidence.value, "confidence_reason": judged.confidence_reason}
 
 
-# An objection is a sentence; what is longer is an analysis of its own, and stands in the stage.
+# An objection is one sentence; a longer text is an analysis, which the stage shows.
 _LONGEST_OBJECTION = 300
 _RESULT = re.compile(r"^[\s>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b", re.IGNORECASE | re.MULTILINE)
 _OBJECTION = re.compile(r"^[\s>*`-]*objection[\s*`]*:[ \t*`\"]*(\S[^\n]*?)[\s*`\"]*$", re.IGNORECASE | re.MULTILINE)
 
 
 class Ruling(StrEnum):
-    """Upheld: nothing speaks against it. Weakened: something is not as sure as it was said to be. Refuted: a result contradicts it."""
+    """Upheld: nothing contradicts the verdict. Weakened: part of it is less certain than stated. Refuted: a result contradicts it."""
 
     UPHELD = "upheld"
     WEAKENED = "weakened"
@@ -131,7 +131,7 @@ class Challenge:
 
 
 def parse_challenge(text: str) -> Challenge | None:
-    """The last `result:` line of an answer, with its `objection:`."""
+    """Parse the last `result:` and `objection:` lines of an answer; return None if it has no result."""
     results, objections = _RESULT.findall(text), _OBJECTION.findall(text)
     if not results:
         return None

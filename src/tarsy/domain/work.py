@@ -1,4 +1,4 @@
-"""Work: what a worker can claim, the rules of each kind, and what happens when a worker releases it."""
+"""Work: the rows that workers claim, the rules of each kind, and what happens when a worker releases a row."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,22 +13,22 @@ from tarsy.domain.status import RunStatus
 
 Subject = TypeVar("Subject")
 
-# What one step of priority is worth. Older work of low priority overtakes younger work of high priority, and so never starves.
+# One step of priority counts as this much age, so that old work of low priority is not starved by new work of high priority.
 PRIORITY_HEAD_START = timedelta(minutes=10)
-# Further back than any work that waits was ever asked for: what was woken goes first, among itself by priority and age.
+# More than the age of any work: work that was woken runs first, ordered by priority and age.
 WOKEN_HEAD_START = timedelta(days=36_500)
 
 
 class WorkState(StrEnum):
     READY = "ready"
     CLAIMED = "claimed"
-    # Waits for an event or a time: no claim, no worker.
+    # Waits for an event or a time, without a claim.
     PARKED = "parked"
     DONE = "done"
 
 
 class Lane(StrEnum):
-    """Which workers take it. An answer should not wait behind five investigations."""
+    """The workers that run it: chat answers should not wait behind investigations."""
 
     INVESTIGATIONS = "investigations"
     FOLLOW_UPS = "follow-ups"
@@ -36,14 +36,14 @@ class Lane(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often work that breaks is tried, and how long it waits in between: twice as long each time."""
+    """How often failed work is tried, and the seconds between attempts, which double each time."""
 
     max_attempts: int = 1
     first_delay: float = 1.0
     max_delay: float = 3600.0
 
     def delay_after(self, failures: int) -> float | None:
-        """Seconds until the next attempt; None when there is none."""
+        """Return the seconds until the next attempt; None if there is none."""
         if failures >= self.max_attempts:
             return None
         return min(self.first_delay * 2 ** (failures - 1), self.max_delay)
@@ -51,34 +51,34 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkRules:
-    """What a handler declares of its kind of work."""
+    """The rules that a handler declares for its kind of work."""
 
     kind: WorkKind
     lane: Lane
-    # How much of it runs at once over all processes; None: as much as there are workers.
+    # The most that run at once in all processes; None: as many as there are workers.
     max_concurrent: int | None = None
-    # Whether it takes one of the `max_concurrent_sessions`.
+    # Whether it counts against `max_concurrent_sessions`.
     counts_as_session: bool = False
     retry: RetryPolicy = RetryPolicy()
-    # How often it may stop at the same place with its worker; None: as `queue.max_recoveries` says.
+    # How many workers may die in the same step; None: `queue.max_recoveries`.
     max_recoveries: int | None = None
     # Kinds that must not begin at the same time for the same session, because both number their stage.
     begins_apart_from: frozenset[WorkKind] = frozenset()
     held_by_pause: bool = True
-    # Seconds from its first claim to its end; None: as long as the chain of its session allows.
+    # Seconds from the first claim to the end; None: the time limit of the session's chain.
     time_limit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed(Generic[Subject]):
-    """What a worker has in hand. `seconds_left` is None where nothing limits it."""
+    """Claimed work with its subject: the session, chat question or score. `seconds_left`: None without a limit."""
 
     claim: Claim
     subject: Subject
     seconds_left: float | None = None
-    # Attempts that broke before this one.
+    # Failed attempts before this one.
     failures: int = 0
-    # No worker has had it before: there is nothing stored of its run.
+    # Claimed for the first time: nothing of its run is stored.
     is_new: bool = False
 
 
@@ -97,14 +97,14 @@ class ScoreWork:
 class RunEnd(StrEnum):
     """How a run that was not stopped ended."""
 
-    # With its noun, by its own last step.
+    # Its last step has ended the subject and the row of work.
     WRITTEN = "written"
-    # It has no noun: the row of work is all there is to end.
+    # It has no subject: only the row of work has to be ended.
     FINISHED = "finished"
 
 
 class HeartbeatResult(StrEnum):
-    """What a heartbeat found."""
+    """What a worker learns from sending a heartbeat."""
 
     ALIVE = "alive"
     CANCEL = "cancel"
@@ -113,37 +113,37 @@ class HeartbeatResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Park:
-    """What work waits for, in words for people, and when it is looked at again though nothing happened."""
+    """Park the work: `reason` is for people, and `until` is when it is woken if nothing else wakes it."""
 
     reason: str
     until: datetime | None = None
-    # The pause that parks it (its chain, empty for all): the end of the pause wakes it.
+    # The paused chain, empty for all: the work is woken when the pause ends.
     pause: str | None = None
-    # The budget that did not let it begin: room in that wakes it.
+    # The budget without room for it: the work is woken when there is room.
     budget: BudgetWait | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """Back to the queue: another worker goes on where this one was."""
+    """Put the work back into the queue, for another worker to resume."""
 
-    # Its worker fell silent; `stuck` when it had not come further than the one before.
+    # Its worker stopped sending heartbeats; `stuck`: without progress since the last recovery.
     recovered: bool = False
     stuck: bool = False
-    # What it waited for has happened.
+    # The event or time it waited for has come.
     woken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """It broke, and is tried again after a pause."""
+    """Retry the failed work after a delay."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """It ends here, by another hand than its worker's."""
+    """End the work without a last step of its worker."""
 
     status: RunStatus
     reason: str
@@ -153,7 +153,7 @@ Release = Requeue | RetryLater | Park | End
 
 
 def effective_release(release: Release, *, cancel_requested: bool, wake_requested: bool) -> Release:
-    """What becomes of work whose worker lets go of it, given what was asked for meanwhile."""
+    """Return the release to perform: a request to cancel or to wake the work that arrived meanwhile takes precedence."""
     if cancel_requested:
         return release if isinstance(release, End) and release.status is RunStatus.CANCELLED else End(RunStatus.CANCELLED, "cancelled")
     if isinstance(release, Park) and wake_requested:
@@ -162,9 +162,9 @@ def effective_release(release: Release, *, cancel_requested: bool, wake_requeste
 
 
 def orphan_release(*, stuck_before: int, moved_on: bool, limit: int) -> Release:
-    """What becomes of work whose worker fell silent.
+    """Decide what happens to work whose worker stopped sending heartbeats.
 
-    Only a worker that died in the same step as the one before counts: a session that moves on in between is not what kills them.
+    Only workers that died in the same step count: work that makes progress in between is not what kills them.
     """
     if moved_on:
         return Requeue(recovered=True)
@@ -182,7 +182,7 @@ def poison_reason(limit: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """Work that was taken back from a worker that fell silent; `given_up` when it was taken back too often."""
+    """Work that was recovered from a worker without heartbeats; `given_up`: it was recovered too often, and ended."""
 
     claim: Claim
     given_up: bool
@@ -190,15 +190,17 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    # None: everything.
+    """A person's request to claim no more work of a chain, or of any chain."""
+
+    # None: all chains.
     chain_id: str | None
     since: datetime
     actor: str
     reason: str
-    # What ran was parked too.
+    # Running sessions were parked too.
     parks_running: bool
 
     @property
     def description(self) -> str:
-        """Why something waits, in words for people."""
+        """Describe for people why work waits."""
         return f"paused by {self.actor}{f': {self.reason}' if self.reason else ''}"

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+import jmespath
+
 from tarsy.domain.alert import Alert, AlertStatus, Links
-from tarsy.domain.expression import compiled
 from tarsy.intake.adapters.change import change_of
 from tarsy.intake.delivery import Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, severity_of, title
@@ -44,7 +45,7 @@ def read_mapped(request: WebhookRequest, source: str, mapping: GenericMapping) -
 
 def _evaluated(expression: str, value: Any) -> Any:
     try:
-        return compiled(expression).search(value)
+        return jmespath.search(expression, value)
     except (ValueError, TypeError, RecursionError):
         # A function met a value of another type than it takes: this body does not have the part.
         return None

@@ -1,6 +1,7 @@
 """Citations are found where they stand and checked against what was really seen."""
 
 import json
+import re
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from support.paths import ROOT
 from tarsy.agent.evidence.checker import Seen, check
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, normalised
 from tarsy.domain.citation import CitationStatus, citations
-from tarsy.domain.evidence import Evidence, agent_prefix, call_id, is_evidence_id, question_prefix, sub_agent_prefix
+from tarsy.domain.evidence import ID_PATTERN, Evidence, agent_prefix, call_id, question_prefix, sub_agent_prefix
 
 LOG = 'level=error msg="no space left on device" path=/var/lib/pg\n{"phase": "Failed", "restarts": 14}\nOOMKilled\nlast line of the log'
 
@@ -103,7 +104,7 @@ def test_ids_are_letters_by_place_and_never_meet() -> None:
         *(call_id(question_prefix(number), 1) for number in range(1, 60)),
     ]
     assert len(set(ids)) == len(ids)
-    assert all(is_evidence_id(one) for one in ids)
+    assert all(re.fullmatch(ID_PATTERN, one) for one in ids)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
