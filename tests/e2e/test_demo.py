@@ -13,7 +13,7 @@ from support.tarsy_process import TARSY, Tarsy, plain_environment, served
 from support.tarsy_process import tarsy as cold_tarsy
 from support.vendor_server import vendor_server
 from support.vendors import ChatCompletions, Said
-from tarsy.cli.init import Template
+from tarsy.cli.config import Template
 from tarsy.config.load.loader import load_config
 from tarsy.config.schema.configuration import vendor_variables
 from tarsy.installation import SampleChains

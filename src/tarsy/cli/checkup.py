@@ -12,16 +12,15 @@ import anyio
 import httpx
 
 from tarsy.agent.budget.unpriced import CURE, unpriced_ceilings
-from tarsy.agent.ports import LLMClient
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.db import opened_engine
-from tarsy.config.load.loader import LoadedConfig, tarsy_source
+from tarsy.cli.environment import process_settings
+from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider, resolved_server
 from tarsy.config.resolve.resolver import resolve_chain, variants_in_use
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
-from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.processes import VitalSignsReader
@@ -30,14 +29,45 @@ from tarsy.domain.diagnosis import diagnose
 from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
-from tarsy.settings import Settings
+from tarsy.settings import CannotServeError, Settings
 from tarsy.setup.trials import Finding, fail, ok, try_model, try_server, warn
+from tarsy.wiring import llm_client
 
 OLDEST_PYTHON = (3, 11)
-# PostgreSQL begins with 60 MB and keeps some hundred of its log; a session is a megabyte at most.
+# PostgreSQL starts with 60 MB and keeps some hundred MB of its log; a session takes a megabyte at most.
 TIGHT_BYTES = 1_000_000_000
 TOO_LITTLE_BYTES = 200_000_000
 PROBE_SECONDS = 2.0
+
+
+async def findings(config: Path | None, host: str, port: int, *, call: bool) -> AsyncGenerator[Finding]:
+    """Yield the findings of all checks in order. `call` makes a call to every model in use."""
+    yield check_python()
+    try:
+        settings = process_settings(config)
+    except (ConfigError, CannotServeError) as error:
+        yield fail("settings", str(error))
+        return
+    disk = check_disk(settings)
+    if disk:
+        yield disk
+    async for finding in check_database(settings):
+        yield finding
+    yield await check_port(host, port)
+    try:
+        loaded = load_config(settings.config_dir, settings.env)
+    except ConfigError as error:
+        for problem in error.problems:
+            yield fail("configuration", str(problem))
+        return
+    found = (check_dotenv(loaded.directory), check_login(host, settings, loaded.config))
+    prices = [warn("configuration", str(remark)) for remark in await price_remarks(loaded)]
+    for finding in (*check_configuration(loaded), *prices, *filter(None, found), *check_keys(loaded)):
+        yield finding
+    async for finding in check_models(settings, loaded, call=call):
+        yield finding
+    for finding in await check_tools(loaded):
+        yield finding
 
 
 def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Finding:
@@ -47,28 +77,28 @@ def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Finding:
 
 
 def check_disk(settings: Settings) -> Finding | None:
-    """Room for the embedded database; None where the data is kept elsewhere."""
+    """Check the disk space for the embedded database; None with an external one."""
     if settings.database_url:
         return None
     data_dir = (settings.data_dir or default_data_dir()).expanduser().resolve()
-    standing = next(path for path in (data_dir, *data_dir.parents) if path.exists())
-    free = shutil.disk_usage(standing).free
-    told = f"{data_dir} has {free / 1e9:.1f} GB free"
+    existing = next(path for path in (data_dir, *data_dir.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    state = f"{data_dir} has {free / 1e9:.1f} GB free"
     cure = "free some space, or keep the data elsewhere with TARSY_DATA_DIR"
     if free < TOO_LITTLE_BYTES:
-        return fail("disk", told, cure)
-    return warn("disk", told, cure) if free < TIGHT_BYTES else ok("disk", told)
+        return fail("disk", state, cure)
+    return warn("disk", state, cure) if free < TIGHT_BYTES else ok("disk", state)
 
 
 async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
-    """Start the embedded server, or reach the one that DATABASE_URL names, and look at its schema, its pauses and what ails it; nothing is changed."""
+    """Start the embedded server or connect to the configured one; check its schema, pauses and problems. Changes nothing."""
     kind = "the one DATABASE_URL names" if settings.database_url else "embedded PostgreSQL"
     try:
         async with opened_engine(settings) as engine:
             revision = await migrate.current(engine)
             current = revision == migrate.head()
             paused = await PauseRepository(engine).current() if current else []
-            ailing = diagnose(await VitalSignsReader(engine).read()) if current else ()
+            problems = diagnose(await VitalSignsReader(engine).read()) if current else ()
     except DatabaseUnavailableError as error:
         yield fail("database", error.problem, error.cure)
         return
@@ -76,7 +106,7 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
     for one in paused:
         chain = f" --chain {one.chain_id}" if one.chain_id else ""
         yield warn("pause", f"{one.chain_id or 'everything'} is {one.description}", f"to continue: tarsy resume{chain}")
-    for one in ailing:
+    for one in problems:
         yield warn(one.kind, one.message, one.cure)
 
 
@@ -92,7 +122,7 @@ def _schema(kind: str, revision: str | None) -> Finding:
 
 
 async def check_port(host: str, port: int) -> Finding:
-    """Whether `tarsy serve` could listen there, or already does."""
+    """Check whether `tarsy serve` can listen on the port, or already does."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -117,24 +147,22 @@ async def _is_tarsy(address: str) -> bool:
 
 
 def check_dotenv(directory: Path | None) -> Finding | None:
-    """Which `.env` files count; None where there is none."""
+    """Report the `.env` files in use; None if there is none."""
     places = [place for place in (Path(".env"), *([directory / ".env"] if directory else [])) if place.is_file()]
     return ok(".env", ", ".join(str(place) for place in places)) if places else None
 
 
-def check_configuration(loaded: LoadedConfig | ConfigError) -> Iterator[Finding]:
-    if isinstance(loaded, ConfigError):
-        yield from (fail("configuration", str(problem)) for problem in loaded.problems)
-        return
+def check_configuration(loaded: LoadedConfig) -> Iterator[Finding]:
     config = loaded.config
     sizes = f"chains: {', '.join(config.chains)}; tool servers: {', '.join(config.mcp_servers)}"
     yield ok("configuration", f"{loaded.place or 'built-in, there is no config/tarsy.yaml'}; {sizes}")
-    told_elsewhere = ("no model is configured", "is used by chain")
-    yield from (warn("configuration", str(w)) for w in loaded.warnings if not any(part in w.message for part in told_elsewhere))
+    # The checks of models and tools report these.
+    reported = ("no model is configured", "is used by chain")
+    yield from (warn("configuration", str(w)) for w in loaded.warnings if not any(part in w.message for part in reported))
 
 
 def check_login(host: str, settings: Settings, config: Config) -> Finding | None:
-    """Whether a server at `host` would let the right people in; None where there is no login."""
+    """Check the login of a server on `host`; None without a login."""
     try:
         tokens = read_tokens(settings.api_tokens)
     except TokenSettingError as error:
@@ -147,7 +175,7 @@ def check_login(host: str, settings: Settings, config: Config) -> Finding | None
 
 
 def check_keys(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Which vendors' variables are set, and which model is taken where nothing names one."""
+    """Report the default model and the keys that are set."""
     config, env = loaded.config, loaded.env
     found = [name for names in vendor_variables().values() for name in names if env.get(name, "").strip()]
     default = config.defaults.llm_provider or config.default_provider
@@ -159,21 +187,18 @@ def check_keys(loaded: LoadedConfig) -> Iterator[Finding]:
         )
         return
     provider = config.llm_providers[default]
-    yield ok("model", f"{default} ({_described(provider)}){'; keys set: ' + ', '.join(found) if found else ''}")
-
-
-def _described(provider: LLMProviderConfig) -> str:
-    return f"{provider.type} {provider.model}" + (f" at {provider.base_url}" if provider.base_url else "")
+    described = f"{provider.type} {provider.model}" + (f" at {provider.base_url}" if provider.base_url else "")
+    yield ok("model", f"{default} ({described}){'; keys set: ' + ', '.join(found) if found else ''}")
 
 
 def chains_in_use(config: Config) -> tuple[ResolvedChain, ...]:
-    """Every chain, with any model where there is none: tools can be looked at all the same."""
+    """Resolve every chain, with an arbitrary model if none is configured: tools can be checked without one."""
     followed = with_any_model(config)
     return tuple(resolve_chain(followed, chain_id) for chain_id in config.chains)
 
 
 def models_in_use(loaded: LoadedConfig) -> Mapping[str, tuple[ResolvedProvider, LLMBackend]]:
-    """The models that some chain would ask, as far as their keys are there, each with the SDK it is asked by."""
+    """Return the models of all chains whose keys are set, each with its SDK, by name."""
     found: dict[str, tuple[ResolvedProvider, LLMBackend]] = {}
     for agent in (agent for chain in chains_in_use(loaded.config) for agent in _agents(chain)):
         asked = [(agent.provider, agent.llm_backend), *((fallback.provider, fallback.backend) for fallback in agent.fallback_providers)]
@@ -192,36 +217,38 @@ def _agents(chain: ResolvedChain) -> Iterator[ResolvedAgentConfig]:
     yield from (agent for agent in (chain.executive_summary, chain.chat, chain.scoring) if agent)
 
 
-async def check_llm_service(address: str, client: LLMClient) -> Finding:
-    health = await client.health()
-    if health.ok:
-        return ok("LLM service", f"{address} answers")
-    return fail("LLM service", health.detail, "start it with: tarsy llm-service, or unset TARSY_LLM_SERVICE_ADDR")
-
-
-async def check_calls(loaded: LoadedConfig, client: LLMClient) -> AsyncGenerator[Finding]:
-    """Ask each model in use for one word."""
-    for name, (provider, backend) in models_in_use(loaded).items():
-        yield await try_model(name, provider, backend, client)
+async def check_models(settings: Settings, loaded: LoadedConfig, *, call: bool) -> AsyncGenerator[Finding]:
+    """Check the LLM service, if one is configured; with `call`, ask each model in use for one word."""
+    client = llm_client(settings, loaded.env)
+    try:
+        if settings.llm_service_addr:
+            health = await client.health()
+            cure = "start it with: tarsy llm-service, or unset TARSY_LLM_SERVICE_ADDR"
+            yield ok("LLM service", f"{settings.llm_service_addr} answers") if health.ok else fail("LLM service", health.detail, cure)
+        if call:
+            for name, (provider, backend) in models_in_use(loaded).items():
+                yield await try_model(name, provider, backend, client)
+    finally:
+        await client.aclose()
 
 
 async def check_tools(loaded: LoadedConfig) -> list[Finding]:
-    """Start every tool server that some chain or route uses and list its tools, all at the same time."""
+    """Start all tool servers of chains and routes at the same time and list their tools."""
     servers = {name: server for chain in chains_in_use(loaded.config) for name, server in chain.mcp_servers.items()}
     servers |= {name: resolved_server(loaded.config, name) for name in variants_in_use(loaded.config)}
-    findings: dict[str, Finding] = {}
+    found: dict[str, Finding] = {}
 
-    async def look(server: ResolvedMcpServer) -> None:
-        findings[server.name] = (await try_server(server, loaded.env)).finding
+    async def check(server: ResolvedMcpServer) -> None:
+        found[server.name] = (await try_server(server, loaded.env)).finding
 
     async with anyio.create_task_group() as tasks:
         for server in servers.values():
-            tasks.start_soon(look, server, name=f"look at {server.name}")
-    return [findings[name] for name in servers]
+            tasks.start_soon(check, server, name=f"check {server.name}")
+    return [found[name] for name in servers]
 
 
 async def price_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
-    """A remark for each ceiling that does not count calls of some model."""
+    """Return a remark for each ceiling that does not count the calls of some model, because its price is unknown."""
     prices = PriceList(loaded.config.system.cost_estimation, loaded.env)
     found = await unpriced_ceilings(loaded.config, prices, datetime.now(UTC))
     source = tarsy_source(loaded.directory) if found else None

@@ -1,16 +1,16 @@
-"""A TARSy server as the command line talks to it."""
+"""The HTTP client of the command line."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import httpx
 
 from tarsy.cli.terminal import ServerRefusedError
 
-# Between keep-alives of the event stream a silent server is a dead one.
+# Longer than the time between two keep-alives of the event stream.
 SILENCE_SECONDS = 60.0
 RECONNECT_SECONDS = 1.0
 MAX_RECONNECTS = 30
@@ -21,8 +21,8 @@ class TarsyClient:
         self._http = http
 
     async def submit(self, data: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None = None) -> str:
-        beside = {"alert_type": alert_type, "runbook": runbook, "budget": budget}
-        body = {"data": data, **{name: value for name, value in beside.items() if value}}
+        optional = {"alert_type": alert_type, "runbook": runbook, "budget": budget}
+        body = {"data": data, **{name: value for name, value in optional.items() if value}}
         answer = await self._ask("POST", "/api/v1/alerts", json=body)
         return str(answer["session_id"])
 
@@ -33,27 +33,27 @@ class TarsyClient:
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/chat/messages", json={"content": content})
 
     async def give_hint(self, session_id: str, text: str) -> dict[str, Any]:
-        """Tell the agents of a running session something."""
+        """Give the agents of a running session a hint."""
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/hints", json={"text": text})
 
     async def trace(self, session_id: str) -> dict[str, Any]:
-        """The agents of a session and their calls, in the order of these."""
+        """Return the agents of a session and their calls in order."""
         return await self._ask("GET", f"/api/v1/sessions/{session_id}/trace")
 
     async def fork(self, session_id: str, wanted: Mapping[str, Any]) -> str:
-        """Go on from a step of a session; answers with the id of the new one."""
+        """Continue from a step of a session in a new one; return its id."""
         return str((await self._ask("POST", f"/api/v1/sessions/{session_id}/fork", json=dict(wanted)))["session_id"])
 
     async def reload(self) -> dict[str, Any]:
-        """Have the configuration read anew; what changed."""
+        """Reload the configuration; return what changed."""
         return await self._ask("POST", "/api/v1/system/reload")
 
     async def last_event(self, session_id: str) -> int:
-        """The newest live event of a session."""
+        """Return the id of the newest live event of a session."""
         return (await self._ask("GET", f"/api/v1/sessions/{session_id}/timeline", params={"limit": 1}))["last_event_id"]
 
     async def events(self, session_id: str, *, after: int = 0) -> AsyncGenerator[dict[str, Any]]:
-        """The session's live events from `after` on, over as many connections as it takes."""
+        """Yield the live events of a session after the event `after`; reconnects when the connection is lost."""
         last, failures = after, 0
         while True:
             try:
@@ -89,39 +89,52 @@ class TarsyClient:
         return answer
 
 
+Result = TypeVar("Result")
+
+
+def call_server(url: str, token: str | None, call: Callable[[TarsyClient], Awaitable[Result]]) -> Result:
+    """Connect to the server at `url`, run `call` and return its result.
+
+    Raises:
+        ServerRefusedError: that is not an address, or the server rejected a request or did not answer.
+    """
+
+    async def run() -> Result:
+        async with connect(url, token) as client:
+            return await call(client)
+
+    return anyio.run(run)
+
+
 @asynccontextmanager
 async def connect(url: str, token: str | None = None) -> AsyncGenerator[TarsyClient]:
-    """A client of the server at `url`.
+    """Open a client of the server at `url`.
 
     Raises:
         ServerRefusedError: that is not an address.
     """
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    # A proxy for the way out knows nothing of this machine's own addresses.
-    by_proxy = _address(url).host not in {"localhost", "127.0.0.1", "::1"}
-    patience = httpx.Timeout(30.0, read=SILENCE_SECONDS)
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=patience, trust_env=by_proxy) as http:
-        yield TarsyClient(http)
-
-
-def _address(url: str) -> httpx.URL:
     try:
         address = httpx.URL(url)
     except httpx.InvalidURL:
         address = httpx.URL()
     if address.scheme not in {"http", "https"}:
         raise ServerRefusedError(f"{url} is not a web address: write http://… or https://…")
-    return address
+    # A proxy for outgoing requests does not know this machine's own addresses.
+    by_proxy = address.host not in {"localhost", "127.0.0.1", "::1"}
+    timeout = httpx.Timeout(30.0, read=SILENCE_SECONDS)
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=by_proxy) as http:
+        yield TarsyClient(http)
 
 
 def _problem(response: httpx.Response) -> str:
     problem = _object(response) or {}
-    told = problem.get("detail") or problem.get("title")
-    return str(told) if told else f"The server answered {response.status_code}: {response.text[:500]}"
+    text = problem.get("detail") or problem.get("title")
+    return str(text) if text else f"The server answered {response.status_code}: {response.text[:500]}"
 
 
 def _object(response: httpx.Response) -> dict[str, Any] | None:
-    """The JSON object that was answered, if it is one."""
+    """Return the body as a JSON object, or None if it is not one."""
     try:
         body = response.json()
     except ValueError:

@@ -1,11 +1,15 @@
-"""`tarsy config`: check, show and describe the configuration."""
+"""Commands about the configuration: `tarsy config`, `tarsy init`, `tarsy routes`, `tarsy reload`."""
 
 import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import anyio
 import typer
+
+from tarsy.cli.terminal import harmless
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -25,8 +29,6 @@ class SchemaFile(StrEnum):
 @app.command()
 def check(config: Directory = None) -> None:
     """Report all problems of the configuration; exit status 1 if there are any."""
-    import anyio
-
     from tarsy.cli.checkup import price_remarks
     from tarsy.config.load.display import check_report
 
@@ -79,3 +81,83 @@ def schema(
         return
     for target in write_schemas(write):
         typer.echo(str(target))
+
+
+URL = "http://localhost:11434/v1"
+MODEL = "qwen3:32b"
+
+
+class Template(StrEnum):
+    KUBERNETES = "kubernetes"
+    LOCAL_MODEL = "local-model"
+
+
+def init(
+    template: Annotated[
+        Template, typer.Argument(help="For a cluster, or for a model at an OpenAI-compatible address.")
+    ] = Template.KUBERNETES,
+    directory: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where to write the files.")] = Path("config"),
+    url: Annotated[str | None, typer.Option(help="local-model: the address of the model server.", show_default=URL)] = None,
+    model: Annotated[str | None, typer.Option(help="local-model: the model's name there.", show_default=MODEL)] = None,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+) -> None:
+    """Write commented configuration files that work as they are. Existing files keep every line and get what is missing."""
+    from tarsy.setup.template_files import CannotAddError, local_model, planned_files
+
+    said = [path for path, given in (("llm_providers.local.base_url", url), ("llm_providers.local.model", model)) if given]
+    try:
+        planned = planned_files(template, directory, local_model(url or URL, model or MODEL), replaced=said, force=force)
+    except CannotAddError as error:
+        typer.echo(f"{error} Fix it, or use --force to overwrite it.", err=True)
+        raise typer.Exit(1) from error
+    directory.mkdir(parents=True, exist_ok=True)
+    for file in planned:
+        file.path.write_text(file.text, encoding="utf-8")
+        typer.echo(file.told)
+    place = "" if directory == Path("config") else f" --config {directory}"
+    typer.echo(f"Next: tarsy doctor{place}, then tarsy serve{place}")
+
+
+routes = typer.Typer(no_args_is_help=True)
+
+
+@routes.command("test")
+def try_out(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A request body as the sender sends it; - reads standard input.")],
+    source: Annotated[str | None, typer.Option(metavar="NAME", help="The sender.", show_default="recognised by the body")] = None,
+    config: Directory = None,
+) -> None:
+    """Show what TARSy would do with the alerts of a request body, and why. It sends and stores nothing."""
+    from datetime import UTC, datetime
+
+    from tarsy.config.load.loader import load_config
+    from tarsy.intake.adapters.registry import deliver
+    from tarsy.intake.delivery import parse_request
+    from tarsy.intake.explanation import explain
+    from tarsy.intake.policy import policy_of
+
+    text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    loaded = load_config(config, os.environ)
+    policy = policy_of(loaded.config, loaded.env)
+    delivery = deliver(parse_request(text, {"content-type": "application/json"}), source, policy.mappings)
+    for line in explain(delivery, policy, datetime.now(UTC)):
+        typer.echo(harmless(line))
+
+
+_REPORTED = {"added": "Added", "changed": "Changed", "removed": "Removed", "at_next_start": "At the next start"}
+
+
+def reload(
+    url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
+    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
+) -> None:
+    """Reload the configuration in every process of the installation. Running sessions keep theirs; a file with mistakes changes nothing.
+
+    List problems and exit with status 1 if there are any.
+    """
+    from tarsy.cli.client import call_server
+
+    report = call_server(url, token, lambda client: client.reload())
+    lines = [f"{words}: {', '.join(report[key])}" for key, words in _REPORTED.items() if report[key]]
+    typer.echo("\n".join(lines) or "Nothing has changed.")

@@ -1,10 +1,11 @@
-"""`tarsy db`: look at the schema of the database and bring it up to date."""
+"""Commands that work on the database directly, also while no server runs: `tarsy db`, `tarsy pause`, `tarsy resume`."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
+import anyio
 import typer
 
 from tarsy.cli.environment import process_settings
@@ -12,6 +13,7 @@ from tarsy.cli.environment import process_settings
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+    from tarsy.domain.work import Pause
     from tarsy.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
@@ -59,23 +61,21 @@ Result = TypeVar("Result")
 
 
 def with_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
-    """Run `work` on the database and let go of it again."""
+    """Open the database, run `work` on it and return the result."""
 
     async def run() -> Result:
         async with opened_engine(process_settings(database_url=url, data_dir=data_dir)) as engine:
             return await work(engine)
-
-    import anyio
 
     return anyio.run(run)
 
 
 @asynccontextmanager
 async def opened_engine(settings: "Settings") -> "AsyncGenerator[AsyncEngine]":
-    """The database that `settings` name, or the embedded one, and nothing of it left open.
+    """Open the configured database, or the embedded one.
 
     Raises:
-        DatabaseUnavailableError: saying what is wrong with it, and the cure.
+        DatabaseUnavailableError: it cannot be used; the error says why and what to do.
     """
     from tarsy.db.connection import create_engine
     from tarsy.db.embedded.server import open_database
@@ -89,7 +89,7 @@ async def opened_engine(settings: "Settings") -> "AsyncGenerator[AsyncEngine]":
 
 
 def with_upgraded_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url: str | None, data_dir: Path | None) -> Result:
-    """Run `work` on the database, brought up to date, and let go of it again."""
+    """Open the database, upgrade its schema, run `work` on it and return the result."""
     from tarsy.db.migrate import upgrade
 
     async def upgraded(engine: "AsyncEngine") -> Result:
@@ -97,3 +97,41 @@ def with_upgraded_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url
         return await work(engine)
 
     return with_engine(upgraded, url, data_dir)
+
+
+ACTOR = "command line"
+
+Chain = Annotated[str | None, typer.Option(metavar="NAME", help="Only sessions of this chain.", show_default="everything")]
+
+
+def pause(
+    chain: Chain = None,
+    reason: Annotated[str, typer.Option(help="Why; shown to people who use TARSy.")] = "",
+    *,
+    now: Annotated[
+        bool, typer.Option("--now", help="Also park running sessions; they continue where they stopped after `tarsy resume`.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Start no new investigations, answers or scores. Running ones finish; with --now they wait too."""
+    from tarsy.db.work.pauses import PauseRepository
+
+    left = with_upgraded_engine(
+        lambda engine: PauseRepository(engine).pause(chain, actor=ACTOR, reason=reason, now=now), database_url, data_dir
+    )
+    _print_pauses(left)
+
+
+def resume(chain: Chain = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+    """End a pause: start waiting sessions and continue parked ones."""
+    from tarsy.db.work.pauses import PauseRepository
+
+    _print_pauses(with_upgraded_engine(lambda engine: PauseRepository(engine).resume(chain, actor=ACTOR), database_url, data_dir))
+
+
+def _print_pauses(left: "Sequence[Pause]") -> None:
+    for one in left:
+        typer.echo(f"{one.chain_id or 'everything'}: {one.description}, since {one.since:%Y-%m-%d %H:%MZ}")
+    if not left:
+        typer.echo("Nothing is paused.")

@@ -1,4 +1,4 @@
-"""What this process runs with: the environment, the `.env` files, the command line."""
+"""The settings of a command: the environment, the `.env` files, the command line."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def process_settings(config_dir: Path | None = None, **overrides: object) -> "Settings":
-    """Settings from the environment and from `.env`, here or beside the configuration; what the command line says wins.
+    """Read the settings from the environment and `.env` files, here or next to the configuration; options of the command line override them.
 
     Raises:
         ConfigError: a configuration directory was named that holds none, or a `.env` cannot be read.
@@ -20,12 +20,12 @@ def process_settings(config_dir: Path | None = None, **overrides: object) -> "Se
     from tarsy.settings import settings_from
 
     settings = settings_from(process_environment(config_dir), config_dir=config_dir, **overrides)
-    # The configuration adds the files by itself, by its own order of precedence.
+    # The configuration reads the files again, in its own order of precedence.
     return replace(settings, env=os.environ)
 
 
 def process_environment(config_dir: Path | None = None) -> Mapping[str, str]:
-    """The environment and what the `.env` files add to it.
+    """Return the environment with the variables that `.env` files add.
 
     Raises:
         ConfigError: as above.

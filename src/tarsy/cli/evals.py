@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import anyio
 import typer
 
 from tarsy.cli.environment import process_settings
@@ -12,11 +13,7 @@ from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from tarsy.evals.cases import Case
-    from tarsy.evals.models import Model
-    from tarsy.evals.plan import Plan
-    from tarsy.evals.report.report import Report
     from tarsy.evals.trials import Trial
-    from tarsy.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 importing = typer.Typer(no_args_is_help=True, help="Make cases from what other tools recorded.")
@@ -77,58 +74,42 @@ def run(  # noqa: PLR0913 - the options of a command
     ] = None,
 ) -> None:
     """Run cases through the same pipeline as real alerts, and report. Trials that are already in the output directory do not run again."""
-    from tarsy.evals.plan import Plan, read_budget
-    from tarsy.evals.trials import read_trials
-
-    settings = process_settings()
-    cases = _cases(directory, tag, case)
-    models, judging = _models(settings, [*model, *(["recorded"] if recorded else [])], judge)
-    before = read_trials(baseline) if baseline else ()
-    plan = Plan(
-        cases=cases,
-        models=models,
-        runs=runs,
-        jobs=jobs,
-        chain_id=chain,
-        budget=read_budget(budget) if budget else None,
-        judge=judging.provider(cases[0]) if judging else None,
-        fork_at=fork,
-        challenge=challenge,
-    )
-    report = _report(settings, plan, output, before)
-    raise typer.Exit(1 if report.is_regression else 0)
-
-
-def _models(settings: "Settings", names: Sequence[str], judge: str | None) -> "tuple[tuple[Model, ...], Model | None]":
+    from tarsy import __version__
     from tarsy.config.load.loader import load_config
     from tarsy.evals.models import find_models
-
-    loaded = load_config(settings.config_dir, settings.env)
-    return find_models(loaded, names), find_models(loaded, [judge])[0] if judge else None
-
-
-def _report(settings: "Settings", plan: "Plan", output: Path, baseline: "Sequence[Trial]") -> "Report":
-    import anyio
-
-    from tarsy import __version__
+    from tarsy.evals.plan import Plan, read_budget
     from tarsy.evals.report.files import write_reports
     from tarsy.evals.report.report import report_of
     from tarsy.evals.report.terminal import as_lines, progress_line
     from tarsy.evals.run import run_evals
-    from tarsy.evals.trials import TrialFile
-    from tarsy.kit.clock import SystemClock
+    from tarsy.evals.trials import TrialFile, read_trials
+
+    settings = process_settings()
+    cases, loaded = _cases(directory, tag, case), load_config(settings.config_dir, settings.env)
+    before = read_trials(baseline) if baseline else ()
+    plan = Plan(
+        cases=cases,
+        models=find_models(loaded, [*model, *(["recorded"] if recorded else [])]),
+        runs=runs,
+        jobs=jobs,
+        chain_id=chain,
+        budget=read_budget(budget) if budget else None,
+        judge=find_models(loaded, [judge])[0].provider(cases[0]) if judge else None,
+        fork_at=fork,
+        challenge=challenge,
+    )
 
     def progress(trial: "Trial", number: int, count: int) -> None:
         typer.echo(harmless(progress_line(trial, number, count)))
 
     output.mkdir(parents=True, exist_ok=True)
     outcome = anyio.run(run_evals, settings, plan, TrialFile(output / "trials.jsonl"), progress)
-    report = report_of(outcome.trials, baseline, version=__version__, created_at=SystemClock().now(), left_out=outcome.left_out)
+    report = report_of(outcome.trials, before, version=__version__, created_at=datetime.now(UTC), left_out=outcome.left_out)
     for line in as_lines(report):
         typer.echo(harmless(line))
     for path in write_reports(report, output):
         typer.echo(f"wrote {path}")
-    return report
+    raise typer.Exit(1 if report.is_regression else 0)
 
 
 @app.command("compare")
@@ -161,8 +142,6 @@ def add(
     reference: Reference = "",
 ) -> None:
     """Turn a finished session into a case: its tool results become the world. What --expect leaves out is taken from its verdict; read the file and correct it."""
-    import anyio
-
     from tarsy.domain.recording import recording_text
     from tarsy.evals.new_case import Description, case_of_session
     from tarsy.replay.export import read_session

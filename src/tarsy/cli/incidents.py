@@ -1,4 +1,4 @@
-"""`tarsy incidents`: look at what is wrong."""
+"""`tarsy incidents`: list and show incidents."""
 
 from typing import TYPE_CHECKING, Annotated
 

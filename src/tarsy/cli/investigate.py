@@ -1,12 +1,16 @@
-"""`tarsy investigate` and `tarsy watch`: an investigation in the terminal, of a new alert or of a session that runs."""
+"""Commands that run or follow an investigation: `tarsy investigate`, `watch`, `hint`, `fork`, `demo` and `samples`."""
 
+import logging
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio
 import typer
 
 from tarsy.cli.environment import process_settings
+from tarsy.cli.terminal import ServerRefusedError
 
 
 def investigate(
@@ -25,41 +29,28 @@ def investigate(
     config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
 ) -> None:
     """Investigate an alert: show the timeline live, then the analysis. Exit status 0 if it completed, 1 if not."""
-    import logging
-
-    import anyio
-
     from tarsy.cli.live_view import investigate_here, investigate_there
+    from tarsy.config.schema.budget import parse_budget
     from tarsy.kit.logs import configure_logs
 
-    text = _read(alert)
-    ceilings = _budget(budget) if budget else None
-    if url:
-        succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook, ceilings)
-    else:
-        # A refusal or a failure is told to the client of our own server, which is us.
-        configure_logs(level=logging.ERROR)
-        succeeded = anyio.run(investigate_here, process_settings(config), text, alert_type, runbook, ceilings)
-    raise typer.Exit(0 if succeeded else 1)
-
-
-def _budget(text: str) -> dict[str, Any]:
-    from tarsy.config.schema.budget import parse_budget
-
     try:
-        return parse_budget(text).model_dump(mode="json", exclude_none=True)
+        # Standard input is UTF-8, too, in every locale.
+        text = sys.stdin.buffer.read().decode() if alert == "-" else Path(alert).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        typer.echo(f"Cannot read the alert from {alert}: {error}", err=True)
+        raise typer.Exit(2) from error
+    try:
+        ceilings = parse_budget(budget).model_dump(mode="json", exclude_none=True) if budget else None
     except ValueError as error:
         typer.echo(f"--budget: {error}", err=True)
         raise typer.Exit(2) from error
-
-
-def _read(path: str) -> str:
-    try:
-        # Standard input too is UTF-8, whatever the terminal's language is.
-        return sys.stdin.buffer.read().decode() if path == "-" else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        typer.echo(f"Cannot read the alert from {path}: {error}", err=True)
-        raise typer.Exit(2) from error
+    if url:
+        succeeded = anyio.run(investigate_there, url, token, text, alert_type, runbook, ceilings)
+    else:
+        # Failures and rejections of our own server are printed by its client.
+        configure_logs(level=logging.ERROR)
+        succeeded = anyio.run(investigate_here, process_settings(config), text, alert_type, runbook, ceilings)
+    raise typer.Exit(0 if succeeded else 1)
 
 
 def watch(
@@ -68,23 +59,123 @@ def watch(
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
 ) -> None:
     """Follow a session from its beginning to its end. Exit status 0 if it completed, 1 if not."""
-    import anyio
-
-    raise typer.Exit(0 if anyio.run(_watch, session, url, token) else 1)
-
-
-async def _watch(session_id: str, url: str, token: str | None) -> bool:
     from rich.console import Console
 
-    from tarsy.cli.client import connect
+    from tarsy.cli.client import TarsyClient, call_server
     from tarsy.cli.live_view import follow, print_end
     from tarsy.domain.status import SessionStatus
 
-    console = Console()
-    async with connect(url, token) as client:
-        session = await client.session(session_id)
-        if SessionStatus(session["status"]).is_final:
-            # Its live events may be forgotten already; how it ended is not.
-            print_end(console, session)
-            return session["status"] == SessionStatus.COMPLETED
-        return await follow(client, session_id, console)
+    async def follow_to_end(client: TarsyClient) -> bool:
+        console, found = Console(), await client.session(session)
+        if SessionStatus(found["status"]).is_final:
+            # Its live events may have been purged; its end is still stored.
+            print_end(console, found)
+            return found["status"] == SessionStatus.COMPLETED
+        return await follow(client, session, console)
+
+    raise typer.Exit(0 if call_server(url, token, follow_to_end) else 1)
+
+
+def hint(
+    session: Annotated[str, typer.Argument(help="Id of the session.")],
+    text: Annotated[str, typer.Argument(help="What its agents should know.")],
+    url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
+    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
+) -> None:
+    """Give a running investigation a hint: each of its agents reads it before its next model call. Exit status 1 if it came too late."""
+    from tarsy.cli.client import call_server
+
+    note = call_server(url, token, lambda client: client.give_hint(session, text))
+    typer.echo(f"{note['id']} is given: each agent is told before its next call.")
+
+
+def fork(
+    session: Annotated[str, typer.Argument(help="Id of a session that has ended.")],
+    from_step: Annotated[
+        int | None, typer.Option(min=0, help="Keep this many model calls, and make the next one again.", show_default="0")
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="Count the calls of this agent only: its name, the call that sent it (A2), or its execution id.")
+    ] = None,
+    turn: Annotated[
+        int | None, typer.Option(min=0, help="With --agent: its call to make again, as in the trace.", show_default="0")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The configured provider that continues.", show_default="the session's own")] = None,
+    hint: Annotated[str | None, typer.Option(help="A hint that the agents read before the first new call.")] = None,
+    url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
+    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
+) -> None:
+    """Start a new investigation from a step of an earlier one, with another model or a hint. Print the id of the new session."""
+    from tarsy.cli.client import TarsyClient, call_server
+
+    if turn is not None and agent is None:
+        raise typer.BadParameter("--turn needs --agent: whose call?")
+    if from_step is not None and agent is not None:
+        raise typer.BadParameter("--from-step counts the calls of all agents; with --agent, use --turn")
+
+    async def start(client: TarsyClient) -> str:
+        trace = await client.trace(session)
+        place = _step(trace, from_step or 0) if agent is None else {"execution_id": _execution(trace, agent), "turn": turn or 0}
+        changes = {"model": model, "hint": hint}
+        return await client.fork(session, place | {name: value for name, value in changes.items() if value})
+
+    typer.echo(call_server(url, token, start))
+
+
+def _step(trace: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return the place of the call after the first `number` calls. Calls that only summarise a tool result do not count."""
+    calls = [call for call in trace["llm"] if call["kind"] != "summarization"]
+    if number >= len(calls):
+        last = f"the last is call {len(calls)}" if calls else "it has none"
+        raise ServerRefusedError(f"This session has no call {number + 1} to a model to make anew: {last}.")
+    return {"execution_id": calls[number]["execution_id"], "turn": calls[number]["turn"]}
+
+
+def _execution(trace: Mapping[str, Any], wanted: str) -> str:
+    """Return the id of the execution with this id, agent name or call id."""
+    agents: Sequence[Mapping[str, Any]] = trace["executions"]
+    meant = [one for one in agents if wanted in {one["id"], one["agent_name"], one["dispatched_by"]}]
+    if len(meant) == 1:
+        return meant[0]["id"]
+    named = ", ".join(f"{one['agent_name']} ({one['dispatched_by'] or one['id']})" for one in meant or agents)
+    if meant:
+        raise ServerRefusedError(f"This session has {len(meant)} agents {wanted}: say which by what stands in brackets. {named}.")
+    raise ServerRefusedError(f"This session has no agent {wanted}: {named or 'none has begun'}.")
+
+
+samples = typer.Typer(no_args_is_help=True)
+
+
+@samples.command("list")
+def list_all() -> None:
+    """List the sample incidents and what each is about."""
+    from tarsy.demo.samples import list_samples
+
+    for sample in list_samples():
+        typer.echo(f"{sample.name:<14} {sample.title}")
+
+
+def demo(
+    name: Annotated[str | None, typer.Argument(help="A sample incident.", show_default="the first one")] = None,
+    *,
+    fast: Annotated[bool, typer.Option("--fast", help="Do not wait for the recorded model to think.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Afterwards, ask the questions that come with the sample.")] = False,
+) -> None:
+    """Watch TARSy investigate a sample incident. The tools are a simulated cluster; without a vendor's key the model's answers are recorded; everything else is real."""
+    from tarsy.cli.live_view import run_sample
+    from tarsy.config.load.loader import load_config
+    from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample
+    from tarsy.installation import sample_model
+
+    try:
+        sample = load_sample(name) if name else list_samples()[0]
+    except UnknownSampleError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from error
+    settings = process_settings(replay_speed=0.0 if fast else None)
+    model = sample_model(load_config(settings.config_dir, settings.env).config)
+    about = f"The model is {model.model} ({model.name})" if model else "The model is recorded"
+    typer.echo(f"{sample.title}\n{sample.description}\n{about}; the cluster is simulated.\n")
+    questions = sample.questions if ask else ()
+    succeeded = anyio.run(run_sample, settings, sample.alert_data, sample.alert_type, questions)
+    raise typer.Exit(0 if succeeded else 1)

@@ -1,4 +1,4 @@
-"""An investigation in the terminal: each step as it ends, the text being written below, the analysis at the end."""
+"""An investigation in the terminal: each step as it ends, below it the text that is being written, and the analysis at the end."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -34,13 +34,13 @@ _MARKS = {
 }
 _STATUS_STYLE = {"failed": "red", "timed_out": "red", "cancelled": "yellow", "interrupted": "yellow"}
 _LONGEST_LINE = 200
-# Shown whole at the end instead.
+# Printed in full at the end instead.
 _AT_THE_END = frozenset({"final_analysis", "executive_summary"})
 RECORDED = "RECORDED MODEL: no model is asked. What you read was said once about this sample, and is played back."
 
 
 class LiveView:
-    """Renders live events; knows nothing of where they come from."""
+    """Renders live events."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -58,16 +58,16 @@ class LiveView:
         self._status.stop()
 
     def knows_agent(self, event: dict[str, Any]) -> bool:
-        """Whether the agent that `event` is about has been introduced by `name_agents`."""
+        """Return whether `name_agents` has seen the agent of this event."""
         execution = event.get("event", {}).get("execution_id")
         return execution is None or execution in self._agents
 
     def name_agents(self, session: dict[str, Any]) -> None:
-        """Learn which agents of `session` work beside others, and by what names to tell them apart."""
+        """Learn the names of the agents of a session that work in parallel."""
         for stage in session.get("stages", ()):
             executions = stage["executions"]
             self._agents |= {
-                one["id"]: _name(one, executions) if stage["expected_agent_count"] > 1 or _is_sent(one) else "" for one in executions
+                one["id"]: _name(one, executions) if stage["expected_agent_count"] > 1 or _is_dispatched(one) else "" for one in executions
             }
 
     def _agent(self, entry: dict[str, Any]) -> str:
@@ -123,16 +123,16 @@ class LiveView:
 
 
 def _name(execution: dict[str, Any], beside: list[dict[str, Any]]) -> str:
-    """The agent's name, with its place where several have the same one."""
+    """Return the name of an agent, with its index if several agents have the same name."""
     name = execution["agent_name"]
-    if _is_sent(execution):
+    if _is_dispatched(execution):
         return f"{name} {execution['dispatched_by']}"
     shared = sum(one["agent_name"] == name for one in beside) > 1
     return f"{name} {execution['agent_index']}" if shared else name
 
 
-def _is_sent(execution: dict[str, Any]) -> bool:
-    """Whether another agent sent it. A server of an older version does not say."""
+def _is_dispatched(execution: dict[str, Any]) -> bool:
+    """Return whether another agent dispatched this one. Servers of older versions do not say."""
     return execution.get("parent_execution_id") is not None
 
 
@@ -156,7 +156,7 @@ def _line(entry: dict[str, Any]) -> str:
 
 
 async def follow(client: TarsyClient, session_id: str, console: Console) -> bool:
-    """Show a session until it ends; true if it completed."""
+    """Show a session until it ends; return whether it completed."""
     print_recorded(console, await client.session(session_id))
     with LiveView(console) as view:
         async for event in client.events(session_id):
@@ -171,11 +171,11 @@ async def follow(client: TarsyClient, session_id: str, console: Console) -> bool
 
 
 async def ask(client: TarsyClient, session_id: str, question: str, console: Console) -> bool:
-    """Ask, and show the answer: what was told before is not told again. False if there was none."""
-    told = await client.last_event(session_id)
+    """Ask a question and show the answer, without earlier events; return whether there was one."""
+    last_event = await client.last_event(session_id)
     message_id, answer, refusal = (await client.ask_question(session_id, question))["id"], "", None
     with LiveView(console) as view:
-        async for event in client.events(session_id, after=told):
+        async for event in client.events(session_id, after=last_event):
             if event.get("type") == "timeline_event.completed" and event.get("event_type") == "final_analysis":
                 answer = event["content"]
             view.show(event)
@@ -187,13 +187,13 @@ async def ask(client: TarsyClient, session_id: str, question: str, console: Cons
 
 
 def print_recorded(console: Console, session: dict[str, Any]) -> None:
-    """Say so where no model speaks."""
+    """Print a notice if the answers of the model are recorded."""
     if session.get("recorded"):
         console.print(Panel(Text(RECORDED, style="bold"), border_style="yellow"))
 
 
 def print_end(console: Console, session: dict[str, Any]) -> None:
-    """Show how a session has ended."""
+    """Print the result of a session."""
     console.print()
     print_recorded(console, session)
     print_verdict(console, session)
@@ -206,23 +206,15 @@ def print_end(console: Console, session: dict[str, Any]) -> None:
         console.print(Text(harmless(f"partial: {session['analysis_partial_reason']}"), style="yellow"))
     if session.get("error_message"):
         console.print(Text(harmless(f"{session['status']}: {session['error_message']}"), style="red"))
-    console.print(Text(_told_end(session), style="dim"))
-
-
-def _told_end(session: dict[str, Any]) -> str:
-    told = f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s"
-    cost = str(_spending(session))
-    return f"{told}, {cost}" if cost else told
-
-
-def _spending(session: dict[str, Any]) -> Spending:
     cost: dict[str, Any] = session.get("cost") or {}
     usd = cost.get("usd")
-    return Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0))
+    spending = str(Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0)))
+    end = f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s"
+    console.print(Text(f"{end}, {spending}" if spending else end, style="dim"))
 
 
 def print_verdict(console: Console, session: dict[str, Any]) -> None:
-    """Show what the investigation came to, how sure that is, and what its citations are worth."""
+    """Print the verdict, its confidence and how many citations were verified."""
     verdict, citations = session.get("verdict"), session.get("citations")
     if verdict:
         affected: dict[str, str] = verdict["object"] or {}
@@ -243,7 +235,7 @@ def print_verdict(console: Console, session: dict[str, Any]) -> None:
 async def investigate_there(
     url: str, token: str | None, text: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None
 ) -> bool:
-    """Submit to a running server and watch."""
+    """Submit the alert to a running server and follow the session."""
     async with connect(url, token) as client:
         session_id = await client.submit(text, alert_type, runbook, budget)
         return await follow(client, session_id, Console())
@@ -252,7 +244,7 @@ async def investigate_there(
 async def investigate_here(
     settings: Settings, text: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None
 ) -> bool:
-    """Run a server of our own for as long as the investigation takes, and watch."""
+    """Run a server in this process for the time of the investigation, and follow the session."""
     from tarsy.server import local_server
 
     async with local_server(settings) as server:
@@ -260,7 +252,7 @@ async def investigate_here(
 
 
 async def run_sample(settings: Settings, alert: str, alert_type: str, questions: tuple[str, ...]) -> bool:
-    """Investigate a sample here, then ask what comes with it."""
+    """Investigate a sample in this process, then ask its questions."""
     from tarsy.server import local_server
 
     console = Console()

@@ -1,4 +1,4 @@
-"""The `tarsy` command. Commands import what they need when they run: `tarsy --help` must answer at once."""
+"""The `tarsy` command. A command imports what it needs when it runs, so that `tarsy --help` is quick."""
 
 import sys
 from typing import Annotated, NoReturn
@@ -6,20 +6,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from tarsy import __version__
-from tarsy.cli import config, db, evals, incidents, routes, samples, sessions, skills, tools
-from tarsy.cli.doctor import doctor
-from tarsy.cli.fork import fork
-from tarsy.cli.hint import hint
-from tarsy.cli.init import init
-from tarsy.cli.investigate import investigate, watch
-from tarsy.cli.pause import pause, resume
-from tarsy.cli.recordings import export, replay
-from tarsy.cli.reload import reload
-from tarsy.cli.report import report
-from tarsy.cli.samples import demo
-from tarsy.cli.serve import llm_service, serve
+from tarsy.cli import config, db, doctor, evals, incidents, investigate, recordings, serve, sessions, skills, tools, usage
 from tarsy.cli.terminal import explained
-from tarsy.cli.usage import usage
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,28 +15,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="TARSy investigates alerts with LLM agents.",
 )
-app.command()(serve)
-app.command()(investigate)
-app.command()(watch)
-app.command()(hint)
-app.command()(fork)
-app.command()(demo)
-app.command()(init)
-app.command()(doctor)
-app.command()(pause)
-app.command()(resume)
-app.command()(reload)
-app.command()(usage)
-app.command()(export)
-app.command()(replay)
-app.command()(report)
-app.command("llm-service")(llm_service)
+app.command()(serve.serve)
+app.command()(investigate.investigate)
+app.command()(investigate.watch)
+app.command()(investigate.hint)
+app.command()(investigate.fork)
+app.command()(investigate.demo)
+app.command()(config.init)
+app.command()(doctor.doctor)
+app.command()(db.pause)
+app.command()(db.resume)
+app.command()(config.reload)
+app.command()(usage.usage)
+app.command()(recordings.export)
+app.command()(recordings.replay)
+app.command()(recordings.report)
+app.command("llm-service")(serve.llm_service)
 app.add_typer(config.app, name="config", help="Check, show and describe the configuration.")
 app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.")
 app.add_typer(evals.app, name="eval", help="Measure how well TARSy investigates, on cases with a known answer, without a cluster.")
 app.add_typer(incidents.app, name="incidents", help="List and show incidents.")
-app.add_typer(routes.app, name="routes", help="Try out the routes of the configuration.")
-app.add_typer(samples.app, name="samples", help="Sample incidents that need no key and no cluster.")
+app.add_typer(config.routes, name="routes", help="Try out the routes of the configuration.")
+app.add_typer(investigate.samples, name="samples", help="Sample incidents that need no key and no cluster.")
 app.add_typer(sessions.app, name="sessions", help="List, show and erase sessions.")
 app.add_typer(skills.app, name="skills", help="List, check, fetch and accept skills.")
 app.add_typer(tools.app, name="tools", help="List the tools of the tool servers, and call a tool by hand.")
@@ -77,7 +65,7 @@ def root(
 
 
 def main() -> NoReturn:
-    """Run the command; what a person can act on is told in a sentence, not in a traceback."""
+    """Run the command. Errors that a person can act on are printed as a sentence, others with a traceback."""
     with explained():
         app()
     sys.exit(0)

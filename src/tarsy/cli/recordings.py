@@ -1,16 +1,26 @@
-"""`tarsy export` and `tarsy replay`: sessions as files, and files as sessions."""
+"""Commands that write a session to a file or run one from a file: `tarsy export`, `tarsy replay`, `tarsy report`."""
 
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
+import anyio
 import typer
 
 from tarsy.cli.environment import process_settings
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    from tarsy.replay.rerun import NotReplayed, ReplayOutcome
+    pass
+from typing import TYPE_CHECKING
+
+from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from tarsy.report.report import Report
 
 
 def export(
@@ -18,8 +28,6 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.", show_default="standard output")] = None,
 ) -> None:
     """Export a session as a self-contained recording that you can replay, with secrets masked."""
-    import anyio
-
     from tarsy.domain.recording import recording_text
     from tarsy.replay.export import read_session
 
@@ -44,9 +52,7 @@ def replay(
     check: Annotated[bool, typer.Option("--check", help="Only say which recordings replay exactly.")] = False,
 ) -> None:
     """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""
-    import anyio
-
-    from tarsy.replay.rerun import ReplayOptions, replay_all
+    from tarsy.replay.rerun import NotReplayed, ReplayOptions, replay_all
 
     if from_step is not None and live_model is None:
         raise typer.BadParameter("--from-step needs --live-model: what should go on from there?")
@@ -57,18 +63,55 @@ def replay(
         raise typer.BadParameter(f"no recording (*.json, *.yaml) in {', '.join(str(path) for path in recordings)}")
     options = ReplayOptions(live_model=live_model, live_tools=live_tools, from_step=from_step or 0)
     outcomes = anyio.run(replay_all, process_settings(), files, options)
-    same = [_told(outcome, brief=check) for outcome in outcomes]
-    raise typer.Exit(0 if all(same) else 1)
+    identical = True
+    for outcome in outcomes:
+        if isinstance(outcome, NotReplayed):
+            typer.echo(f"{outcome.file}: not replayed: {harmless(outcome.reason)}", err=True)
+            identical = False
+            continue
+        typer.echo(f"{outcome.file}: {'identical' if not outcome.differences else f'{len(outcome.differences)} differences'}")
+        for difference in () if check else outcome.differences:
+            typer.echo(f"  {harmless(str(difference))}")
+        identical = identical and not outcome.differences
+    raise typer.Exit(0 if identical else 1)
 
 
-def _told(outcome: "ReplayOutcome | NotReplayed", *, brief: bool) -> bool:
-    """Say what came of a file; true if it replayed exactly."""
-    from tarsy.replay.rerun import NotReplayed
+_PAGES = frozenset({".html", ".htm"})
+_MARKDOWN = frozenset({".md", ".markdown"})
 
-    if isinstance(outcome, NotReplayed):
-        typer.echo(f"{outcome.file}: not replayed: {harmless(outcome.reason)}", err=True)
-        return False
-    typer.echo(f"{outcome.file}: {'identical' if not outcome.differences else f'{len(outcome.differences)} differences'}")
-    for difference in () if brief else outcome.differences:
-        typer.echo(f"  {harmless(str(difference))}")
-    return not outcome.differences
+
+def report(
+    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to write it: FILE.html or FILE.md.", show_default="standard output, as Markdown"),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write a session as one self-contained file: alert, verdict, analysis, questions, and every cited result."""
+    from tarsy.db.errors import NotFoundError
+    from tarsy.db.repositories import SessionRepositories
+    from tarsy.report.html import as_html
+    from tarsy.report.markdown import as_markdown
+    from tarsy.report.reading import read_report
+
+    suffix = output.suffix.lower() if output else ".md"
+    if suffix not in _PAGES | _MARKDOWN:
+        raise typer.BadParameter(f"{output}: a report is FILE.html or FILE.md.")
+
+    async def read(engine: "AsyncEngine") -> "Report | None":
+        try:
+            return await read_report(SessionRepositories.on(engine), str(UUID(session_id)))
+        except (ValueError, NotFoundError):
+            return None
+
+    found = with_upgraded_engine(read, database_url, data_dir)
+    if found is None:
+        typer.echo(f"There is no session {session_id} in this database.", err=True)
+        raise typer.Exit(1)
+    text = as_html(found) if suffix in _PAGES else as_markdown(found)
+    if output:
+        output.write_bytes(text.encode("utf-8", "replace"))
+    else:
+        sys.stdout.write(harmless(text))

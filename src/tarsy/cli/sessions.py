@@ -1,5 +1,6 @@
-"""`tarsy sessions`: look at what is stored, and erase it."""
+"""`tarsy sessions`: list, show and erase sessions."""
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -13,20 +14,24 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+    from tarsy.domain.history import ExecutionRecord, StageRecord
     from tarsy.domain.verdict import JudgedVerdict
+
 
 app = typer.Typer(no_args_is_help=True)
 
 Word = TypeVar("Word", bound=StrEnum)
 
 ACTOR = "command line"
-# Written here as well: what knows the words takes long to import, and the help is instant.
+# Repeated here: importing the enum would make `tarsy --help` slow.
 SORT_HELP = (
     "Sort by: created, queue, alert_type, severity, outcome, confidence, citations, agents, fallbacks, questions, score, "
     "duration, tokens or cost."
 )
 # A century.
 MAX_DAYS = 36_500
+# One line of a wide terminal.
+LINE_LENGTH = 160
 
 
 @app.command("list")
@@ -61,25 +66,25 @@ def list_sessions(
     page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit, order=order), database_url, data_dir)
     for session in page.sessions:
         when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
-        stands = session.standing.waiting_reason or (session.cancelled_by and f"cancelled by {session.cancelled_by}")
-        waits = f"  ({stands})" if stands else ""
+        state = session.standing.waiting_reason or (session.cancelled_by and f"cancelled by {session.cancelled_by}")
+        waits = f"  ({state})" if state else ""
         cost = f"{session.cost}  " if str(session.cost) else ""
-        about = f"{session.alert_type}  {session.title}{waits}{_found(session.verdict)}"
+        about = f"{session.alert_type}  {session.title}{waits}{_verdict(session.verdict)}"
         typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{about}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
 
 
 def _one_of(kind: type[Word], name: str, given: str | None) -> tuple[Word, ...]:
-    """The word that was given, if any; a word that does not exist ends the command."""
+    """Parse an option that names a member of an enum; an unknown name ends the command."""
     if given is not None and given not in set(kind):
         typer.echo(f"There is no {name} {given!r}; there are: {', '.join(kind)}.", err=True)
         raise typer.Exit(2)
     return (kind(given),) if given else ()
 
 
-def _found(judged: "JudgedVerdict | None") -> str:
-    """What the session found, in a few words."""
+def _verdict(judged: "JudgedVerdict | None") -> str:
+    """Summarise a verdict in a few words."""
     if judged is None:
         return ""
     affected = f" {judged.verdict.object}" if judged.verdict.object else ""
@@ -93,7 +98,6 @@ def show(
     data_dir: DataDir = None,
 ) -> None:
     """Show the stages of a session with their agents and sub-agents, their tasks and how they ended."""
-    from tarsy.cli.session_tree import tree_lines
     from tarsy.db.run.history import SessionHistory
 
     (wanted,) = _session_ids([session_id])
@@ -103,6 +107,31 @@ def show(
         raise typer.Exit(1)
     for line in tree_lines(records):
         typer.echo(harmless(line))
+
+
+def tree_lines(stages: "Sequence[StageRecord]") -> Iterator[str]:
+    """Yield the stages of a session, their agents and sub-agents as indented lines."""
+    for record in stages:
+        yield f"{record.stage.stage_name}  ({record.stage.status})"
+        for execution in record.executions:
+            yield from _agent_lines(execution, "  ")
+
+
+def _agent_lines(record: "ExecutionRecord", indent: str) -> Iterator[str]:
+    from tarsy.kit.text import clip
+
+    def short(text: str) -> str:
+        return clip(" ".join(text.split()), LINE_LENGTH, notice="…")
+
+    execution = record.execution
+    sent = f"[{execution.dispatched_by}] " if execution.dispatched_by else ""
+    yield f"{indent}{sent}{execution.agent_name}  ({execution.status}, {execution.model_name})"
+    if execution.task:
+        yield f"{indent}  task: {short(execution.task)}"
+    for child in record.children:
+        yield from _agent_lines(child, f"{indent}  ")
+    if ended := record.conclusion or execution.error_message:
+        yield f"{indent}  {'said' if record.conclusion else 'why'}: {short(ended)}"
 
 
 @app.command()

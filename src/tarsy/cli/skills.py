@@ -1,4 +1,4 @@
-"""`tarsy skills`: see, check, fetch and accept the procedures that agents may load."""
+"""`tarsy skills`: list, check, fetch and accept the procedures that agents may load."""
 
 import os
 from typing import TYPE_CHECKING
@@ -41,16 +41,16 @@ def sync(config: Directory = None) -> None:
     """Fetch the skills from Git and show what is new on branches and tags. TARSy uses it only after `tarsy skills accept`."""
     from tarsy.skills.git import GitError
     from tarsy.skills.sync import repositories
-    from tarsy.skills.sync import sync as look
+    from tarsy.skills.sync import sync as fetch
 
     found = repositories(config, os.environ)
     failed = False
-    for each in look(found) if found else ():
+    for each in fetch(found) if found else ():
         if isinstance(each, GitError):
             failed = True
             typer.echo(harmless(str(each)), err=True)
         else:
-            typer.echo(harmless(_told(each)))
+            typer.echo(harmless(_describe(each)))
     if found is None:
         typer.echo("The configuration names no Git repository of skills.")
     if failed:
@@ -70,10 +70,10 @@ def accept(config: Directory = None) -> None:
     typer.echo("Restart TARSy to use it." if taken else "There is nothing to accept: `tarsy skills sync` looks for something new.")
 
 
-def _told(each: "Synced") -> str:
+def _describe(each: "Synced") -> str:
     title = f"{each.source.git} ({each.source.ref or 'default branch'})"
     if each.waiting is None:
         return f"{title}: {each.used}, nothing new"
     parts = [f"{title}: {each.waiting} is new, {f'{each.used} is used' if each.used else 'nothing is accepted yet'}", each.changes.rstrip()]
-    wait = "These cannot be accepted:" if each.problems else "To use it: tarsy skills accept"
-    return "\n".join([*(part for part in parts if part), wait, *map(str, each.problems)])
+    next_step = "These cannot be accepted:" if each.problems else "To use it: tarsy skills accept"
+    return "\n".join([*(part for part in parts if part), next_step, *map(str, each.problems)])

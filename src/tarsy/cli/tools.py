@@ -1,4 +1,4 @@
-"""`tarsy tools`: see what the tool servers offer, and call a tool by hand, the way an agent would."""
+"""`tarsy tools`: list the tools of the tool servers, and call a tool as an agent would."""
 
 import os
 from collections.abc import AsyncGenerator
@@ -56,16 +56,14 @@ def call(
 
     async def run() -> "ToolResult":
         async with _opened(config, (tool.partition(".")[0],), timeout) as tools:
-            return await tools.execute(ToolCall("command-line", tool, arguments), _say)
+            return await tools.execute(
+                ToolCall("command-line", tool, arguments), lambda output: typer.echo(harmless(output), err=True, nl=False)
+            )
 
     result = anyio.run(run)
     typer.echo(harmless(result.content), err=result.is_error)
     if result.is_error:
         raise typer.Exit(1)
-
-
-def _say(text: str) -> None:
-    typer.echo(harmless(text), err=True, nl=False)
 
 
 @asynccontextmanager

@@ -1,20 +1,22 @@
-"""`tarsy usage`: what models were used for and what it cost. Reads the database, so that it works also where no server answers."""
+"""`tarsy usage`: the usage and cost of models, read from the database, also while no server runs."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import anyio
 import typer
 
 from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
+from tarsy.cli.environment import process_settings
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from tarsy.config.load.loader import LoadedConfig
     from tarsy.domain.period_budget import PeriodState
-    from tarsy.domain.usage import UsageGroup, UsageReport, UsageTotals
+    from tarsy.domain.usage import UsageReport, UsageTotals
 
 # As many lines of a group as a terminal shows beside the others.
 SHOWN = 8
@@ -31,8 +33,9 @@ def usage(
     data_dir: DataDir = None,
 ) -> None:
     """Show the usage of models and tools, and what it cost."""
-    from datetime import UTC, datetime
-
+    from tarsy.cli.checkup import price_remarks
+    from tarsy.config.load.loader import load_config
+    from tarsy.config.problems import ConfigError
     from tarsy.db.spending import PostgresSpendingStore
     from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
     from tarsy.domain.usage import Period, csv_table
@@ -40,71 +43,54 @@ def usage(
     if period not in set(Period):
         typer.echo(f"There is no period {period!r}; there are: {', '.join(Period)}.", err=True)
         raise typer.Exit(2)
-    today = datetime.now(UTC).date()
-    span = Period(period).until(today)
+    now = datetime.now(UTC)
+    span = Period(period).until(now.date())
     if csv:
         rows = with_upgraded_engine(lambda engine: UsageRepository(engine).details(span), database_url, data_dir)
         typer.echo(csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows)), nl=False)
         return
-    loaded = _configuration(config)
+    settings, loaded = process_settings(config), None
+    try:
+        loaded = load_config(settings.config_dir, settings.env)
+    except ConfigError as error:
+        typer.echo(f"The configuration cannot be read, so no budgets are shown: {error}", err=True)
     budgets = [one.budget for one in loaded.config.system.budgets] if loaded else []
 
     async def read(engine: "AsyncEngine") -> "tuple[UsageReport, Sequence[PeriodState]]":
-        return await UsageRepository(engine).report(span, today), await PostgresSpendingStore(engine).states(budgets, datetime.now(UTC))
+        return await UsageRepository(engine).report(span, now.date()), await PostgresSpendingStore(engine).states(budgets, now)
 
     report, states = with_upgraded_engine(read, database_url, data_dir)
-    _show(report)
-    _show_budgets(states)
+    _print_report(report)
     if loaded and states:
-        _show_uncounted(loaded)
+        _print_budgets(states, now)
+        for remark in anyio.run(price_remarks, loaded):
+            if remark.path.startswith("system.budgets"):
+                typer.echo(harmless(f"  {remark.message}; {remark.cure}"))
 
 
-def _configuration(directory: Path | None) -> "LoadedConfig | None":
-    """It names the budgets; what was used is shown also where it cannot be read."""
-    from tarsy.cli.environment import process_settings
-    from tarsy.config.load.loader import load_config
-    from tarsy.config.problems import ConfigError
-
-    settings = process_settings(directory)
-    try:
-        return load_config(settings.config_dir, settings.env)
-    except ConfigError as error:
-        typer.echo(f"The configuration cannot be read, so no budgets are shown: {error}", err=True)
-        return None
-
-
-def _show_budgets(states: "Sequence[PeriodState]") -> None:
-    from datetime import UTC, datetime
-
+def _print_budgets(states: "Sequence[PeriodState]", now: datetime) -> None:
     from tarsy.domain.usage import format_usd
 
-    if states:
-        typer.echo("\nbudgets")
+    typer.echo("\nbudgets")
     for state in states:
-        forecast = format_usd(state.forecast(datetime.now(UTC)))
+        forecast = format_usd(state.forecast(now))
         used = f"{format_usd(state.spent)} spent, {format_usd(state.reserved)} reserved, at this rate {forecast} at its end"
         typer.echo(harmless(f"  {state.budget.description.removeprefix('the ')}: {used}"))
 
 
-def _show_uncounted(loaded: "LoadedConfig") -> None:
-    """Budgets that do not count calls of some model."""
-    import anyio
-
-    from tarsy.cli.checkup import price_remarks
-
-    for remark in anyio.run(price_remarks, loaded):
-        if remark.path.startswith("system.budgets"):
-            typer.echo(harmless(f"  {remark.message}; {remark.cure}"))
-
-
-def _show(report: "UsageReport") -> None:
+def _print_report(report: "UsageReport") -> None:
     from tarsy.domain.usage import format_usd
 
     typer.echo(f"{report.span.first} to {report.span.last}: {_line(report.total)}")
     typer.echo(f"this month {format_usd(report.month_usd)}, at this rate {format_usd(report.month_forecast_usd)} at its end")
     groups = {"model": report.by_model, "chain": report.by_chain, "alert type": report.by_alert_type, "agent": report.by_agent}
     for name, group in groups.items():
-        _show_group(name, group)
+        if group:
+            typer.echo(f"\nby {name}")
+        for one in group[:SHOWN]:
+            typer.echo(harmless(f"  {one.name}: {_line(one.used)}"))
+        if len(group) > SHOWN:
+            typer.echo(f"  and {len(group) - SHOWN} more (--csv has all)")
     if report.by_tool:
         typer.echo("\nby tool")
     for tool in report.by_tool[:SHOWN]:
@@ -113,15 +99,6 @@ def _show(report: "UsageReport") -> None:
         typer.echo("\ndearest sessions")
     for session in report.dearest_sessions:
         typer.echo(harmless(f"  {session.id}  {format_usd(session.cost_usd)}  {session.title}"))
-
-
-def _show_group(name: str, group: "Sequence[UsageGroup]") -> None:
-    if group:
-        typer.echo(f"\nby {name}")
-    for one in group[:SHOWN]:
-        typer.echo(harmless(f"  {one.name}: {_line(one.used)}"))
-    if len(group) > SHOWN:
-        typer.echo(f"  and {len(group) - SHOWN} more (--csv has all)")
 
 
 def _line(used: "UsageTotals") -> str:

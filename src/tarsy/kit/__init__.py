@@ -1,1 +1,1 @@
-"""Small things that know nothing of TARSy: a stranger could use them."""
+"""Small utilities that know nothing of alerts, sessions or agents."""

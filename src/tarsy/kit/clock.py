@@ -1,4 +1,4 @@
-"""The time of day and the passing of time, as values a test can choose."""
+"""Clocks: the system clock, and one that tests control."""
 
 import time
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the wall time and a monotonic reading in seconds."""
+    """The wall time, and a monotonic reading in seconds."""
 
     def now(self) -> datetime: ...
 
@@ -26,7 +26,7 @@ class SystemClock:
 
 @dataclass(slots=True)
 class FixedClock:
-    """A clock that stands still until told otherwise."""
+    """A clock that changes only when a test sets it."""
 
     at: datetime = field(default=datetime(2026, 1, 1, tzinfo=UTC))
     elapsed: float = 0.0
@@ -39,5 +39,5 @@ class FixedClock:
 
 
 def milliseconds_since(started: float, clock: Clock) -> int:
-    """Whole milliseconds since a `monotonic()` reading."""
+    """Return the whole milliseconds since a `monotonic()` reading."""
     return round((clock.monotonic() - started) * 1000)

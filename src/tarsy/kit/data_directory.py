@@ -1,14 +1,14 @@
-"""Where TARSy keeps what it must not lose, unless TARSY_DATA_DIR names another place."""
+"""The directory of TARSy's data: TARSY_DATA_DIR, or the platform's directory for user data."""
 
 from collections.abc import Mapping
 from pathlib import Path
+
+import platformdirs
 
 DATA_DIRECTORY_VARIABLE = "TARSY_DATA_DIR"
 
 
 def default_data_dir() -> Path:
-    import platformdirs  # noqa: PLC0415 - needed only where no directory is configured
-
     return platformdirs.user_data_path("tarsy", appauthor=False)
 
 

@@ -1,4 +1,4 @@
-"""Work that is done at the same time, and its errors: unpacked where one is what the caller asked for."""
+"""Concurrent tasks, and their errors without the group around them."""
 
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors in a group, however deep."""
+    """Yield the errors in a group, also those of nested groups."""
     if isinstance(error, BaseExceptionGroup):
         for inner in cast("BaseExceptionGroup[Any]", error).exceptions:
             yield from leaves(inner)
@@ -20,7 +20,7 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 @contextmanager
 def single_errors() -> Generator[None]:
-    """Let the first error of a task group out as itself."""
+    """Raise the first error of a task group instead of the group."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -28,7 +28,7 @@ def single_errors() -> Generator[None]:
 
 
 async def for_each(items: Sequence[Item], work: Callable[[Item], Coroutine[Any, Any, None]], *, name: Callable[[Item], str]) -> None:
-    """Do `work` for all at the same time, each in a task of that name; one alone needs none. The first error ends them all."""
+    """Run `work` for all items concurrently, each in a task of that name. The first error cancels the others and is raised."""
     if len(items) == 1:
         await work(items[0])
         return

@@ -6,81 +6,76 @@ import sys
 import time
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import structlog
 
-# Enough to see that something goes on, too little to fill a disk or hide the rest.
+# Enough to notice a fault, too few to fill a disk or to hide other lines.
 LINES_PER_WINDOW = 10
 WINDOW_SECONDS = 60.0
-# More kinds of lines than a program has; a kind that was forgotten begins anew.
+# More kinds of lines than a program has.
 MOST_KINDS = 1_000
-# What makes two lines of one event the same; ids and times make each line another.
-_TELLING = ("error", "problem", "reason", "server", "remark", "path")
+# Lines are of the same kind if these fields are equal; ids and times differ in every line.
+_DISTINGUISHING = ("error", "problem", "reason", "server", "remark", "path")
 
 
 @dataclass(slots=True)
 class _Window:
-    begun: float
+    started: float
     lines: int = 0
     dropped: int = 0
 
 
 class LogLimit:
-    """A structlog processor. The first line after a pause tells how many were left out."""
+    """A structlog processor that passes each kind of line only so often. The next line that passes says how many were left out."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._windows: dict[tuple[str, ...], _Window] = {}
 
     def __call__(self, _logger: object, method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        key = (method, *(str(line.get(name, "")) for name in ("event", *_TELLING)))
+        key = (method, *(str(line.get(name, "")) for name in ("event", *_DISTINGUISHING)))
         now, window = self._now(), self._windows.get(key)
-        if window is None or now - window.begun >= WINDOW_SECONDS:
+        if window is None or now - window.started >= WINDOW_SECONDS:
             if window and window.dropped:
                 line["left_out"] = window.dropped
-            window = self._begin(key, now)
+            if len(self._windows) >= MOST_KINDS:
+                self._windows.clear()
+            window = self._windows[key] = _Window(now)
         if window.lines >= LINES_PER_WINDOW:
             window.dropped += 1
             raise structlog.DropEvent
         window.lines += 1
         return line
 
-    def _begin(self, key: tuple[str, ...], now: float) -> _Window:
-        if len(self._windows) >= MOST_KINDS:
-            self._windows.clear()
-        self._windows[key] = _Window(now)
-        return self._windows[key]
-
 
 class LogMask:
-    """A structlog processor that hides secrets in whatever a line says, its traceback included, once it was given a mask."""
+    """A structlog processor that masks secrets in the fields of a line, its traceback included, once it was given a mask."""
 
     def __init__(self) -> None:
         self.mask: Callable[[str], str] = str
 
     def __call__(self, _logger: object, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         for name, value in line.items():
-            # An id looks like a secret and is none; the event's name is our own word.
+            # Ids look like secrets; the name of an event is never one.
             if isinstance(value, str) and not name.endswith("_id") and name not in {"event", "level", "timestamp"}:
                 line[name] = self.mask(value)
         return line
 
 
-# One for the process: the logs begin before the configuration that says what is masked is read.
+# One for the process: logging starts before the configuration of masking is read.
 log_mask = LogMask()
 
 
-def _signed(process: str, _logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return {**event, "process": process}
-
-
 def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, process: str | None = None) -> None:
-    """Send structured logs to standard error. Tracebacks come without the values of variables: those can be secret.
+    """Write structured logs to standard error. Tracebacks come without the values of variables, which can be secret.
 
-    Where several processes write to the same place, each line says which `process` it comes from.
+    `process` is added to each line, for several processes that write to the same place.
     """
+
+    def add_process(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        return {**line, "process": process}
+
     to_terminal = sys.stderr.isatty() if as_json is None else not as_json
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"), exception_formatter=structlog.dev.plain_traceback)
@@ -91,7 +86,7 @@ def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, pr
         processors=[
             LogLimit(),
             structlog.contextvars.merge_contextvars,
-            *([partial(_signed, process)] if process else []),
+            *([add_process] if process else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
@@ -99,7 +94,7 @@ def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, pr
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # Whatever standard error is at the time: it can be replaced while the program runs.
+        # Looked up each time: standard error can be replaced while the program runs.
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

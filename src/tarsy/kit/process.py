@@ -9,7 +9,7 @@ _PR_SET_NAME = 15
 
 
 def name_process(name: str) -> None:
-    """Take a name, of which the system keeps 15 bytes."""
+    """Set the name of this process; the system keeps 15 bytes of it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 
@@ -19,16 +19,16 @@ _PR_SET_DUMPABLE = 4
 
 
 def keep_memory_private() -> None:
-    """Close our environment and memory to other processes of the same user, such as tool servers. A debugger needs root from then on.
+    """Make the environment and memory of this process unreadable for other processes of the same user, such as tool servers.
 
-    Programs that this process starts are readable again: they are given an environment without secrets.
+    They contain keys and tokens. A debugger needs root from then on. Child processes are readable again: their environment has no secrets.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def has_terminal() -> bool:
-    """Whether a person's terminal holds this process."""
+    """Return whether this process has a controlling terminal."""
     try:
         os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
     except OSError:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from anyio import to_thread
 
-# Some milliseconds of a masker's work: longer, and the other tasks of the event loop would notice.
+# Masking a text of this length takes some milliseconds; more would delay the other tasks of the event loop.
 _QUICK = 16_000
 
 T = TypeVar("T")
@@ -20,23 +20,23 @@ def clip(text: str, limit: int, *, notice: str = "… [{omitted} characters omit
 
 
 def clip_bytes(text: str, limit: int) -> str:
-    """As `clip`, with a limit in bytes of UTF-8: what text costs is a matter of bytes."""
+    """As `clip`, with a limit in bytes of UTF-8."""
     kept = text.encode("utf-8", "surrogatepass")[:limit].decode("utf-8", "ignore")
     return clip(text, len(kept))
 
 
 def estimate_tokens(text: str) -> int:
-    """A cautious guess of how many model tokens `text` takes.
+    """Return a cautious estimate of the tokens of `text`.
 
     Four characters a token holds for English; dense JSON and other scripts take more, so bytes are counted, not characters.
     """
-    # Halves of surrogate pairs, which models do send, count like any other character.
+    # Models do send lone surrogates; they count like any other character.
     return len(text.encode("utf-8", "surrogatepass")) // 4 + 1
 
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """A text, or its beginning and its end with a notice between them: how many characters of each, and how many are left out."""
+    """A text, or its beginning and end with a notice between them; `head` and `tail` are their lengths in characters."""
 
     text: str
     head: int
@@ -48,7 +48,7 @@ class CutText:
 
 
 def cut_middle(text: str, limit: int) -> CutText:
-    """Keep a text to about `limit` bytes of UTF-8 by leaving out its middle: logs and events have their newest lines at the end."""
+    """Cut a text to about `limit` bytes of UTF-8 by leaving out its middle: the newest lines of logs are at the end."""
     encoded = text.encode("utf-8", "surrogatepass")
     if len(encoded) <= limit:
         return CutText(text, len(text))
@@ -59,15 +59,15 @@ def cut_middle(text: str, limit: int) -> CutText:
 
 
 async def in_thread_if_long(change: Callable[[str], T], text: str) -> T:
-    """`change(text)`: on the spot where that is quick, in a thread where it would hold up the event loop."""
+    """Return `change(text)`, computed in a thread if the text is long, so that the event loop is not blocked."""
     return change(text) if len(text) < _QUICK else await to_thread.run_sync(change, text)
 
 
 def whole_characters(text: str) -> str:
-    """Join the halves of surrogate pairs, and replace those that stand alone: JSON can spell them, and no encoder takes them."""
+    """Join surrogate pairs and replace lone surrogates, which JSON can contain and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def storable(text: str) -> str:
-    """The text as PostgreSQL can hold it: every character but NUL and half a surrogate pair."""
+    """Return the text as PostgreSQL can store it: without NUL and lone surrogates."""
     return whole_characters(text).replace("\x00", "\ufffd")

@@ -16,7 +16,7 @@ from support.replaying import replayed
 from support.stuck_tools import StuckTools
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.run import Run
-from tarsy.cli.session_tree import tree_lines
+from tarsy.cli.sessions import tree_lines
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedOrchestrator
 from tarsy.db.connection import pool_use
 from tarsy.db.run.history import SessionHistory
