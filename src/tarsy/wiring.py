@@ -88,12 +88,12 @@ from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.reload import Reload
-from tarsy.session.chains import ConfiguredChains, SeveralSources
+from tarsy.session.chains import CombinedChains, ConfiguredChains
 from tarsy.session.handlers import session_handlers
 from tarsy.session.ledgers import Ledgers
 from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
-from tarsy.session.submission import Intake
+from tarsy.session.submission import SubmissionService
 from tarsy.settings import Role, Settings
 from tarsy.setup.access import Door
 from tarsy.setup.service import SetupDesk
@@ -468,8 +468,8 @@ def _presence(parts: _Parts, pool: WorkerPool | None) -> Presence:
 def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
     config, engine, settings = parts.config, parts.engine, parts.settings
     repositories = SessionRepositories.on(engine, deliver=parts.deliver)
-    intake = Intake(
-        chains=SeveralSources((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config, settings.replay_speed))),
+    submissions = SubmissionService(
+        chains=CombinedChains((ConfiguredChains(config, parts.monitor.known_tools), SampleChains(config, settings.replay_speed))),
         store=MeasuredStore(repositories.sessions, parts.times),
         mask=parts.mask,
         runbooks=parts.runbooks,
@@ -481,10 +481,14 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
         auth=parts.auth,
         mask=parts.mask,
         repositories=repositories,
-        alerts=AlertServices(intake=intake, samples=partial(sample_incidents, config)),
+        alerts=AlertServices(submissions=submissions, samples=partial(sample_incidents, config)),
         incidents=IncidentServices(
             service=IncidentService.build(
-                engine, policy_of(config, parts.loaded.env), intake, partial(resolved_server, config), metrics=CountedIntake(parts.metrics)
+                engine,
+                policy_of(config, parts.loaded.env),
+                submissions,
+                partial(resolved_server, config),
+                metrics=CountedIntake(parts.metrics),
             ),
             repository=IncidentRepository(engine),
             mutes=MuteRepository(engine),

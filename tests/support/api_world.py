@@ -54,7 +54,7 @@ from tarsy.intake.policy import Policy
 from tarsy.intake.service import IncidentService
 from tarsy.intake.sns import SnsClient
 from tarsy.session.chains import AlertType, UnknownAlertTypeError
-from tarsy.session.submission import Intake
+from tarsy.session.submission import SubmissionService
 from tarsy.tools.masking.masker import Masker
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -141,7 +141,7 @@ def services_on(
     sns: SnsClient | None = None,
 ) -> Services:
     repositories = SessionRepositories.on(engine)
-    intake = Intake(
+    submissions = SubmissionService(
         chains=FixedChains(), store=repositories.sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=max_queue_size
     )
     sample = Sample(
@@ -157,9 +157,9 @@ def services_on(
         auth=auth or AuthSettings(),
         mask=MASK,
         repositories=repositories,
-        alerts=AlertServices(intake=intake, samples=lambda: (sample,)),
+        alerts=AlertServices(submissions=submissions, samples=lambda: (sample,)),
         incidents=IncidentServices(
-            service=IncidentService.build(engine, policy, intake, tool_server, sns=sns),
+            service=IncidentService.build(engine, policy, submissions, tool_server, sns=sns),
             repository=IncidentRepository(engine),
             mutes=MuteRepository(engine),
             changes=ChangeRepository(engine),

@@ -32,7 +32,7 @@ from tarsy.intake.maintenance import IncidentMaintenance
 from tarsy.intake.policy import Policy, Route
 from tarsy.kit.clock import FixedClock
 from tarsy.session.chains import ChainSource
-from tarsy.session.submission import Intake
+from tarsy.session.submission import SubmissionService
 
 FIRING, RESOLVED = AlertStatus.FIRING, AlertStatus.RESOLVED
 # One problem, however many alerts tell of it; and no waiting for more of them, so that a worker can begin.
@@ -68,8 +68,10 @@ class IntakeWorld:
     @property
     def investigations(self) -> Investigations:
         sessions = SessionRepository(self.engine)
-        intake = Intake(chains=self.chains, store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=self.max_queue_size)
-        return Investigations(intake, self.routes, tool_server)
+        submissions = SubmissionService(
+            chains=self.chains, store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=self.max_queue_size
+        )
+        return Investigations(submissions, self.routes, tool_server)
 
     def policy(self) -> Policy:
         return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")

@@ -10,7 +10,7 @@ from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import Recording
 from tarsy.domain.replay import Difference, differences
 from tarsy.llm.in_process import in_process_client
-from tarsy.session.playback import chain_of, played_from, session_from
+from tarsy.session.playback import played_from, recorded_chain, session_from
 from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
 from tarsy.wiring import Application, application
@@ -25,7 +25,7 @@ def playing(database_url: str, recording: Recording, tools: ToolServers) -> Abst
 
 async def replay_recording(database_url: str, recording: Recording) -> Recording:
     """Play a recorded session again, with its questions, and read it back."""
-    session = session_from(recording, chain_of(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
+    session = session_from(recording, recorded_chain(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
     async with playing(database_url, recording, RecordedToolServers(recording)) as running:
         await SkillTextRepository(running.engine).keep(recording.skills.values())
         await running.services.repositories.sessions.insert(session)

@@ -69,9 +69,9 @@ def find_circle(turns: Sequence[TurnSummary]) -> Circle | None:
 def _circle_of_calls(turns: Sequence[TurnSummary]) -> Circle | None:
     if len(turns) < NUDGE_AFTER or not turns[-1].calls:
         return None
-    essences = [_essence(turn.calls) for turn in turns]
+    calls = [tuple(sorted((name, _canonical(arguments)) for name, arguments in turn.calls)) for turn in turns]
     for length in range(1, _LONGEST_CIRCLE + 1):
-        span = _span(essences, length)
+        span = _span(calls, length)
         round_of_turns = turns[-length:]
         if _matters(span, length) and all(turn.calls for turn in round_of_turns):
             tools = tuple(dict.fromkeys(name for turn in round_of_turns for name, _ in turn.calls))
@@ -99,12 +99,8 @@ def _span(items: Sequence[Hashable], length: int) -> int:
     return span
 
 
-def _essence(calls: tuple[tuple[str, str], ...]) -> Hashable:
-    return tuple(sorted((name, _canonical(arguments)) for name, arguments in calls))
-
-
 def _canonical(arguments: str) -> str:
-    """Return arguments in one spelling, whatever their layout."""
+    """Return arguments in one layout."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
     except (ValueError, RecursionError):

@@ -29,7 +29,7 @@ from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import ConnectionManager
 from tarsy.intake.service import IncidentService
-from tarsy.session.submission import Intake
+from tarsy.session.submission import SubmissionService
 from tarsy.setup.service import SetupDesk
 
 DATABASE = "database"
@@ -75,7 +75,7 @@ class WorkerView(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertServices:
-    intake: Intake
+    submissions: SubmissionService
     samples: Callable[[], Sequence[Sample]] = tuple
 
 

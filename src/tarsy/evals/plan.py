@@ -21,7 +21,7 @@ from tarsy.evals.models import Model
 from tarsy.evals.trials import Identity, Trial
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import FixedClock, SystemClock
-from tarsy.session.playback import NotReplayableError, chain_of, session_from
+from tarsy.session.playback import NotReplayableError, recorded_chain, session_from
 
 _AMOUNT = re.compile(r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<scale>[kM]?)\s*(?P<unit>usd|\$|tokens?|)\s*", re.IGNORECASE)
 _SCALES = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -182,7 +182,7 @@ def _base_chain(plan: Plan, loaded: LoadedConfig, case: Case, provider: Resolved
         return load_sample(case.file.world.file).chain
     source = source_of(case) if case.file.world.kind is WorldKind.RECORDING and plan.chain_id is None else None
     if source and source.recording.chain is not None:
-        return chain_of(source.recording, lambda _: provider)
+        return recorded_chain(source.recording, lambda _: provider)
     return configured_chain(loaded.config, case, plan.chain_id)
 
 

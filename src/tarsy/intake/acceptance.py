@@ -100,7 +100,7 @@ class AlertAcceptance:
             NoProviderError: there is no model to investigate with; nothing was stored, and the sender should try again.
         """
         masked_url, runbook = await self.investigations.requested_runbook(runbook_url)
-        runbook_urls = [masked_url or await self.investigations.runbook_of(alert) for alert in delivery.alerts]
+        runbook_urls = [masked_url or self.investigations.runbook_of(alert) for alert in delivery.alerts]
 
         def masked_alerts() -> list[IncomingAlert]:
             return [
@@ -123,7 +123,7 @@ class AlertAcceptance:
         for alert in alerts:
             investigated = alert.sent.status is AlertStatus.FIRING and alert.route.action is RouteAction.INVESTIGATE
             if investigated and alert.alert_type not in chains:
-                chains[alert.alert_type] = await self.investigations.intake.chain_for(alert.alert_type, alert.masked.body)
+                chains[alert.alert_type] = await self.investigations.submissions.chain_for(alert.alert_type, alert.masked.body)
         changes = [masked_change(change, self.mask) for change in delivery.changes]
         answer = await self._batches.take(PreparedDelivery(delivery=delivery, alerts=alerts, changes=changes, chains=chains))
         log.info("webhook.taken", source=answer.source, alerts=answer.alerts, changes=answer.changes, incidents=len(answer.results))
@@ -192,7 +192,7 @@ class AlertAcceptance:
                 # A worker has claimed it since the decision: the investigation goes on, and stays the incident's.
                 unit.incidents[incident_id] = replace(unit.incidents[incident_id], session_id=session_id)
         planned = sorted(unit.planned.items(), key=lambda item: -item[1].schedule.priority)
-        room = await room_in_queue(connection, self.investigations.intake.max_queue_size, len(planned))
+        room = await room_in_queue(connection, self.investigations.submissions.max_queue_size, len(planned))
         for incident_id, _ in planned[room:]:
             # The incident keeps its alerts; maintenance starts its investigation when there is room.
             unit.drop_investigation(incident_id)

@@ -55,7 +55,7 @@ class IncidentCommands:
             incident = await self._locked(connection, incident_id)
             if incident.view.investigation in {Investigation.PENDING, Investigation.RUNNING}:
                 raise ConflictError(f"Session {incident.session_id} investigates this incident already: wait for it, or cancel it first.")
-            limit = self.investigations.intake.max_queue_size
+            limit = self.investigations.submissions.max_queue_size
             if not await room_in_queue(connection, limit, 1):
                 raise QueueFullError(limit or 0)
             changed, events = await self.start_investigation(connection, incident, actor, repeats=0)
@@ -76,7 +76,7 @@ class IncidentCommands:
             now,
             session_id=str(uuid4()),
             author=author,
-            runbook_url=await self.investigations.runbook_of(alert),
+            runbook_url=self.investigations.runbook_of(alert),
         )
         route = route_for(alert, self.policy.routes)
         priority = incident.severity.priority if route.priority is None else route.priority

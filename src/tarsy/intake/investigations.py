@@ -11,7 +11,7 @@ from tarsy.domain.incident import Incident, Member, incident_text
 from tarsy.domain.session import NewSession
 from tarsy.intake.policy import Route
 from tarsy.kit.text import clip
-from tarsy.session.submission import Intake, new_nonce
+from tarsy.session.submission import SubmissionService, new_nonce
 
 # Names of clusters and regions are shorter.
 MAX_SHOWN_VALUE = 60
@@ -19,19 +19,19 @@ MAX_SHOWN_VALUE = 60
 
 @dataclass(frozen=True, slots=True)
 class Investigations:
-    intake: Intake
+    submissions: SubmissionService
     routes: Sequence[Route]
     # Returns the tool server of a name.
     server: Callable[[str], ResolvedMcpServer]
 
     async def requested_runbook(self, url: str | None) -> tuple[str | None, str | None]:
         """Return the masked address of a runbook, and its text if the address holds a secret."""
-        return (self.intake.mask(url), await self.intake.secret_runbook(url)) if url else (None, None)
+        return (self.submissions.mask(url), await self.submissions.secret_runbook(url)) if url else (None, None)
 
-    async def runbook_of(self, alert: Alert) -> str | None:
+    def runbook_of(self, alert: Alert) -> str | None:
         """Return the address of the alert's runbook, or None if it may not be fetched or holds a secret."""
         url = alert.links.runbook
-        return url if url and await self.intake.runbooks.allows(url) and self.intake.mask(url) == url else None
+        return url if url and self.submissions.runbooks.allows(url) and self.submissions.mask(url) == url else None
 
     def session(
         self,
@@ -53,7 +53,7 @@ class Investigations:
             UnknownAlertTypeError: its alert type has no chain any more.
             NoProviderError: there is no model to investigate with.
         """
-        chain = chain or self.intake.chains.resolve(incident.alert_type, None)
+        chain = chain or self.submissions.chains.resolve(incident.alert_type, None)
         chain = with_labelled_servers(chain, cause.alert, incident.route, self.routes, self.server)
         return NewSession(
             id=session_id,

@@ -160,7 +160,7 @@ class IncidentMaintenance:
             muted = muted_by(alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, incident.key)
             route = route_for(alert, self.policy.routes)
             due = None if muted else due_investigation(route, incident.view, incident.severity.priority, now)
-            if due is None or not await room_in_queue(connection, self.commands.investigations.intake.max_queue_size, 1):
+            if due is None or not await room_in_queue(connection, self.commands.investigations.submissions.max_queue_size, 1):
                 return
             changed, events = await self.commands.start_investigation(connection, incident, AUTHOR, repeats=due.repeats)
             await write_incidents(connection, [changed])

@@ -22,7 +22,7 @@ from tarsy.intake.maintenance import IncidentMaintenance
 from tarsy.intake.policy import Policy
 from tarsy.intake.sns import ConfirmSubscription, LeaveUnconfirmed, SnsClient, answer_handshake, certificate_address, is_envelope
 from tarsy.kit.clock import Clock, SystemClock
-from tarsy.session.submission import Intake
+from tarsy.session.submission import SubmissionService
 
 log = structlog.get_logger(__name__)
 
@@ -69,7 +69,7 @@ class IncidentService:
         cls,
         engine: AsyncEngine,
         policy: Policy,
-        intake: Intake,
+        submissions: SubmissionService,
         server: Callable[[str], ResolvedMcpServer],
         *,
         clock: Clock | None = None,
@@ -78,11 +78,11 @@ class IncidentService:
     ) -> Self:
         """Build the service and its parts; `server` returns the tool server of a name."""
         clock = clock or SystemClock()
-        investigations = Investigations(intake, policy.routes, server)
+        investigations = Investigations(submissions, policy.routes, server)
         commands = IncidentCommands(engine, policy, investigations, clock)
         return cls(
             policy=policy,
-            acceptance=AlertAcceptance(engine, policy, investigations, intake.mask, clock, metrics or NoMetrics()),
+            acceptance=AlertAcceptance(engine, policy, investigations, submissions.mask, clock, metrics or NoMetrics()),
             commands=commands,
             maintenance=IncidentMaintenance(engine, policy, commands),
             sns=sns or SnsClient(),

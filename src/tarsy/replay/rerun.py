@@ -26,7 +26,7 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool
 from tarsy.replay.forking_client import ForkingClient
-from tarsy.session.playback import NotReplayableError, chain_of, follow_ups, played_from, session_from
+from tarsy.session.playback import NotReplayableError, follow_ups, played_from, recorded_chain, session_from
 from tarsy.settings import Settings
 from tarsy.tools.masking import Unmasked
 from tarsy.tools.recorded import RecordedToolServers
@@ -98,7 +98,7 @@ def _replayable(file: Path) -> _Replayable | NotReplayed:
     try:
         recording = RecordingFiles()(str(file))
         # Built again when it runs; here it tells whether it can be.
-        session_from(recording, chain_of(recording, played_from(str(file))), now=SystemClock().now())
+        session_from(recording, recorded_chain(recording, played_from(str(file))), now=SystemClock().now())
     except (RecordingUnreadableError, NotReplayableError, ValidationError) as error:
         return NotReplayed(file, str(error))
     if recording.outcome is None:
@@ -131,7 +131,7 @@ async def _replay(
 async def _run(running: Application, recording: Recording, source: str) -> RecordedOutcome:
     """Submit the recorded alert, ask the recorded questions, and read back what came of it."""
     services, pool = running.services, running.pool
-    session = session_from(recording, chain_of(recording, played_from(source)), now=SystemClock().now())
+    session = session_from(recording, recorded_chain(recording, played_from(source)), now=SystemClock().now())
     await SkillTextRepository(running.engine).keep(recording.skills.values())
     await services.repositories.sessions.insert(session)
     if pool:

@@ -224,7 +224,7 @@ class AgentRunner:
                     absent=tuple(config.absent_servers.values()),
                     mask=services.mask,
                     clock=services.clock,
-                    sending=lambda tools: sub_agents.around(tools, evidence.of_calls),
+                    dispatching=lambda tools: sub_agents.around(tools, evidence.of_calls),
                 ),
                 ceilings=ceilings,
                 evidence=evidence,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from tarsy.config.resolve.resolved import ResolvedChain
@@ -12,7 +12,7 @@ from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionErr
 
 
 class AlertRefusedError(ValueError):
-    """The alert cannot be investigated as it was sent; the caller can act."""
+    """The alert cannot be investigated as it was sent; the sender can act."""
 
 
 class UnknownAlertTypeError(AlertRefusedError):
@@ -23,7 +23,7 @@ class UnknownAlertTypeError(AlertRefusedError):
 
 @dataclass(frozen=True, slots=True)
 class AlertType:
-    """Something that can be investigated, and the chain that does it."""
+    """A type of alert, and the chain that investigates it."""
 
     name: str
     chain_id: str
@@ -34,12 +34,12 @@ class AlertType:
 
 
 class ChainSource(Protocol):
-    """Knows the chains."""
+    """Resolves the chain of an alert type."""
 
     def alert_types(self) -> Sequence[AlertType]: ...
 
     def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
-        """The chain for `alert_type`, complete.
+        """Return the complete chain for `alert_type`.
 
         Raises:
             UnknownAlertTypeError: there is none.
@@ -55,22 +55,19 @@ class ConfiguredChains:
 
     config: Config
     known_tools: KnownTools = nothing_known
-    # What an alert that chooses no tools is given: the same for each, as long as the configuration is.
-    _resolved: dict[str, ResolvedChain] = field(default_factory=dict[str, ResolvedChain], init=False, compare=False)
 
     def alert_types(self) -> Sequence[AlertType]:
         chains = self.config.chains
-        return tuple(
-            AlertType(name, chain_id := chains.id_for(name), chains[chain_id].description or "", has_model=self._has_model(name))
-            for name in chains.alert_types
-        )
-
-    def _has_model(self, alert_type: str) -> bool:
-        try:
-            self.resolve(alert_type, None)
-        except NoProviderError:
-            return False
-        return True
+        found: list[AlertType] = []
+        for name in chains.alert_types:
+            chain_id = chains.id_for(name)
+            try:
+                resolve_chain(self.config, chain_id)
+                has_model = True
+            except NoProviderError:
+                has_model = False
+            found.append(AlertType(name, chain_id, chains[chain_id].description or "", has_model=has_model))
+        return tuple(found)
 
     def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
         known = self.config.chains.alert_types
@@ -78,15 +75,12 @@ class ConfiguredChains:
             raise UnknownAlertTypeError(alert_type, known)
         if selection and (problems := check_selection(self.config, selection, self.known_tools)):
             raise SelectionError(problems)
-        if selection or alert_type not in self._resolved:
-            chain = resolve_chain(self.config, self.config.chains.id_for(alert_type), selection)
-            return chain if selection else self._resolved.setdefault(alert_type, chain)
-        return self._resolved[alert_type]
+        return resolve_chain(self.config, self.config.chains.id_for(alert_type), selection)
 
 
 @dataclass(frozen=True, slots=True)
-class SeveralSources:
-    """Chains from several places; the first that knows an alert type answers for it."""
+class CombinedChains:
+    """Chains from several sources; the first that knows an alert type resolves it."""
 
     sources: tuple[ChainSource, ...]
 
@@ -99,7 +93,7 @@ class SeveralSources:
 
     def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
         for source in self.sources:
-            # To ask for its types would have it find a model for each of them.
+            # Not by asking for its types: that would resolve a chain for each of them.
             with suppress(UnknownAlertTypeError):
                 return source.resolve(alert_type, selection)
         raise UnknownAlertTypeError(alert_type, [offered.name for offered in self.alert_types()])

@@ -1,4 +1,4 @@
-"""A stage as it is planned. Pure module."""
+"""The stages that a chain is made of, what follows those that are done, and the challenge of a verdict."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from itertools import count
 from typing import assert_never
 
 from tarsy.agent.prompt.stage_context import ContextFormatter
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedChallenge, ResolvedStage
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.conclusion import StageConclusions, best_analysis, challenge_of, concluding_executions
 from tarsy.domain.evidence import agent_prefix
@@ -17,9 +17,18 @@ from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
 from tarsy.domain.verdict import Challenge, Confidence, JudgedVerdict, Ruling, at_most
 
+EXECUTIVE_SUMMARY = "executive summary"
+CHALLENGE = "challenge"
+REVISION = "revision"
+_AGENT = "ChallengeAgent"
+_OBJECTED = (
+    "The last report is of an agent that tried to refute the conclusion before it, with a fresh mind and the same tools. "
+    "Follow its objection where its evidence is better; where it is not, say why the conclusion stands."
+)
+
 
 class ChallengePart(Enum):
-    """What a stage is to the challenge of a verdict. Neither part is a condition: the session is complete without it."""
+    """The role of a stage in the challenge of a verdict. The session is complete without either."""
 
     OBJECTION = auto()
     REVISION = auto()
@@ -33,21 +42,18 @@ class PlannedStage:
     agents: tuple[ResolvedAgentConfig, ...]
     success_policy: SuccessPolicy = SuccessPolicy.ANY
     parallel_type: ParallelType | None = None
-    # The index of the stage that this one speaks about.
+    # The index of the stage that this one is about.
     references: int | None = None
-    # What the evidence ids of each agent begin with; empty for agents that call no tools.
+    # The prefix of each agent's evidence ids; empty for agents that call no tools.
     evidence_prefixes: tuple[str, ...] = ()
-    # Of all its agents together.
+    # The ceiling of all its agents together.
     budget: Ceiling = UNLIMITED
-    # Whether what its agent says becomes the session's analysis, with its verdict.
+    # Whether the answer of its agent becomes the session's analysis, with its verdict.
     concludes: bool = False
     part: ChallengePart | None = None
 
     def evidence_prefix(self, agent_index: int) -> str:
         return self.evidence_prefixes[agent_index - 1] if self.evidence_prefixes else ""
-
-
-EXECUTIVE_SUMMARY = "executive summary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +80,7 @@ class FinishSession:
     executive_summary: str | None = None
     executive_summary_error: str | None = None
     error: str | None = None
-    # The ceiling that ended it, in words for people.
+    # The ceiling that ended it, as people read it.
     ceiling: str | None = None
 
 
@@ -82,12 +88,27 @@ NextStep = RunStage | FinishSession
 
 
 def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
-    """Write a chain out: its stages, a synthesis after each that has several agents, a challenge where it has one, an executive summary at the end unless it is switched off."""
+    """Return the stages of a chain: a synthesis after each with several agents, a challenge and an executive summary if configured."""
     planned: list[PlannedStage] = []
     places = count()
     for stage in chain.stages:
-        planned += _investigation(stage, len(planned), places)
-    # Of several agents without a synthesis, none speaks for all.
+        index = len(planned)
+        planned.append(
+            PlannedStage(
+                index=index,
+                name=stage.name,
+                stage_type=StageType.INVESTIGATION,
+                agents=stage.agents,
+                success_policy=stage.success_policy,
+                parallel_type=stage.parallel_type,
+                evidence_prefixes=tuple(agent_prefix(next(places)) for _ in stage.agents),
+                budget=stage.budget,
+            )
+        )
+        if stage.synthesis and len(stage.agents) > 1:
+            name, agents = f"{stage.name} synthesis", (stage.synthesis,)
+            planned.append(PlannedStage(index=index + 1, name=name, stage_type=StageType.SYNTHESIS, agents=agents, references=index))
+    # Of several agents without a synthesis, none concludes for all.
     planned[-1] = replace(planned[-1], concludes=len(planned[-1].agents) == 1)
     planned += challenge_stages(chain, planned[-1], places)
     if chain.executive_summary is None:
@@ -96,29 +117,20 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
     return (*planned, summary)
 
 
-def _investigation(stage: ResolvedStage, index: int, places: Iterator[int]) -> Iterator[PlannedStage]:
-    yield PlannedStage(
-        index=index,
-        name=stage.name,
-        stage_type=StageType.INVESTIGATION,
-        agents=stage.agents,
-        success_policy=stage.success_policy,
-        parallel_type=stage.parallel_type,
-        evidence_prefixes=tuple(agent_prefix(next(places)) for _ in stage.agents),
-        budget=stage.budget,
-    )
-    if stage.synthesis and len(stage.agents) > 1:
-        name, agents = f"{stage.name} synthesis", (stage.synthesis,)
-        yield PlannedStage(index=index + 1, name=name, stage_type=StageType.SYNTHESIS, agents=agents, references=index)
-
-
 def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], passed_over: Collection[int] = ()) -> NextStep:
-    """Decide what follows the stages in `done`; those `passed_over`, by index, are not needed."""
+    """Decide what follows the stages in `done`; those `passed_over`, by index, are skipped."""
     if not done:
         return RunStage(stages[0])
     last = done[-1]
     if last.planned.stage_type is StageType.EXEC_SUMMARY:
-        return _finish_with_summary(done, last)
+        # The session is complete without its summary.
+        succeeded = last.status is RunStatus.COMPLETED
+        return FinishSession(
+            status=SessionStatus.COMPLETED,
+            final_analysis=concluded(done),
+            executive_summary=last.analyses[0][1] if succeeded and last.analyses else None,
+            executive_summary_error=None if succeeded else last.error or f"ended {last.status}",
+        )
     if last.status is not RunStatus.COMPLETED and last.planned.part is None:
         error = last.error or f"stage '{last.planned.name}' ended {last.status}"
         return FinishSession(status=session_status_of(last.status), final_analysis=concluded(done), partial=True, error=error)
@@ -129,9 +141,9 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], pass
 
 
 def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], ceiling: str) -> FinishSession | None:
-    """How a session ends whose ceiling was met in the stages in `done`; None: what is left is worth trying, and needs little.
+    """Return how a session ends whose ceiling was met in the stages in `done`; None if what is left needs little, and is tried.
 
-    That there was no money for a synthesis or a summary is no failure: what was found stands.
+    A missing synthesis or summary is no failure: the findings stand.
     """
     left = [stage for stage in stages if stage.index > done[-1].planned.index and stage.part is None]
     if left and left[0].stage_type is not StageType.INVESTIGATION and done[-1].status is RunStatus.COMPLETED:
@@ -143,23 +155,12 @@ def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome
     return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=summary, ceiling=ceiling)
 
 
-def _finish_with_summary(done: Sequence[StageOutcome], summary: StageOutcome) -> FinishSession:
-    """The summary is a help, not a condition: the session is complete without it."""
-    succeeded = summary.status is RunStatus.COMPLETED
-    return FinishSession(
-        status=SessionStatus.COMPLETED,
-        final_analysis=concluded(done),
-        executive_summary=summary.analyses[0][1] if succeeded and summary.analyses else None,
-        executive_summary_error=None if succeeded else summary.error or f"ended {summary.status}",
-    )
-
-
 def cut_short(
     stages: Sequence[PlannedStage], done: Sequence[StageOutcome], status: RunStatus, reason: str, analysis: str | None
 ) -> FinishSession:
-    """How a session ends that was stopped after `done`: with the best `analysis` there is, also of the stage that had not ended.
+    """Return how a session ends that was stopped after `done`: with the best `analysis` so far, also of the stage that had not ended.
 
-    If only a second look or its summary was left, its time was enough.
+    If only a challenge or the summary was left when it timed out, it is complete.
     """
     match next_step(stages, done):
         case FinishSession() as finish if status is RunStatus.TIMED_OUT:
@@ -172,29 +173,26 @@ def cut_short(
 
 
 def concluded(done: Sequence[StageOutcome]) -> str | None:
-    """The best analysis of the stages that have ended."""
+    """Return the best analysis of the stages that have ended."""
     return best_analysis([StageConclusions(outcome.planned.stage_type, outcome.analyses) for outcome in done])
 
 
-CHALLENGE = "challenge"
-REVISION = "revision"
-_AGENT = "ChallengeAgent"
-_OBJECTED = (
-    "The last report is of an agent that tried to refute the conclusion before it, with a fresh mind and the same tools. "
-    "Follow its objection where its evidence is better; where it is not, say why the conclusion stands."
-)
-
-
 def challenge_stages(chain: ResolvedChain, concluding: PlannedStage, places: Iterator[int]) -> tuple[PlannedStage, ...]:
-    """The challenge of what `concluding` ends with, and the answer that is given once more where it was refuted."""
+    """Return the challenge of the verdict of `concluding`, and the stage that revises the answer if it is refuted."""
     if chain.challenge is None or not concluding.concludes:
         return ()
     index, author = concluding.index + 1, concluding.agents[0]
+    # It has the tools of those whose conclusion it challenges, and of their sub-agents, but not their instructions.
+    investigators = chain.stages[-1].agents
+    servers = dict.fromkeys(name for top in investigators for agent in top.tree for name in agent.mcp_servers)
+    turns = min(chain.challenge.max_iterations, investigators[0].max_iterations)
+    changes = {"agent_name": _AGENT, "max_iterations": turns, "mcp_servers": tuple(servers), "custom_instructions": "", "sub_agents": ()}
+    challenger = investigators[0].model_copy(update=changes)
     challenge = PlannedStage(
         index=index,
         name=CHALLENGE,
         stage_type=StageType.CHALLENGE,
-        agents=(_challenger(chain, chain.challenge),),
+        agents=(challenger,),
         evidence_prefixes=(agent_prefix(next(places)),),
         part=ChallengePart.OBJECTION,
     )
@@ -210,19 +208,10 @@ def challenge_stages(chain: ResolvedChain, concluding: PlannedStage, places: Ite
     return challenge, revision
 
 
-def _challenger(chain: ResolvedChain, challenge: ResolvedChallenge) -> ResolvedAgentConfig:
-    """An agent with the tools of those whose conclusion it looks at, and of those they sent; what they are told to be is nothing to it."""
-    investigators = chain.stages[-1].agents
-    servers = dict.fromkeys(name for top in investigators for agent in top.tree for name in agent.mcp_servers)
-    turns = min(challenge.max_iterations, investigators[0].max_iterations)
-    changes = {"agent_name": _AGENT, "max_iterations": turns, "mcp_servers": tuple(servers), "custom_instructions": "", "sub_agents": ()}
-    return investigators[0].model_copy(update=changes)
-
-
 def passed_over(
     chain: ResolvedChain, stages: Sequence[PlannedStage], records: Sequence[StageRecord], *, at_ceiling: bool = False
 ) -> frozenset[int]:
-    """The stages that are not needed after what the others came to; where a ceiling is met, what is left is not for a second look."""
+    """Return the stages that the outcomes so far make unnecessary; once a ceiling is met, no challenge is made."""
     begun = {record.stage.stage_index for record in records}
     left = [(stage, stage.part) for stage in stages if stage.part and stage.index not in begun]
     return frozenset(stage.index for stage, part in left if at_ceiling or not _is_due(chain, stage, part, records))
@@ -234,14 +223,13 @@ def _is_due(chain: ResolvedChain, stage: PlannedStage, part: ChallengePart, reco
         case ChallengePart.OBJECTION:
             concluding = concluding_executions(earlier)
             verdict = concluding[0].verdict if len(concluding) == 1 else None
-            return verdict is not None and chain.challenge is not None and _is_below(verdict.confidence, chain.challenge.when_below)
+            if verdict is None or chain.challenge is None:
+                return False
+            limit, confidence = chain.challenge.when_below, verdict.confidence
+            return limit is None or (confidence is not limit and at_most(confidence, limit) is confidence)
         case ChallengePart.REVISION:
             found = last_challenge(earlier)
             return found is not None and found.ruling is Ruling.REFUTED
-
-
-def _is_below(confidence: Confidence, limit: Confidence | None) -> bool:
-    return limit is None or (confidence is not limit and at_most(confidence, limit) is confidence)
 
 
 def last_challenge(records: Sequence[StageRecord]) -> Challenge | None:

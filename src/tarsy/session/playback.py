@@ -1,4 +1,4 @@
-"""Pure module: a recording made ready to run again through the real pipeline."""
+"""Replaying a recording: the session and the chain that run it again through the real pipeline."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -15,11 +15,11 @@ ChangeProvider = Callable[[ResolvedProvider], ResolvedProvider]
 
 
 class NotReplayableError(Exception):
-    """A recording lacks what a replay needs; its author can act."""
+    """A recording lacks something that a replay needs; its author can act."""
 
 
 def session_from(recording: Recording, chain: ResolvedChain, *, now: datetime) -> NewSession:
-    """A new session that asks what the recorded one asked, with the same fences and the same time of arrival."""
+    """Return a new session with the recorded alert, the same fences and the same time of arrival."""
     if recording.alert is None:
         raise NotReplayableError("the recording holds no alert: it can drive a model, but it cannot be replayed as a session")
     alert = recording.alert
@@ -37,27 +37,27 @@ def session_from(recording: Recording, chain: ResolvedChain, *, now: datetime) -
     )
 
 
-def chain_of(recording: Recording, change: ChangeProvider) -> ResolvedChain:
-    """The recorded chain, each of its models replaced by what `change` makes of it."""
+def recorded_chain(recording: Recording, change: ChangeProvider) -> ResolvedChain:
+    """Return the recorded chain, with `change` applied to each of its models."""
     if recording.chain is None:
         raise NotReplayableError("the recording holds no chain: it can drive a model, but it cannot be replayed as a session")
     return ResolvedChain.model_validate(_changed(dict(recording.chain), change))
 
 
 def follow_ups(recording: Recording) -> list[StageType]:
-    """What was done after the investigation, question or scoring, in the order of its stages."""
+    """Return the follow-ups of the investigation, questions and scores, in the order of their stages."""
     names = {StageType.CHAT.value: StageType.CHAT, StageType.SCORING.value: StageType.SCORING}
     chain: Mapping[str, Any] = recording.chain or {}
     planned = {str(stage["name"]) for stage in chain.get("stages", ())}
     tracks = list(recording.outcome.conversations) if recording.outcome else []
     stages = {(int(index), name) for index, _, name in (track.partition("/")[0].partition(".") for track in tracks)}
-    told = [names[name] for _, name in sorted(stages) if name in names and name not in planned]
-    # A question that got no word of an answer left no conversation behind.
-    return told + [StageType.CHAT] * (len(recording.questions) - told.count(StageType.CHAT))
+    found = [names[name] for _, name in sorted(stages) if name in names and name not in planned]
+    # A question without an answer has no conversation.
+    return found + [StageType.CHAT] * (len(recording.questions) - found.count(StageType.CHAT))
 
 
 def played_from(source: str) -> ChangeProvider:
-    """Play every model from the recording at `source`, without pauses. Names and sizes stay, so that nothing is asked differently."""
+    """Replay every model from the recording at `source`, without pauses. Names and window sizes stay, so that the requests are the same."""
 
     def change(provider: ResolvedProvider) -> ResolvedProvider:
         return provider.model_copy(update={"type": ProviderType.REPLAY, "recording": source, "replay_speed": 0.0})

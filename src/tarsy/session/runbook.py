@@ -1,7 +1,6 @@
 """Runbooks by address: fetched from allowed domains only, bounded, cached. A failure is a warning, never the end of a session."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import anyio
@@ -12,24 +11,28 @@ from tarsy.kit.clock import Clock, SystemClock
 
 log = structlog.get_logger(__name__)
 
+# A runbook is a page of advice; half a megabyte is already more than a model should read before it starts.
+MAX_BYTES = 512 * 1024
 # Enough for every alert type of a large installation, and bounded: at most 32 MiB.
 _MAX_CACHED = 64
+_MAX_REDIRECTS = 5
+_TEXT_TYPES = frozenset({"application/json", "application/yaml", "application/x-yaml", "application/markdown", "application/octet-stream"})
+_GITHUB_HOSTS = frozenset({"github.com", "www.github.com", "raw.githubusercontent.com"})
+_RAW_HOST = "raw.githubusercontent.com"
+
+
+class RunbookRefusedError(Exception):
+    """A runbook cannot be fetched; the text says why, for the person who reads the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """A runbook's text and where it is from; `warning` says why it is not the one that was asked for."""
+    """A runbook's text and where it is from; `warning` says why it is not the requested one."""
 
     text: str
     # The address it was fetched from, or None for the default text.
     source: str | None = None
     warning: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Cached:
-    text: str
-    expires: float
 
 
 @dataclass(slots=True)
@@ -42,106 +45,88 @@ class RunbookSource:
     # For the whole fetch, redirects included: the session waits for it.
     timeout: float = 10.0
     clock: Clock = field(default_factory=SystemClock)
-    _cache: OrderedDict[str, _Cached] = field(default_factory=OrderedDict[str, _Cached], init=False, repr=False)
+    # Texts by address, with the time when each expires.
+    _cache: OrderedDict[str, tuple[str, float]] = field(default_factory=OrderedDict[str, tuple[str, float]], init=False, repr=False)
 
-    async def allows(self, url: str) -> bool:
+    def allows(self, url: str) -> bool:
         """Whether a runbook may be fetched from there."""
-        return is_allowed(url, self.allowed_domains)
+        try:
+            self._allowed(url)
+        except RunbookRefusedError:
+            return False
+        return True
 
     async def fetch(self, url: str | None, default: str) -> Runbook:
-        """The runbook at `url`, or `default` with a warning if it cannot be had."""
+        """Return the runbook at `url`, or `default` with a warning if it cannot be fetched."""
         if not url or not url.strip():
             return Runbook(default)
-        download = Download(self.allowed_domains, self.github_token, self.timeout)
         try:
-            address = download.address(url)
-            text = self._remembered(str(address))
-            if text is None:
-                text = await download.text(address)
-                self._remember(str(address), text)
+            address = raw_url(self._allowed(url))
+            key = str(address)
+            text, expires = self._cache.get(key, ("", 0.0))
+            if expires <= self.clock.monotonic():
+                text = await self._download(address)
+                self._cache[key] = (text, self.clock.monotonic() + self.cache_ttl)
+                self._cache.move_to_end(key)
+                if len(self._cache) > _MAX_CACHED:
+                    self._cache.popitem(last=False)
         except RunbookRefusedError as refusal:
             log.warning("runbook.not_fetched", reason=str(refusal))
             return Runbook(default, warning=f"The alert's runbook was not used: {refusal}. The default runbook stands in for it.")
-        return Runbook(text, source=shown(address))
+        return Runbook(text, source=_without_query(address))
 
-    def _remembered(self, key: str) -> str | None:
-        cached = self._cache.get(key)
-        return cached.text if cached and cached.expires > self.clock.monotonic() else None
+    def _allowed(self, text: str) -> httpx.URL:
+        """Parse and check an address."""
+        hosts = frozenset(domain.strip().rstrip(".").lower() for domain in self.allowed_domains)
+        # Allowing GitHub allows the host that serves its files.
+        return allowed_url(text, hosts | {_RAW_HOST} if "github.com" in hosts else hosts)
 
-    def _remember(self, key: str, text: str) -> None:
-        self._cache[key] = _Cached(text, self.clock.monotonic() + self.cache_ttl)
-        self._cache.move_to_end(key)
-        if len(self._cache) > _MAX_CACHED:
-            self._cache.popitem(last=False)
-
-
-# A runbook is a page of advice; half a megabyte is already beyond what a model should read before it starts.
-MAX_BYTES = 512 * 1024
-_MAX_REDIRECTS = 5
-_TEXT_TYPES = frozenset({"application/json", "application/yaml", "application/x-yaml", "application/markdown", "application/octet-stream"})
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    allowed_domains: tuple[str, ...]
-    github_token: str | None
-    timeout: float
-
-    def address(self, url: str) -> httpx.URL:
-        """Where the text is.
-
-        Raises:
-            RunbookRefusedError: it may not be fetched from there.
-        """
-        return raw_url(allowed_url(url, normalized_domains(self.allowed_domains)))
-
-    async def text(self, address: httpx.URL) -> str:
-        """The text at an address.
-
-        Raises:
-            RunbookRefusedError: it cannot be had, or is none.
-        """
+    async def _download(self, address: httpx.URL) -> str:
+        """Return the text at an address, following redirects to allowed ones."""
+        shown = _without_query(address)
         try:
             with anyio.fail_after(self.timeout):
                 async with httpx.AsyncClient(timeout=self.timeout, follow_redirects=False) as client:
-                    return await self._follow(client, address)
+                    for _ in range(_MAX_REDIRECTS + 1):
+                        # Plain bytes only: a compressed answer could unpack to any size.
+                        headers = {"Accept": "text/plain, text/*;q=0.9, */*;q=0.1", "Accept-Encoding": "identity"}
+                        headers |= credentials_for(address, self.github_token)
+                        async with client.stream("GET", address, headers=headers) as response:
+                            if response.next_request is None:
+                                return await _text_of(response, with_token=self.github_token is not None)
+                            target = response.next_request.url
+                        if address.scheme == "https" and target.scheme != "https":
+                            raise RunbookRefusedError(f"{_without_query(address)} redirects to an unencrypted address")
+                        address = self._allowed(str(target))
         except TimeoutError as error:
-            raise RunbookRefusedError(f"{shown(address)} did not answer within {self.timeout:g} s") from error
+            raise RunbookRefusedError(f"{shown} did not answer within {self.timeout:g} s") from error
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
-            raise RunbookRefusedError(f"{shown(address)} cannot be reached: {reason}") from error
-
-    async def _follow(self, client: httpx.AsyncClient, address: httpx.URL) -> str:
-        """Ask, and ask again where a redirect leads, if that is allowed too."""
-        for _ in range(_MAX_REDIRECTS + 1):
-            # Plain bytes only: a compressed answer could unpack to any size.
-            headers = {"Accept": "text/plain, text/*;q=0.9, */*;q=0.1", "Accept-Encoding": "identity"}
-            async with client.stream("GET", address, headers=headers | credentials_for(address, self.github_token)) as response:
-                if response.next_request is None:
-                    return await _text_of(response, with_token=self.github_token is not None)
-                address = self._redirected(address, response.next_request.url)
-        raise RunbookRefusedError(f"{shown(address)} redirects too often")
-
-    def _redirected(self, address: httpx.URL, target: httpx.URL) -> httpx.URL:
-        if address.scheme == "https" and target.scheme != "https":
-            raise RunbookRefusedError(f"{shown(address)} redirects to an unencrypted address")
-        return allowed_url(str(target), normalized_domains(self.allowed_domains))
+            raise RunbookRefusedError(f"{shown} cannot be reached: {reason}") from error
+        raise RunbookRefusedError(f"{_without_query(address)} redirects too often")
 
 
 async def _text_of(response: httpx.Response, *, with_token: bool) -> str:
-    address = shown(response.request.url)
+    """Read an answer, and check that it is text of a reasonable size."""
+    url, headers = response.request.url, response.headers
+    address = _without_query(url)
     if not response.is_success:
-        raise RunbookRefusedError(f"{address} answered {response.status_code}{_hint(response, with_token=with_token)}")
-    _check_type(address, response.headers)
+        # GitHub hides private files behind 404.
+        is_private = response.status_code in {401, 403, 404} and url.host.lower() in _GITHUB_HOSTS and not with_token
+        hint = " (a private repository needs a token: system.github.token_env)" if is_private else ""
+        raise RunbookRefusedError(f"{address} answered {response.status_code}{hint}")
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise RunbookRefusedError(f"{address} answered with compressed data although asked not to")
+    kind = headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
+    if kind == "text/html":
+        raise RunbookRefusedError(f"{address} is a web page, not a text file")
+    if not kind.startswith("text/") and kind not in _TEXT_TYPES:
+        raise RunbookRefusedError(f"{address} is {kind}, not text")
     content = bytearray()
     async for chunk in response.aiter_raw():
         content += chunk
         if len(content) > MAX_BYTES:
             raise RunbookRefusedError(f"{address} is larger than {MAX_BYTES // 1024} KiB")
-    return _decoded(address, content)
-
-
-def _decoded(address: str, content: bytearray) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -153,72 +138,27 @@ def _decoded(address: str, content: bytearray) -> str:
     return text
 
 
-def _check_type(address: str, headers: Mapping[str, str]) -> None:
-    if headers.get("content-encoding", "identity").lower() != "identity":
-        raise RunbookRefusedError(f"{address} answered with compressed data although asked not to")
-    kind = headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
-    if kind == "text/html":
-        raise RunbookRefusedError(f"{address} is a web page, not a text file")
-    if not kind.startswith("text/") and kind not in _TEXT_TYPES:
-        raise RunbookRefusedError(f"{address} is {kind}, not text")
-
-
-def _hint(response: httpx.Response, *, with_token: bool) -> str:
-    """GitHub hides private files behind 404: say what would open them."""
-    if with_token or response.status_code not in {401, 403, 404} or not is_github(response.request.url):
-        return ""
-    return " (a private repository needs a token: system.github.token_env)"
-
-
-_GITHUB_HOSTS = frozenset({"github.com", "www.github.com", "raw.githubusercontent.com"})
-_RAW_HOST = "raw.githubusercontent.com"
-
-
-class RunbookRefusedError(Exception):
-    """A runbook cannot be had from there; the text says why, for the person who reads the session."""
-
-
-def allowed_url(text: str, domains: frozenset[str]) -> httpx.URL:
-    """Read an address and check it.
+def allowed_url(text: str, hosts: frozenset[str]) -> httpx.URL:
+    """Parse an address and check that it may be fetched.
 
     Raises:
-        RunbookRefusedError: it is no web address, or leads outside the allowed domains.
+        RunbookRefusedError: it is no web address, or its host is not allowed.
     """
     try:
         url = httpx.URL(text.strip())
     except (httpx.InvalidURL, TypeError) as error:
         raise RunbookRefusedError(f"the address cannot be read: {error}") from error
-    if reason := _refusal(url, domains):
-        raise RunbookRefusedError(reason)
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise RunbookRefusedError("only http and https addresses are fetched")
+    if url.userinfo:
+        raise RunbookRefusedError("addresses with credentials are not fetched")
+    if url.host.rstrip(".").lower() not in hosts:
+        raise RunbookRefusedError(f"{url.host} is not among the allowed domains (system.runbooks.allowed_domains)")
     return url
 
 
-def is_allowed(text: str, domains: tuple[str, ...]) -> bool:
-    try:
-        allowed_url(text, normalized_domains(domains))
-    except RunbookRefusedError:
-        return False
-    return True
-
-
-def _refusal(url: httpx.URL, domains: frozenset[str]) -> str | None:
-    if url.scheme not in {"http", "https"} or not url.host:
-        return "only http and https addresses are fetched"
-    if url.userinfo:
-        return "addresses with credentials are not fetched"
-    if url.host.rstrip(".").lower() not in domains:
-        return f"{url.host} is not among the allowed domains (system.runbooks.allowed_domains)"
-    return None
-
-
-def normalized_domains(domains: tuple[str, ...]) -> frozenset[str]:
-    """The allowed hosts; allowing GitHub allows the host that serves its files."""
-    hosts = frozenset(domain.strip().rstrip(".").lower() for domain in domains)
-    return hosts | {_RAW_HOST} if "github.com" in hosts else hosts
-
-
 def raw_url(url: httpx.URL) -> httpx.URL:
-    """The address of a file's text, where the one given shows it as a page on GitHub."""
+    """Return the address of a file's text for one that shows it as a page on GitHub; any other address as it is."""
     if url.host.lower() not in {"github.com", "www.github.com"}:
         return url
     match url.path.split("/", 4):
@@ -229,16 +169,12 @@ def raw_url(url: httpx.URL) -> httpx.URL:
 
 
 def credentials_for(url: httpx.URL, github_token: str | None) -> dict[str, str]:
-    """The headers that authenticate us: to GitHub, encrypted, and to no other host."""
-    if github_token and is_github(url) and url.scheme == "https" and url.port is None:
+    """Return the headers that authenticate us: only to GitHub, and only encrypted."""
+    if github_token and url.host.lower() in _GITHUB_HOSTS and url.scheme == "https" and url.port is None:
         return {"Authorization": f"Bearer {github_token}"}
     return {}
 
 
-def is_github(url: httpx.URL) -> bool:
-    return url.host.lower() in _GITHUB_HOSTS
-
-
-def shown(url: httpx.URL) -> str:
-    """An address as it may be shown: a query can carry a token."""
+def _without_query(url: httpx.URL) -> str:
+    """Return an address as it may be shown: a query can contain a token."""
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))

@@ -9,7 +9,7 @@ import anyio
 from tarsy.agent.execution import AgentServices, ExecutionResult, Stopping
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.fence import result_line
-from tarsy.agent.toolbox.run_agent import Errand, Report, SendingTools
+from tarsy.agent.toolbox.run_agent import DispatchingTools, Report, SubAgentTask
 from tarsy.agent.toolbox.toolbox import CallRefusedError
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.domain.claim import Claim
@@ -71,24 +71,24 @@ class SubAgents:
     def around(self, tools: ToolExecutor, ids: Mapping[str, str]) -> ToolExecutor:
         """Return the tools of an agent, with `run_agent` if it may start others."""
         agents = self._parent.config.sub_agents
-        return SendingTools(tools, agents, self, ids, self._services.clock) if agents else tools
+        return DispatchingTools(tools, agents, self, ids, self._services.clock) if agents else tools
 
-    async def send(self, errand: Errand) -> Report:
-        parent, number = self._parent, call_number(errand.dispatched_by)
-        given = await self._given(errand)
-        child = self._begun.get(number) or await self._begin(errand, number)
+    async def dispatch(self, task: SubAgentTask) -> Report:
+        parent, number = self._parent, call_number(task.dispatched_by)
+        given = await self._given(task)
+        child = self._begun.get(number) or await self._begin(task, number)
         dispatch = Dispatch(
-            track=sub_track_of(parent.track, number, errand.agent.agent_name),
-            evidence_prefix=sub_agent_prefix(errand.dispatched_by),
-            task=child.execution.task or errand.task,
+            track=sub_track_of(parent.track, number, task.agent.agent_name),
+            evidence_prefix=sub_agent_prefix(task.dispatched_by),
+            task=child.execution.task or task.task,
             at_once=parent.config.orchestrator.max_concurrent_agents,
             given=given,
         )
         async with self._limiter:
-            result = await self._run_limited(dispatch, child, errand.agent)
+            result = await self._run_limited(dispatch, child, task.agent)
         if result.waits:
             return Report(text=result.waits.reason, waits=result.waits)
-        return report_of(errand.agent.agent_name, result, await self._services.results.answered(child.execution.id))
+        return report_of(task.agent.agent_name, result, await self._services.results.answered(child.execution.id))
 
     async def _run_limited(self, dispatch: Dispatch, child: ExecutionRecord, config: ResolvedAgentConfig) -> ExecutionResult:
         """Run a sub-agent until its time is up, or as far as it came when it was recorded."""
@@ -112,9 +112,9 @@ class SubAgents:
             return f"the time for all agents that were sent, {settings.max_budget:g} s, was used up"
         return f"it did not end within {settings.agent_timeout:g} s" if settings.agent_timeout is not None else ""
 
-    async def _begin(self, errand: Errand, number: int) -> ExecutionRecord:
+    async def _begin(self, task: SubAgentTask, number: int) -> ExecutionRecord:
         """Store a new execution below its parent's."""
-        parent, config = self._parent.record.execution, errand.agent
+        parent, config = self._parent.record.execution, task.agent
         child = AgentExecution(
             id=str(uuid4()),
             session_id=parent.session_id,
@@ -127,16 +127,16 @@ class SubAgents:
             tool_calling=config.tool_calling.value,
             status=RunStatus.PENDING,
             parent_execution_id=parent.id,
-            dispatched_by=errand.dispatched_by,
+            dispatched_by=task.dispatched_by,
             # The same when it is continued: the stored call is masked too.
-            task=self._services.mask(errand.task),
+            task=self._services.mask(task.task),
         )
         await self._services.journal.commit(Step(claim=self._parent.claim, executions=(child,)))
         return ExecutionRecord(child)
 
-    async def _given(self, errand: Errand) -> dict[str, Evidence]:
+    async def _given(self, task: SubAgentTask) -> dict[str, Evidence]:
         """Return the results that the sub-agent is given to read."""
-        wanted = [name for name in errand.context_ids if name not in self._parent.documents]
+        wanted = [name for name in task.context_ids if name not in self._parent.documents]
         found = await self._services.results.cited(self._parent.record.execution.id, wanted)
         given = {one.id: one for one in found if not one.refused}
         if missing := [name for name in wanted if name not in given]:

@@ -1,11 +1,11 @@
-"""The way in: an alert is checked, masked, given its chain as configured at this moment, and stored as a pending session."""
+"""Submitting an alert: it is validated, masked, given its chain as configured now, and stored as a pending session."""
 
 import json
 import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4, uuid5
 
@@ -39,7 +39,7 @@ class AlertTooLargeError(AlertRefusedError):
 
 
 class AlertNotRecordedError(AlertRefusedError):
-    """The chain's model is a recording of another alert: what it says would be about that one."""
+    """The chain's model is a recording of another alert: its answers would be about that one."""
 
     def __init__(self, alert_type: str) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class SessionStore(Protocol):
     async def insert(self, session: NewSession, *, max_queue_size: int | None) -> None: ...
 
     async def submitted(self, session_id: str) -> tuple[str, str] | None:
-        """The type and the text of a session's alert; None if there is no such session."""
+        """Return the type and the text of a session's alert; None if there is no such session."""
         ...
 
 
@@ -77,14 +77,6 @@ class Submission:
     idempotency_key: str | None = None
 
 
-def takes_any(_chain: ResolvedChain) -> None:
-    """No model of this chain was recorded on an alert."""
-
-
-def _is_recorded(chain: ResolvedChain) -> bool:
-    return any(agent.provider.type is ProviderType.REPLAY for stage in chain.stages for agent in stage.agents)
-
-
 def same_alert(one: str, other: str) -> bool:
     """Whether two texts are one alert: the same JSON, however it is laid out, or the same text."""
     try:
@@ -94,43 +86,42 @@ def same_alert(one: str, other: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intake:
+class SubmissionService:
     chains: ChainSource
     store: SessionStore
     mask: Mask
     default_alert_type: str
-    # The alert that the models of a chain were recorded on; None: they take any.
-    recorded_alert: Callable[[ResolvedChain], str | None] = takes_any
+    # Returns the alert that the models of a chain were recorded on; None if they take any.
+    recorded_alert: Callable[[ResolvedChain], str | None] = lambda _chain: None
     max_queue_size: int | None = None
     runbooks: RunbookSource = field(default_factory=RunbookSource)
     clock: Clock = field(default_factory=SystemClock)
-    # Chains as they are stored with a session, the newest of each name: most alerts of a type are given the same.
-    _snapshots: dict[str, tuple[ResolvedChain, dict[str, Any]]] = field(
-        default_factory=dict[str, tuple[ResolvedChain, dict[str, Any]]], init=False, compare=False
-    )
 
     async def submit(self, submission: Submission) -> str:
         """Store an alert for investigation and return its session's id.
 
         Raises:
-            AlertRefusedError: it is empty, too large, of an unknown type, or holds what cannot be stored; or the model is a recording of another.
+            AlertRefusedError: it is empty, too large, of an unknown type, or not storable; or the model is a recording of another alert.
             SelectionError: its choice of tools cannot be met.
             NoProviderError: there is no model to investigate with.
-            QueueFullError: too many sessions wait.
+            QueueFullError: too many sessions are pending.
         """
         check_text(submission)
         alert_type = submission.alert_type or self.default_alert_type
         masked = await in_thread_if_long(self.mask, submission.data)
-        session_id = _session_id(submission)
+        key = submission.idempotency_key
+        # For a request with a key, the same id whenever the same caller sends it.
+        session_id = str(uuid4() if key is None else uuid5(_KEYED, json.dumps([submission.author, key])))
         if submission.idempotency_key and await self._was_submitted(session_id, alert_type, masked):
             return session_id
-        chain = _within(await self.chain_for(alert_type, masked, submission.selection), submission.budget)
+        chain = await self.chain_for(alert_type, masked, submission.selection)
+        chain = chain.model_copy(update={"budget": chain.budget.lowered(submission.budget)})
         session = NewSession(
             id=session_id,
             alert_data=masked,
             alert_type=alert_type,
             chain_id=chain.chain_id,
-            chain_snapshot=self._snapshot(chain),
+            chain_snapshot=chain.model_dump(mode="json"),
             author=submission.author,
             nonce=new_nonce(),
             runbook_url=self.mask(submission.runbook_url) if submission.runbook_url else None,
@@ -140,16 +131,10 @@ class Intake:
         )
         await self.store.insert(session, max_queue_size=self.max_queue_size)
         if submission.idempotency_key:
-            # One with the same key may have come first.
+            # A request with the same key may have been stored first.
             await self._was_submitted(session_id, alert_type, masked)
         log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
         return session.id
-
-    def _snapshot(self, chain: ResolvedChain) -> dict[str, Any]:
-        known = self._snapshots.get(chain.chain_id)
-        if known is None or known[0] is not chain:
-            known = self._snapshots[chain.chain_id] = (chain, chain.model_dump(mode="json"))
-        return known[1]
 
     async def _was_submitted(self, session_id: str, alert_type: str, masked: str) -> bool:
         before = await self.store.submitted(session_id)
@@ -158,7 +143,7 @@ class Intake:
         return before is not None
 
     async def chain_for(self, alert_type: str, masked: str, selection: McpSelection | None = None) -> ResolvedChain:
-        """The chain that investigates an alert of this type.
+        """Return the chain that investigates an alert of this type.
 
         Raises:
             AlertRefusedError: there is none, or its model is a recording of another alert.
@@ -166,44 +151,27 @@ class Intake:
             NoProviderError: there is no model to investigate with.
         """
         chain = self.chains.resolve(alert_type, selection)
-        await self._check_recorded(chain, masked, alert_type)
-        return chain
-
-    async def _check_recorded(self, chain: ResolvedChain, masked: str, alert_type: str) -> None:
-        recorded = await to_thread.run_sync(self.recorded_alert, chain) if _is_recorded(chain) else None
+        is_recording = any(agent.provider.type is ProviderType.REPLAY for stage in chain.stages for agent in stage.agents)
+        recorded = await to_thread.run_sync(self.recorded_alert, chain) if is_recording else None
         if recorded is not None and not same_alert(masked, await in_thread_if_long(self.mask, recorded)):
             raise AlertNotRecordedError(alert_type)
+        return chain
 
     async def secret_runbook(self, url: str | None) -> str | None:
-        """The runbook behind an address that holds a token. It is fetched now: stored without its token, the address leads nowhere."""
+        """Return the runbook behind an address that contains a token. It is fetched now, because the address is stored without the token."""
         if not url or self.mask(url) == url:
             return None
         fetched = await self.runbooks.fetch(url, default="")
         return await in_thread_if_long(self.mask, fetched.text) if fetched.source else None
 
 
-def _within(chain: ResolvedChain, budget: Ceiling) -> ResolvedChain:
-    """The chain with its ceilings lowered to those of an alert, if they are any lower."""
-    if budget == UNLIMITED:
-        return chain
-    lowered = chain.budget.lowered(budget)
-    return chain if lowered == chain.budget else chain.model_copy(update={"budget": lowered})
-
-
-def _session_id(submission: Submission) -> str:
-    """A new id; for a request with a key, the same again whenever the same caller sends it."""
-    if submission.idempotency_key is None:
-        return str(uuid4())
-    return str(uuid5(_KEYED, json.dumps([submission.author, submission.idempotency_key])))
-
-
 def new_nonce() -> str:
-    """What seeds a session's fences around untrusted text."""
+    """Return a seed for the fences around untrusted text."""
     return secrets.token_hex(16)
 
 
 def check_text(submission: Submission) -> None:
-    """Refuse what could not be investigated or stored.
+    """Check that an alert can be investigated and stored.
 
     Raises:
         AlertRefusedError: saying why.
@@ -215,8 +183,14 @@ def check_text(submission: Submission) -> None:
     size = len(submission.data.encode())
     if size > MAX_ALERT_BYTES:
         raise AlertTooLargeError(size)
-    if submission.runbook_url is not None:
-        _check_runbook(submission.runbook_url)
+    if (url := submission.runbook_url) is not None:
+        try:
+            parts = urlsplit(url)
+            complete = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        except ValueError:
+            complete = False
+        if not complete or len(url) > MAX_RUNBOOK_URL or not is_storable(url) or any(character.isspace() for character in url):
+            raise AlertRefusedError("The runbook must be a complete http or https address.")
 
 
 def _check_storable(name: str, text: str) -> None:
@@ -225,15 +199,5 @@ def _check_storable(name: str, text: str) -> None:
 
 
 def is_storable(text: str) -> bool:
-    """Whether `text` is proper Unicode without NUL: what PostgreSQL, and every encoder, calls text."""
+    """Whether `text` is valid Unicode without NUL, as PostgreSQL and every encoder require."""
     return _UNSTORABLE.search(text) is None
-
-
-def _check_runbook(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        complete = parts.scheme in {"http", "https"} and bool(parts.hostname)
-    except ValueError:
-        complete = False
-    if not complete or len(url) > MAX_RUNBOOK_URL or not is_storable(url) or any(character.isspace() for character in url):
-        raise AlertRefusedError("The runbook must be a complete http or https address.")

@@ -39,7 +39,9 @@ async def test_refused_requests_are_counted_by_their_reason(database_url: str) -
     metrics = Metrics()
     policy = Policy(routes=(ROUTE,), default_alert_type="kubernetes", proofs={"splunk": Token(("t",))})
     async with intake_world(database_url) as ground:
-        service = IncidentService.build(ground.engine, policy, ground.investigations.intake, tool_server, metrics=CountedIntake(metrics))
+        service = IncidentService.build(
+            ground.engine, policy, ground.investigations.submissions, tool_server, metrics=CountedIntake(metrics)
+        )
         for query in ({}, {"token": "wrong"}, {"token": "wrong"}):
             with pytest.raises(SenderRefusedError):
                 await service.receive(replace(parse_request("{}"), query=query, source="splunk", author="alice"))

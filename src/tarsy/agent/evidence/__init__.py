@@ -1,1 +1,1 @@
-"""Reading and checking what an analysis claims: its verdict, its citations, its statements."""
+"""The evidence checker: reads what an answer claims, and checks it against what was seen. Entry: `review.read_answer` and `ReadAnswer.review`."""

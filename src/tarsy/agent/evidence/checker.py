@@ -1,7 +1,7 @@
-"""The checker: whether what an analysis claims is in what was seen. Pure module; code decides, never a model.
+"""The checker: whether the claims of an analysis are supported by what was seen. Code decides, never a model.
 
-It proves little, and that exactly: an id was really given out, a quotation really stands in that result, a name or a figure really occurs. What it
-cannot prove is shown as not proven.
+It proves exactly this: an evidence id was given out, a quotation is in that result, a name or a figure occurs. Everything else is shown as
+unproven.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,22 +15,22 @@ from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, cit
 from tarsy.domain.evidence import ALERT, Evidence
 from tarsy.domain.verdict import Confidence, Verdict, VerdictOutcome, at_most
 
-# The section in which every link of the chain of causes has to be cited.
+# The section in which every statement has to be cited.
 CHAIN_OF_CAUSES = "why"
-# A correction turn with more points than this would not be read.
+# A correction with more points would not be worked through.
 _MOST_PROBLEMS = 40
-# Looking for the line that a wrong quotation meant is slow: only as many get one as a correction would list.
+# Finding the line that a wrong quotation meant is slow: it is done for as many as a correction lists.
 _MOST_NEAREST = 20
-# Characters looked through for one analysis: seconds at the worst, and hundreds of quotations out of results of ordinary size.
+# Characters searched for one analysis: seconds at worst, and enough for hundreds of quotations from results of ordinary size.
 _MOST_SEARCHED = 64_000_000
-# Characters made ready to be searched for one analysis: a second or two. Folding one costs as much as making eight ready.
+# Characters prepared for search for one analysis: a second or two. Folding a character costs as much as preparing eight.
 _MOST_READ = 24_000_000
 _FOLDING = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something a statement claims that nothing seen supports, in words for the model that wrote it."""
+    """A claim that nothing seen supports, with a complaint for the model that made it."""
 
     statement: str
     complaint: str
@@ -38,14 +38,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnalysis:
-    """What checking an analysis found."""
+    """The result of checking an analysis."""
 
     citations: tuple[CheckedCitation, ...] = ()
-    # Statements of the chain of causes that neither cite nor say that they are inferences.
+    # Statements of the chain of causes that neither cite nor are marked as inferences.
     uncited: tuple[str, ...] = ()
-    # Names and figures that are in nothing that was cited, and sweeping words without a citation.
+    # Names and figures that are in no cited result, and sweeping words without a citation.
     problems: tuple[Problem, ...] = ()
-    # What the verdict says it rests on, and what was never seen.
+    # Evidence of the verdict that was never seen.
     unseen: tuple[str, ...] = ()
 
     def count(self, status: CitationStatus) -> int:
@@ -57,20 +57,20 @@ class CheckedAnalysis:
 
 
 def seen_text(evidence: Evidence) -> str:
-    """All that an agent may have seen of a result: the whole, and behind it the folds and counts that our own code made of it."""
+    """Return all that an agent may have seen of a result: the whole, and its folded form if it was folded."""
     return f"{evidence.text}\n{fold(evidence.text).text}" if evidence.folded else evidence.text
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Everything the session's agents saw, by id, prepared to be searched once each."""
+    """Everything the session's agents saw, by id; each text is prepared for search once."""
 
     evidence: Mapping[str, Evidence]
     _texts: dict[str, QuotableText | None] = field(default_factory=dict[str, "QuotableText | None"])
     _spent: list[int] = field(default_factory=list[int])
 
     def text(self, evidence_id: str) -> QuotableText | None:
-        """The text of a result to search in; None once more than may be was read for one analysis."""
+        """Return the text of a result for search; None once the limit for one analysis is reached."""
         if evidence_id not in self._texts:
             evidence = self.evidence[evidence_id]
             self._spent.append(len(evidence.text) * (_FOLDING if evidence.folded else 1))
@@ -79,7 +79,7 @@ class Seen:
         return self._texts[evidence_id]
 
     def holds_name(self, evidence_id: str, name: str) -> bool:
-        # The call is part of what was seen: its arguments name the object that was looked at.
+        # The call is part of what was seen: its arguments name the object.
         one, text = self.evidence[evidence_id], self.text(evidence_id)
         return text is None or text.holds(name) or name in one.arguments or name in one.tool
 
@@ -93,23 +93,30 @@ class Seen:
 
 
 def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedAnalysis:
-    """Check an analysis against everything that was seen."""
+    """Check an analysis and its verdict against everything that was seen."""
     found = citations(analysis)
-    checked = _Citations(seen).check(found)
+    checker = _Citations(seen)
+    checked = tuple(checker.check(citation) for citation in found)
     said = statements(analysis, found)
+    claims = [one for one in said if not one.is_inference]
     cited = frozenset(one.evidence_id for one in found) & seen.usable
     unseen = tuple(one for one in (verdict.evidence if verdict else ()) if one not in seen.usable)
     problems = (
         *(Problem(f"verdict: evidence {one}", f"there is no {one} that shows anything") for one in unseen),
-        *_name_problems(said, verdict, cited, seen),
-        *_figure_problems(said, seen),
-        *(Problem(one.text, "says all, every, none, only, always or never without citing what covers it") for one in said if _sweeps(one)),
+        *_name_problems(claims, verdict, cited, seen),
+        *_figure_problems(claims, seen),
+        *(
+            Problem(one.text, "says all, every, none, only, always or never without citing what covers it")
+            for one in claims
+            if one.sweeps and not one.citations
+        ),
     )
-    return CheckedAnalysis(citations=checked, uncited=_uncited(said), problems=problems[:_MOST_PROBLEMS], unseen=unseen)
+    uncited = tuple(one.text for one in claims if one.section == CHAIN_OF_CAUSES and not one.citations)
+    return CheckedAnalysis(citations=checked, uncited=uncited, problems=problems[:_MOST_PROBLEMS], unseen=unseen)
 
 
 def shown_confidence(verdict: Verdict, checked: CheckedAnalysis) -> tuple[Confidence, str]:
-    """The confidence to show, and why it is lower than what was claimed; no reason when it is not."""
+    """Return the confidence to show, and why it is lower than claimed; an empty reason if it is not."""
     if verdict.outcome is VerdictOutcome.INCONCLUSIVE:
         return verdict.confidence, ""
     reason = _doubt(verdict, checked)
@@ -140,18 +147,11 @@ class _Citations:
         self._searched = 0
         self._nearest = 0
 
-    def check(self, found: Sequence[Citation]) -> tuple[CheckedCitation, ...]:
-        return tuple(map(self._checked, found))
-
-    def _checked(self, citation: Citation) -> CheckedCitation:
-        known = self._once(citation)
-        return known if known.citation is citation else replace(known, citation=citation)
-
-    def _once(self, citation: Citation) -> CheckedCitation:
+    def check(self, citation: Citation) -> CheckedCitation:
         key = (citation.evidence_id, citation.quotation)
         if key not in self._known:
             self._known[key] = self._check(citation)
-        return self._known[key]
+        return replace(self._known[key], citation=citation)
 
     def _check(self, citation: Citation) -> CheckedCitation:
         evidence_id, quotation = citation.evidence_id, citation.quotation
@@ -163,23 +163,21 @@ class _Citations:
             return _failed(citation, f"{evidence_id} was refused: it shows nothing")
         if quotation is None:
             return _id_only(citation, "nothing is quoted")
-        return self._look_for(quotation, citation)
+        return self._find(quotation, citation)
 
-    def _look_for(self, quotation: str, citation: Citation) -> CheckedCitation:
+    def _find(self, quotation: str, citation: Citation) -> CheckedCitation:
         text = self._seen.text(citation.evidence_id)
         self._searched += len(text) if text else 0
         if text is None or self._searched > _MOST_SEARCHED:
             return _id_only(citation, "not looked for: there was too much to check")
         found_at = text.find(quotation)
         if found_at is None:
-            return _failed(citation, f"these words are not in {citation.evidence_id}", self._nearest_line(text, quotation))
+            self._nearest += 1
+            nearest = text.nearest_line(quotation) if self._nearest <= _MOST_NEAREST else ""
+            return _failed(citation, f"these words are not in {citation.evidence_id}", nearest)
         if not text.is_quotable(quotation):
             return _id_only(citation, f"fewer than {SHORTEST_QUOTATION} characters and no whole line")
         return CheckedCitation(citation=citation, status=CitationStatus.QUOTE_FOUND, found_at=found_at)
-
-    def _nearest_line(self, text: QuotableText, quotation: str) -> str:
-        self._nearest += 1
-        return text.nearest_line(quotation) if self._nearest <= _MOST_NEAREST else ""
 
 
 def _id_only(citation: Citation, reason: str) -> CheckedCitation:
@@ -190,39 +188,31 @@ def _failed(citation: Citation, reason: str, nearest: str = "") -> CheckedCitati
     return CheckedCitation(citation=citation, status=CitationStatus.FAILED, reason=reason, nearest=nearest)
 
 
-def _name_problems(said: Sequence[Statement], verdict: Verdict | None, cited: frozenset[str], seen: Seen) -> tuple[Problem, ...]:
-    """Names in the chain of causes and in the verdict that are in nothing cited and not in the alert."""
+def _name_problems(claims: Sequence[Statement], verdict: Verdict | None, cited: frozenset[str], seen: Seen) -> tuple[Problem, ...]:
+    """Find names in the chain of causes and in the verdict that are in no cited result and not in the alert."""
     places = cited | (frozenset({ALERT}) & seen.usable)
-    claims = [(one.text, name) for one in said if one.section == CHAIN_OF_CAUSES and not one.is_inference for name in one.names]
+    named = [(one.text, name) for one in claims if one.section == CHAIN_OF_CAUSES for name in one.names]
     if verdict is not None:
-        claims += [
+        named += [
             (f"verdict: {verdict.mechanism}", name) for name in Statement(text=verdict.mechanism, start=0, section="", citations=()).names
         ]
         if verdict.object is not None and verdict.outcome is VerdictOutcome.FAULT:
-            claims.append((f"verdict: {verdict.object}", verdict.object.name))
+            named.append((f"verdict: {verdict.object}", verdict.object.name))
     known: dict[str, bool] = {}
     return tuple(
         Problem(text, f"`{name}` is in nothing that is cited, nor in the alert")
-        for text, name in claims[:_MOST_PROBLEMS]
+        for text, name in named[:_MOST_PROBLEMS]
         if not known.setdefault(name, any(seen.holds_name(place, name) for place in sorted(places)))
     )
 
 
-def _figure_problems(said: Sequence[Statement], seen: Seen) -> tuple[Problem, ...]:
-    """Figures with units, in statements that cite, that are in none of what they cite."""
+def _figure_problems(claims: Sequence[Statement], seen: Seen) -> tuple[Problem, ...]:
+    """Find figures with units that are in none of the results that their statement cites."""
     problems: list[Problem] = []
-    for one in said:
+    for one in claims:
         places = {citation.evidence_id for citation in one.citations} & seen.usable
-        if not places or one.is_inference:
+        if not places:
             continue
         missing = (figure for figure in one.figures if not any(seen.holds_figure(place, figure) for place in sorted(places)))
         problems += (Problem(one.text, f"{figure} is not in what is cited") for figure in missing)
     return tuple(problems)
-
-
-def _sweeps(statement: Statement) -> bool:
-    return statement.sweeps and not statement.citations and not statement.is_inference
-
-
-def _uncited(said: Sequence[Statement]) -> tuple[str, ...]:
-    return tuple(one.text for one in said if one.section == CHAIN_OF_CAUSES and not one.citations and not one.is_inference)

@@ -1,10 +1,10 @@
-"""Whether words stand in a text: white space, quotation marks and ellipses normalised, nothing fuzzier. Pure module."""
+"""Finds quotations in a text: white space, quotation marks and ellipses are normalised, nothing else."""
 
 import re
 from collections.abc import Iterator
 from functools import cached_property
 
-# Shorter words occur by chance. A whole line may be shorter: it is all there was.
+# Shorter texts occur by chance. A whole line may be shorter.
 SHORTEST_QUOTATION = 12
 
 # Typographic double quotes, single quotes and primes, each as the plain mark.
@@ -12,11 +12,11 @@ _DOUBLE = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032"
 _MARKS = str.maketrans({**dict.fromkeys(_DOUBLE, '"'), **dict.fromkeys(_SINGLE, "'"), "\u2026": "..."})
 _WORD = re.compile(r"\S+")
-# The line that a wrong quotation may have meant is looked for by its longest words, the rarest first, among this many of their places.
+# The line that a wrong quotation may have meant is searched by its longest words, the rarest first, among this many occurrences.
 _MOST_WORDS = 16
 _MOST_PLACES = 200
 _LONGEST_LINE = 300
-# Of a longer line, what stands around the word is compared and shown.
+# Of a longer line, the part around the word is compared and shown.
 _BEFORE = 100
 _TOKEN = re.compile(r"\w+")
 
@@ -26,7 +26,7 @@ def normalised(text: str) -> str:
 
 
 class QuotableText:
-    """A text that can be asked, many times and each time fast, whether and where it holds some words."""
+    """A text prepared for many fast searches."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -49,7 +49,7 @@ class QuotableText:
 
     @cached_property
     def _lowered(self) -> str:
-        """In small letters, where that leaves every character in its place."""
+        """Lower-cased, if that keeps the offset of every character."""
         return self._text.lower() if self._text.isascii() else self._text
 
     @cached_property
@@ -57,19 +57,19 @@ class QuotableText:
         return frozenset(normalised(line) for line in self._text.splitlines())
 
     def holds(self, words: str) -> bool:
-        """Whether the words occur at all, however short."""
+        """Whether the words occur, however short."""
         wanted = normalised(words)
         return bool(wanted) and (wanted in self._text or wanted in self._normalised)
 
     def is_quotable(self, words: str) -> bool:
-        """Whether finding the words would prove anything."""
+        """Whether the words are long enough to prove anything."""
         wanted = _trimmed(words)
         return len(wanted) >= SHORTEST_QUOTATION or (bool(wanted) and wanted in self._lines)
 
     def find(self, words: str) -> tuple[int, int] | None:
-        """Where the words stand in the text; to whole words where they stand there with other spaces or marks. None if they do not."""
+        """Return the offsets of the words in the text, extended to whole words if spaces or marks differ; None if they are not in it."""
         wanted = _trimmed(words)
-        # Most are copied character for character, and need nothing made ready.
+        # Most are copied character for character.
         exact = self._text.find(wanted) if wanted else -1
         if exact >= 0:
             return exact, exact + len(wanted)
@@ -81,7 +81,7 @@ class QuotableText:
         return self._words[first], last.end() if last else len(self._text)
 
     def nearest_line(self, words: str) -> str:
-        """The line that shares most words with a quotation that is not there; empty when none shares any."""
+        """Return the line that shares most words with a quotation that is not in the text; empty if none shares any."""
         wanted = _tokens(words[:_LONGEST_LINE])
         best, best_score = "", 0.0
         for line in self._lines_with(wanted):
@@ -92,7 +92,7 @@ class QuotableText:
         return " ".join(best.split())
 
     def _lines_with(self, wanted: frozenset[str]) -> Iterator[str]:
-        """Lines that hold one of the words: those of the rarest first, as many as are worth comparing."""
+        """Yield lines that contain one of the words: those of the rarest first, as many as are worth comparing."""
         text = self._lowered
         longest = sorted(wanted, key=lambda word: (-len(word), word))[:_MOST_WORDS]
         for word in sorted(longest, key=text.count):
@@ -112,5 +112,5 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 def _trimmed(words: str) -> str:
-    """Without the ellipses by which a quotation says that it begins or ends in the middle of a line."""
+    """Return a quotation without the ellipses at its ends."""
     return normalised(words).removeprefix("...").removesuffix("...").strip()

@@ -1,4 +1,4 @@
-"""The statements of an analysis: its sections, its sentences, and the names, figures and sweeping words in them. Pure module."""
+"""The statements of an analysis: its sections, its sentences, and the names, figures and sweeping words in them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w")
 _INFERENCE = re.compile(r"\(\s*\*?\s*inference\b", re.IGNORECASE)
 _NAME = re.compile(r"`([^`\n]{1,200})`")
 _SWEEPING = re.compile(r"\b(all|every|none|only|always|never)\b", re.IGNORECASE)
-# Units that monitoring prints. A bare number is not looked for: it would be found, or missed, by chance.
+# Units that monitoring prints. Bare numbers are not checked: they would be found, or missed, by chance.
 _FIGURE = re.compile(
     r"(?<![\w.,])(?<!\w-)(\d{1,12}(?:[.,]\d{1,6})*)\s?"
     r"(%|percent\b|(?:ms|µs|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?|d|days?)\b"
@@ -29,17 +29,17 @@ _SYNONYMS = {
     **dict.fromkeys(("day", "days"), "d"),
     **dict.fromkeys(("us",), "µs"),
 }
-# A statement longer than this is read to here: an analysis is written in sentences, not in pages.
+# Longer statements are read to here: an analysis consists of sentences.
 _LONGEST = 2_000
-# Places of a number that are looked at for its unit.
+# As many occurrences of a number are checked for its unit.
 _MOST_PLACES = 5_000
-# More statements than any analysis has; the rest is not looked at.
+# More statements than any analysis has; the rest is not checked.
 _MOST = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A sentence or list item, where it stands, which section it is in, and what it cites."""
+    """A sentence or list item, with its offset, its section and its citations."""
 
     text: str
     start: int
@@ -52,7 +52,7 @@ class Statement:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What stands in back-ticks."""
+        """The texts in back-ticks."""
         return tuple(dict.fromkeys(_NAME.findall(self.text)))
 
     @property
@@ -67,7 +67,7 @@ class Statement:
 
 
 def statements(text: str, cited: Sequence[Citation]) -> tuple[Statement, ...]:
-    """The statements of an analysis outside its code blocks, in order."""
+    """Return the statements of an analysis outside its code blocks, in order."""
     prose = _with_citations_marked(without_code(text), cited)
     headings = [(found.start(), found.end(), found[1].strip(" *:").lower()) for found in _HEADING.finditer(prose)]
     found: list[Statement] = []
@@ -81,23 +81,22 @@ def statements(text: str, cited: Sequence[Citation]) -> tuple[Statement, ...]:
             own.append(cited[next_citation])
             next_citation += 1
         words = prose[start : min(end, start + _LONGEST)].replace(_CITED, "").strip(" \t-*•|>")
-        if _WORD.search(words) and not _is_heading(prose, start):
+        is_heading = prose.startswith("#", prose.rfind("\n", 0, start) + 1)
+        if _WORD.search(words) and not is_heading:
             found.append(Statement(text=words, start=start, section=section, citations=tuple(own)))
     return tuple(found)
 
 
 def holds_figure(text: str, figure: str) -> bool:
-    """Whether a text holds a figure with its unit, in whatever spelling."""
+    """Whether a text contains a figure with its unit, in any spelling."""
     wanted = figure_key(figure)
-    return any(_stands_at(text, wanted, spelled) for spelled in {wanted[0], _with_commas(wanted[0])})
-
-
-def _with_commas(number: str) -> str:
+    number = wanted[0]
     whole, point, rest = number.partition(".")
-    return f"{int(whole):,}{point}{rest}" if whole.isdigit() else number
+    with_commas = f"{int(whole):,}{point}{rest}" if whole.isdigit() else number
+    return any(_occurs(text, wanted, spelled) for spelled in {number, with_commas})
 
 
-def _stands_at(text: str, wanted: tuple[str, str], spelled: str) -> bool:
+def _occurs(text: str, wanted: tuple[str, str], spelled: str) -> bool:
     place = text.find(spelled)
     for _ in range(_MOST_PLACES):
         if place < 0:
@@ -106,12 +105,12 @@ def _stands_at(text: str, wanted: tuple[str, str], spelled: str) -> bool:
         if found and figure_key(found[0]) == wanted:
             return True
         place = text.find(spelled, place + 1)
-    # A number that stands there so often cannot be told to be missing.
+    # A number that occurs so often is not reported as missing.
     return place >= 0
 
 
 def figure_key(figure: str) -> tuple[str, str]:
-    """A figure in one spelling: `1,200 seconds` and `1200s` are the same."""
+    """Return a figure in one spelling: `1,200 seconds` and `1200s` are the same."""
     found = _FIGURE.match(figure)
     if found is None:
         return figure, ""
@@ -122,7 +121,7 @@ def figure_key(figure: str) -> tuple[str, str]:
 
 
 def _with_citations_marked(prose: str, cited: Sequence[Citation]) -> str:
-    """Citations replaced by marks of the same length: what they quote is no statement, and its punctuation ends no sentence."""
+    """Replace citations by marks of the same length: a quotation is no statement, and its punctuation ends no sentence."""
     parts: list[str] = []
     position = 0
     for one in cited:
@@ -140,8 +139,3 @@ def _sentences(prose: str) -> Iterator[tuple[int, int]]:
         if end > position:
             yield position, end
         position = max(end, position + 1)
-
-
-def _is_heading(prose: str, start: int) -> bool:
-    line_start = prose.rfind("\n", 0, start) + 1
-    return prose.startswith("#", line_start)

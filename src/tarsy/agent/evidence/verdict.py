@@ -1,6 +1,6 @@
-"""Reading the verdict that ends an answer: a fenced block `verdict` of a few YAML lines. Lenient, since models are. Pure module.
+"""The verdict that ends an answer: a fenced block `verdict` of a few YAML lines. Parsed leniently, and hidden while the answer is streamed.
 
-Only a block of the answer itself counts, and of several the last: what a tool result says, or an answer quotes inside another block, is no verdict.
+Only a block of the answer itself counts, and of several the last: a block in a tool result, or quoted inside another block, is no verdict.
 """
 
 import re
@@ -13,14 +13,14 @@ from tarsy.domain.citation import blocks, ends_block, fence_of
 from tarsy.domain.evidence import ID_PATTERN
 from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
 
-# A verdict is a dozen short lines; what is longer is not one.
+# A verdict is a dozen short lines; a longer block is none.
 LONGEST_BLOCK = 8_000
 _LONGEST_VALUE = 600
 _MOST_ITEMS = 30
 _MOST_BRACKETS = 200
 
 _NAMES = frozenset({"verdict", "yaml verdict", "verdict yaml"})
-# Room for a fence with any of the names; what is longer begins another kind of block.
+# Room for a fence with any of the names; a longer line begins another kind of block.
 _LONGEST_OPENING = 80
 _OPENING = re.compile(r" {0,3}(?:`{3,}|~{3,})(?P<name>[A-Za-z \t]*)\r?")
 _BEGUN_FENCE = re.compile(r" {0,3}(?:`{0,2}|~{0,2})")
@@ -45,13 +45,35 @@ _HAPPENING: Mapping[str, StillHappening] = {
 
 
 def read_verdict(answer: str) -> Verdict | None:
-    """The verdict an answer ends with, or None when there is none that says at least its outcome."""
-    block = _last_block(answer)
-    return _verdict_of(_fields(block)) if block else None
+    """Return the verdict that an answer ends with; None if there is none that states at least its outcome."""
+    spans = _spans(answer)
+    if not spans:
+        return None
+    lines = answer[slice(*spans[-1])].splitlines()
+    body = lines[1:-1] if fence_of(lines[-1]) and len(lines) > 1 else lines[1:]
+    fields = _fields("\n".join(body)[:LONGEST_BLOCK])
+    outcome = _OUTCOMES.get(_key(fields.get("outcome", "")))
+    if outcome is None:
+        return None
+    both = fields.get("confidence", "")
+    ruled_out = fields.get("ruled_out")
+    items = cast("list[Any]", ruled_out)[:_MOST_ITEMS] if isinstance(ruled_out, list) else []
+    return Verdict(
+        outcome=outcome,
+        object=_object(fields.get("object")),
+        mechanism=_text(fields.get("mechanism")),
+        confidence_object=_confidence(fields.get("confidence_object", both)),
+        confidence_mechanism=_confidence(fields.get("confidence_mechanism", both)),
+        since=_text(fields.get("since")),
+        still_happening=_HAPPENING.get(_key(fields.get("still_happening", "")), StillHappening.UNKNOWN),
+        evidence=_ids(fields.get("evidence")),
+        ruled_out=tuple(one for item in items if (one := _ruled_out(item)).hypothesis),
+        category=_text(fields.get("category")),
+    )
 
 
 def without_verdict(answer: str) -> str:
-    """The answer for people, who are shown its verdict as a card. An earlier block that the last one took the place of is not shown either."""
+    """Return the answer without its verdict blocks, for people, who see the verdict as a card."""
     spans = _spans(answer)
     if not spans:
         return answer
@@ -60,40 +82,31 @@ def without_verdict(answer: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _last_block(answer: str) -> str:
-    spans = _spans(answer)
-    if not spans:
-        return ""
-    lines = answer[slice(*spans[-1])].splitlines()
-    body = lines[1:-1] if fence_of(lines[-1]) and len(lines) > 1 else lines[1:]
-    return "\n".join(body)[:LONGEST_BLOCK]
-
-
 def _spans(answer: str) -> list[tuple[int, int]]:
-    """Where the verdict blocks of the answer's own text stand."""
+    """Return the offsets of the verdict blocks in the answer's own text."""
     return [(start, end) for start, end in blocks(answer) if opens_verdict(answer[start:end].partition("\n")[0])]
 
 
 def opens_verdict(line: str) -> bool:
-    """Whether a line begins a verdict block, if it stands outside any other."""
+    """Whether a line opens a verdict block, if it is outside any other."""
     found = _OPENING.fullmatch(line.rstrip("\r\n"))
-    return len(line) <= _LONGEST_OPENING and found is not None and _spoken(found) in _NAMES
+    return len(line) <= _LONGEST_OPENING and found is not None and _name(found) in _NAMES
 
 
 def may_open_verdict(line: str) -> bool:
-    """Whether the beginning of a line could still become one that begins a verdict block."""
+    """Whether the beginning of a line could still become one that opens a verdict block."""
     found = _OPENING.fullmatch(line) or _BEGUN_FENCE.fullmatch(line)
-    return len(line) <= _LONGEST_OPENING and found is not None and any(name.startswith(_spoken(found)) for name in _NAMES)
+    return len(line) <= _LONGEST_OPENING and found is not None and any(name.startswith(_name(found)) for name in _NAMES)
 
 
-def _spoken(opening: re.Match[str]) -> str:
+def _name(opening: re.Match[str]) -> str:
     return " ".join((opening["name"] if opening.re is _OPENING else "").lower().split())
 
 
 def _fields(block: str) -> Mapping[str, Any]:
-    """The block as a mapping: as YAML where it is, else line by line. Anchors are never followed: an alias can stand for gigabytes."""
+    """Parse the block as YAML if possible, else line by line. Aliases are never followed: one can expand to gigabytes."""
     try:
-        # What is nested like this is no verdict either, and takes seconds to read.
+        # Deep nesting takes seconds to parse, and is no verdict.
         odd = re.search(r"[:\-\[,]\s*[&*]\w", block) or block.count("[") + block.count("{") > _MOST_BRACKETS
         parsed: Any = None if odd else yaml.load(block, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -105,25 +118,6 @@ def _fields(block: str) -> Mapping[str, Any]:
 
 def _key(name: object) -> str:
     return str(name).strip().lower().replace(" ", "_").replace("-", "_")
-
-
-def _verdict_of(fields: Mapping[str, Any]) -> Verdict | None:
-    outcome = _OUTCOMES.get(_key(fields.get("outcome", "")))
-    if outcome is None:
-        return None
-    both = fields.get("confidence", "")
-    return Verdict(
-        outcome=outcome,
-        object=_object(fields.get("object")),
-        mechanism=_text(fields.get("mechanism")),
-        confidence_object=_confidence(fields.get("confidence_object", both)),
-        confidence_mechanism=_confidence(fields.get("confidence_mechanism", both)),
-        since=_text(fields.get("since")),
-        still_happening=_HAPPENING.get(_key(fields.get("still_happening", "")), StillHappening.UNKNOWN),
-        evidence=_ids(fields.get("evidence")),
-        ruled_out=_ruled_out(fields.get("ruled_out")),
-        category=_text(fields.get("category")),
-    )
 
 
 def _confidence(value: object) -> Confidence:
@@ -149,12 +143,7 @@ def _object(value: object) -> AffectedObject | None:
             return None
 
 
-def _ruled_out(value: object) -> tuple[RuledOut, ...]:
-    items = cast("list[Any]", value)[:_MOST_ITEMS] if isinstance(value, list) else []
-    return tuple(one for item in items if (one := _one_ruled_out(item)).hypothesis)
-
-
-def _one_ruled_out(item: object) -> RuledOut:
+def _ruled_out(item: object) -> RuledOut:
     if isinstance(item, dict):
         fields = {_key(name): part for name, part in cast("dict[Any, Any]", item).items()}
         return RuledOut(_text(fields.get("hypothesis")), _ids(fields.get("evidence")))
@@ -166,7 +155,7 @@ def _ids(value: object) -> tuple[str, ...]:
 
 
 def _text(value: object, limit: int = _LONGEST_VALUE) -> str:
-    """A scalar, or a list of scalars, as one line; whatever else it is, it is no word of a verdict."""
+    """Return a scalar, or a list of scalars, as one line; an empty string for anything else."""
     if value is None or isinstance(value, dict):
         return ""
     if isinstance(value, list):
@@ -178,13 +167,16 @@ _PIECE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class VerdictFilter:
-    """Feed it a text in pieces; it gives back what is no part of a verdict block, as soon as that is certain."""
+    """Takes a text in pieces and returns what is not part of a verdict block, as soon as that is certain.
+
+    The result does not depend on the pieces, and equals `without_verdict`, white space apart.
+    """
 
     def __init__(self) -> None:
         # The fence of the block that the text is in.
         self._fence = ""
         self._hides = False
-        # The line so far, and whether it is given out as it comes.
+        # The line so far, and whether it is returned as it comes.
         self._line: list[str] = []
         self._certain = False
 
@@ -192,7 +184,7 @@ class VerdictFilter:
         return "".join(map(self._take, _PIECE.findall(delta)))
 
     def finish(self) -> str:
-        """What was held back and has nothing more to wait for."""
+        """Return the text that was held back."""
         return self._end_line()
 
     def _take(self, piece: str) -> str:

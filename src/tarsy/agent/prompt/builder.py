@@ -1,4 +1,4 @@
-"""PromptBuilder: the conversations agents begin with. Pure module: values in, messages out, the same every time."""
+"""Builds every prompt of an execution: the messages that open a conversation, and those that its results and its conclusion need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Messages = tuple[ConversationMessage, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContext:
-    """What all prompts of one execution share."""
+    """What all prompts of one execution have in common."""
 
     agent_name: str
     alert_type: str
@@ -45,21 +45,21 @@ class PromptContext:
     custom_instructions: str = ""
     # (server name, the operator's instructions for it), in the order in which the agent names its servers.
     server_instructions: tuple[tuple[str, str], ...] = ()
-    # The section about skills, as `skill_section` writes it.
+    # As `skill_section` renders it.
     skills: str = ""
-    # The section about agents that this one may send, as `agent_section` writes it.
+    # The section about sub-agents, as `agent_section` renders it.
     agents: str = ""
-    # What another agent sent this one to do; empty for an agent of the plan.
+    # The task of a sub-agent; empty for an agent of the plan.
     task: str = ""
-    # One line per tool server that should be there and is not.
+    # One line per tool server that is missing.
     tool_warnings: tuple[str, ...] = ()
-    # The tool that reads shortened results again, as the agent may call it; empty where it has none.
+    # The tool that reads shortened results, as the agent calls it; empty if it has none.
     read_tool: str = ""
     # The time that the request states, as an input of the run.
     now: str = ""
     # Whether the answer becomes the session's analysis, and is to end with a verdict.
     asks_verdict: bool = False
-    # Whether it tries to refute what others concluded, instead of investigating.
+    # Whether the agent tries to refute a conclusion instead of investigating.
     challenges: bool = False
 
 
@@ -89,7 +89,7 @@ class ChatPrompt:
 
     number: int
     question: str
-    # The whole investigation, as the session formatter tells it.
+    # The whole investigation, as `ContextFormatter.format_investigation` renders it.
     investigation: str
     history: tuple[ChatExchange, ...] = ()
     # How many older exchanges did not fit.
@@ -107,11 +107,11 @@ class PromptBuilder:
         return Fence(self.context.nonce)
 
     def build_native_messages(self, previous: str = "") -> Messages:
-        """An investigation with function calling; `previous` is what the earlier stages found."""
+        """Open an investigation with function calling; `previous` are the findings of earlier stages."""
         return _conversation(self.compose_instructions(instructions.FUNCTION_CALLING), self._investigation(previous))
 
     def build_react_messages(self, tools: Sequence[ToolDefinition], previous: str = "") -> Messages:
-        """An investigation with tools spoken as text."""
+        """Open an investigation with tool calls as text."""
         system = self.compose_instructions(FORMAT, describe_tools(tools))
         return _conversation(system, self._investigation(previous))
 
@@ -122,7 +122,7 @@ class PromptBuilder:
         return _conversation(self.compose_chat_instructions(FORMAT, describe_tools(tools)), self._chat(chat))
 
     def build_synthesis_messages(self, investigations: str) -> Messages:
-        """One analysis out of several agents' reports."""
+        """Ask for one analysis of the reports of several agents."""
         system = self._compose(
             instructions.SYNTHESIS, self._evidence(), self._untrusted(instructions.STEERING_IS_A_FINDING), self._answer()
         )
@@ -135,14 +135,14 @@ class PromptBuilder:
         return _conversation(system, _blocks(f"Alert type: {self._alert_type()}", analysis, _task("Write the executive summary.")))
 
     def build_scoring_messages(self, investigation: str) -> Messages:
-        """Judge a finished session; read the answer with `parse_score`."""
+        """Ask for the score of a finished session, which `parse_score` reads from the answer."""
         system = self._compose(instructions.SCORING, instructions.UNTRUSTED)
         record = f"# Record of the investigation\n{investigation}"
         task = "Judge the investigation. Remember to end with the line `SCORE: NN`."
         return _conversation(system, _blocks(self._alert(), self._runbook(), record, _task(task)))
 
     def build_mcp_summarization_messages(self, seen: SeenResult, purpose: str, shown: str, max_tokens: int) -> Messages:
-        """Shorten a large tool result; `purpose` is what the agent was after when it made this call and those beside it."""
+        """Ask for a summary of a large tool result; `purpose` is why the agent made this call and those beside it."""
         system = _blocks(instructions.SUMMARIZATION.format(max_tokens=max_tokens), instructions.UNTRUSTED)
         call = result_line(seen.evidence_id, seen.result.call.name, seen.result.call.arguments, seen.read_at)
         # Codes of this call alone: another summary's cannot be forged by what this one has read.
@@ -152,7 +152,7 @@ class PromptBuilder:
         return _conversation(system, _blocks(asked, f"# Output\n{output}", _task("Shorten the output, for this call.")))
 
     def tool_result(self, seen: SeenResult, shown: str, note: str = "") -> str:
-        """A tool's words as the model may see them, behind the line that says what they are. `note` is ours, and stands outside the fence."""
+        """Return a tool result as the model reads it, fenced, behind the line that names the call. `note` is ours, and stands outside the fence."""
         result = seen.result
         line = result_line(seen.evidence_id, result.call.name, result.call.arguments, None if result.refused else seen.read_at)
         if result.refused:
@@ -161,7 +161,7 @@ class PromptBuilder:
         return "\n".join((f"{line} failed:" if result.is_error else line, fenced, *((f"[{note}]",) if note else ())))
 
     def build_compaction_pointer(self, call_id: str, tool: str, content: str) -> str:
-        """What takes the place of an old tool result when the conversation outgrows the model's window."""
+        """Return what replaces an old tool result when the conversation exceeds the model's window."""
         evidence_id, line = line_of(content)
         original = unwrap(content.removeprefix(line).lstrip("\n") if line else content)
         excerpt = self.fence.wrap("TOOL RESULT", clip(original, _POINTER_EXCERPT), scope=evidence_id or call_id)
@@ -170,7 +170,7 @@ class PromptBuilder:
         return "\n".join((*((line,) if line else ()), shortened, excerpt))
 
     def build_forced_conclusion_prompt(self, iteration: int, tool_calling: ToolCalling, now: str) -> str:
-        """The last word to an agent that has used up its turns."""
+        """Return the last request to an agent that has used up its turns."""
         text = (
             f"It is now {now}. You have used {iteration} turns, and no more tools can be called. Conclude now from the evidence you have. "
             "State what the evidence supports, with your confidence; name what remains unknown and what should be checked next. "
@@ -185,7 +185,7 @@ class PromptBuilder:
                 assert_never(tool_calling)
 
     def build_correction_prompt(self, draft: Review, tool_calling: ToolCalling) -> str:
-        """What checking found in an answer, and the one chance to mend it."""
+        """Return the request to correct an answer, with what checking found."""
         asked = correction_task(draft, asks_verdict=self.context.asks_verdict)
         points = correction_points(draft)
         found = f"These points were found:\n{self.fence.wrap('CHECK', points)}\n" if points else ""
@@ -193,7 +193,7 @@ class PromptBuilder:
         return f"Code has checked your answer against the results. {found}{asked}\n{form}"
 
     def compose_instructions(self, *protocol: str) -> str:
-        """Three tiers: what every investigator does, what the tool servers need, what this agent is for."""
+        """Return the instructions: what every investigator does, what the tool servers need, what this agent is for."""
         untrusted = self._untrusted(instructions.STEERING_IS_A_FINDING)
         if self.context.challenges:
             return self._compose(instructions.CHALLENGE_ROLE, self._evidence(), untrusted, instructions.CHALLENGE_ANSWER, *protocol)
@@ -245,7 +245,7 @@ class PromptBuilder:
         return _blocks(self._alert(), self._runbook(), record, self._exchanges(chat), self._warnings(), asked)
 
     def _exchanges(self, chat: ChatPrompt) -> str:
-        """What was asked and answered before, with what the answers were found by: each of it in a fence of its own."""
+        """Return earlier questions, results and answers, each in a fence of its own."""
         if not chat.history and not chat.left_out:
             return ""
         left_out = (f"[{chat.left_out} older questions are left out for length.]",) if chat.left_out else ()
@@ -288,7 +288,7 @@ class PromptBuilder:
 
 
 def is_compaction_pointer(content: str) -> bool:
-    """Whether a result has given way to a pointer before."""
+    """Whether a result was replaced by a pointer before."""
     _, line = line_of(content)
     return content.removeprefix(line).lstrip("\n").startswith(_POINTER)
 

@@ -1,7 +1,9 @@
-"""Fences around text that comes from outside: alerts, runbooks, tool results, earlier agents' words. Pure module.
+"""Fences around text from outside (alerts, runbooks, tool results, other agents' words), and the line before each tool result.
 
-A fence is a pair of lines that carry a code made from the session's nonce. The writer of the text inside cannot know the
-code, so the text cannot close its own fence; the same nonce gives the same fence again, so a replay is identical.
+A fence is a pair of lines with a code derived from the session's nonce. The author of the text inside cannot know the code, so the text
+cannot close its own fence; the same nonce gives the same fence again, so a replay is identical. The line before a result,
+`[A7] kubernetes.pods_log(namespace=shop, name=cart-1) at 2026-03-10T11:26:15Z`, stands outside the fence: it is one line of bounded
+length, and nothing in it can pass for a fence.
 """
 
 import hashlib
@@ -30,12 +32,12 @@ class Fence:
     nonce: str
 
     def code(self, scope: str) -> str:
-        """The code of one fence; another scope has another code, so a code that leaked is worth nothing elsewhere."""
+        """Return the code of a fence. Every scope has a code of its own, so that one that leaks opens no other fence."""
         digest = hmac.new(self.nonce.encode(), scope.encode(), hashlib.sha256).hexdigest()
         return digest[:_CODE_DIGITS]
 
     def wrap(self, label: str, text: str, *, scope: str = "") -> str:
-        """Put `text` between the two lines of a fence named `label`."""
+        """Return `text` between the two lines of a fence named `label`."""
         code = self.code(f"{label}\0{scope}")
         body = defused(text.replace(code, "[code removed]"))
         return f"<<<BEGIN {label} {code}>>>\n{body}\n<<<END {label} {code}>>>"
@@ -47,23 +49,23 @@ def unwrap(text: str) -> str:
 
 
 def defused(text: str) -> str:
-    """Keep text from looking like the border of a fence."""
+    """Return text in which nothing looks like the border of a fence."""
     return _LOOKALIKE.sub("< < <", text)
 
 
-# Enough for a selector or a query; what a call says beyond that stands in the conversation.
+# Enough for a selector or a query; the whole call is in the conversation.
 _LONGEST_CALL = 300
 _LINE = re.compile(rf"\[({ID_PATTERN})\] ")
 
 
 def result_line(evidence_id: str, tool: str, arguments: str, read_at: datetime | None) -> str:
-    """The line before a result; a call without a time was not answered."""
+    """Return the line before a result; a call without a time has no result."""
     head = f"[{evidence_id}] " if evidence_id else ""
     return f"{head}{call_text(tool, arguments)}" + (f" at {utc(read_at)}" if read_at else "")
 
 
 def reading_back(tool: str, evidence_id: str, offset: int | None = None) -> str:
-    """How to read the whole of a result of which only a part is shown, or what follows `offset`; nothing where there is no tool for it."""
+    """Return how to read a result that is shown in part, from `offset` on; empty if there is no tool for it."""
     if not tool:
         return ""
     rest = "." if offset is None else f"; what was left out begins at offset {offset}."
@@ -71,12 +73,18 @@ def reading_back(tool: str, evidence_id: str, offset: int | None = None) -> str:
 
 
 def call_text(tool: str, arguments: str) -> str:
-    """A call as people write it: `server.tool(name=value)`."""
-    return defused(clip(" ".join(f"{tool}({_written(arguments)})".split()), _LONGEST_CALL, notice="…)"))
+    """Return a call as people write it: `server.tool(name=value)`."""
+    try:
+        parsed: Any = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        parsed = None
+    if isinstance(parsed, dict):
+        arguments = ", ".join(f"{name}={_value(value)}" for name, value in cast("dict[str, Any]", parsed).items())
+    return defused(clip(" ".join(f"{tool}({arguments})".split()), _LONGEST_CALL, notice="…)"))
 
 
 def argument_text(value: Any) -> str:
-    """A value of a call's arguments where it is spoken of outside a fence: one line, of bounded length."""
+    """Return a value of a call's arguments for use outside a fence: one line of bounded length."""
     return defused(clip(" ".join(_value(value).split()), _LONGEST_CALL, notice="…"))
 
 
@@ -85,19 +93,9 @@ def utc(moment: datetime) -> str:
 
 
 def line_of(content: str) -> tuple[str, str]:
-    """The id in a result's line and the line itself; both empty for a result from before there were ids."""
+    """Return the id in the line before a result and the line itself; both empty for a result from before there were ids."""
     found = _LINE.match(content)
     return (found[1], content.partition("\n")[0]) if found else ("", "")
-
-
-def _written(arguments: str) -> str:
-    try:
-        parsed: Any = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return arguments
-    if not isinstance(parsed, dict):
-        return arguments
-    return ", ".join(f"{name}={_value(value)}" for name, value in cast("dict[str, Any]", parsed).items())
 
 
 def _value(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The standing instructions: who the agent is, how it works, what it must not be talked into. A rule is told only where it can apply."""
+"""The system instructions of all agents: who they are, how they work, and how they treat untrusted text. A rule appears only where it applies."""
 
 GENERAL = """\
 # Who you are

@@ -1,4 +1,4 @@
-"""Short messages with which a controller gets a model back on its way. Pure functions."""
+"""Messages that are sent to a model in the middle of a conversation: nudges, errors, corrections, and notes on the session."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -7,8 +7,8 @@ from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt.fence import Fence, defused, utc
 from tarsy.agent.prompt.instructions import VERDICT
 from tarsy.agent.repetition import Circle, CircleKind
-from tarsy.domain.citation import CheckedCitation, CitationStatus
-from tarsy.domain.note import Note, NoteKind
+from tarsy.domain.citation import CitationStatus
+from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import DeliveredNote
 from tarsy.domain.tool import ToolCalling
 from tarsy.kit.text import clip
@@ -18,24 +18,24 @@ _ERROR_LIMIT = 2000
 
 
 def empty_answer_nudge(tool_calling: ToolCalling) -> str:
-    """The model said nothing."""
+    """Return the reply to an empty answer."""
     call = "call a tool" if tool_calling is ToolCalling.NATIVE else "write a Thought with an Action and its Action Input"
     answer = "write your final analysis" if tool_calling is ToolCalling.NATIVE else "write a Thought and your Final Answer"
     return f"Your last message was empty. Either {call} to find out what is still missing, or {answer} from the evidence you have."
 
 
 def repeated_call_nudge(tools: Sequence[str], times: int) -> str:
-    """The model made the same call, or the same few calls, again."""
-    said = f"called {tools[0]} {times} times" if len(tools) == 1 else f"made the same calls ({', '.join(tools)}) {times} times over"
+    """Return the reply to the same call, or the same few calls, made again and again."""
+    repeated = f"called {tools[0]} {times} times" if len(tools) == 1 else f"made the same calls ({', '.join(tools)}) {times} times over"
     return (
-        f"You have now {said} with the same arguments, and the results are already above. "
+        f"You have now {repeated} with the same arguments, and the results are already above. "
         "The same again will not tell you more. Ask something different, use another tool, or conclude with the evidence you have "
         "and name what remains unknown."
     )
 
 
 def repeating_text_nudge() -> str:
-    """The model said again what it had said before."""
+    """Return the reply to an answer that repeats earlier ones."""
     return (
         "You are repeating yourself without new evidence. Take a step you have not taken yet, or conclude now with what is supported "
         "and name what remains unknown."
@@ -43,7 +43,7 @@ def repeating_text_nudge() -> str:
 
 
 def looping_text_nudge() -> str:
-    """The model wrote one passage over and over and was cut off."""
+    """Return the reply to an answer that was cut off because it repeated one passage over and over."""
     return (
         "Your last message repeated one passage over and over and was cut off; it counts as neither a step nor an answer. "
         "Do not take it up again. Take one step you have not taken yet, or conclude briefly with what is supported "
@@ -52,7 +52,7 @@ def looping_text_nudge() -> str:
 
 
 def circle_nudge(circle: Circle) -> str:
-    """What a model that goes round in circles is told."""
+    """Return the reply to a model that repeats itself from turn to turn."""
     match circle.kind:
         case CircleKind.CALLS:
             return repeated_call_nudge(circle.tools, circle.times)
@@ -65,7 +65,7 @@ def circle_nudge(circle: Circle) -> str:
 
 
 def error_note(message: str) -> str:
-    """The last model call failed."""
+    """Return the message after a failed model call."""
     return (
         f"The previous attempt failed: {clip(message.strip(), _ERROR_LIMIT)}\n"
         "Go on from where you were. If your last request was very large or unusual, choose a smaller step."
@@ -73,7 +73,7 @@ def error_note(message: str) -> str:
 
 
 def unknown_outcome_note(tool: str) -> str:
-    """A tool call was under way when its worker stopped."""
+    """Return the result of a tool call that was running when its worker stopped."""
     return (
         f"The call of {tool} was interrupted before its result arrived. It is not known whether it took effect, and it was not made again. "
         "If that matters, find out with a call that only reads; do not assume either outcome."
@@ -84,7 +84,6 @@ def unknown_outcome_note(tool: str) -> str:
 _MOST_POINTS = 30
 _LONGEST_POINT = 400
 
-
 _TASK = (
     "Write the whole answer again, with nothing left out that was right. Correct each point, or withdraw the statement, or mark it "
     "*(inference)*. Quote only what stands in a result, character for character. Do not mention this check."
@@ -92,8 +91,14 @@ _TASK = (
 
 
 def correction_points(review: Review) -> str:
-    """What was found, one point a line; it repeats words of the answer and of results, so it belongs into a fence."""
-    failed = [_citation(one) for one in review.checked.citations if one.status is CitationStatus.FAILED]
+    """Return what checking found, one point a line. It quotes the answer and results, so the caller fences it."""
+    failed: list[str] = []
+    for one in review.checked.citations:
+        if one.status is CitationStatus.FAILED:
+            quotation = one.citation.quotation
+            quoted = f': "{clip(quotation, _LONGEST_POINT, notice="…")}"' if quotation else ""
+            nearest = f"; the nearest line there is: {one.nearest}" if one.nearest else ""
+            failed.append(f"[{one.citation.evidence_id}{quoted}]: {one.reason}{nearest}")
     remarks = [f"{clip(one.statement, _LONGEST_POINT, notice='…')}: {one.complaint}" for one in review.remarks]
     points = [*failed, *remarks]
     more = [f"and {len(points) - _MOST_POINTS} more"] if len(points) > _MOST_POINTS else []
@@ -101,7 +106,7 @@ def correction_points(review: Review) -> str:
 
 
 def correction_task(review: Review, *, asks_verdict: bool) -> str:
-    """What is to be done about it."""
+    """Return the request to correct an answer."""
     lines = [_TASK]
     if not review.checked.citations:
         lines.append('Nothing in your answer cites a result: cite after each claim, as `[A7: "exact words"]`.')
@@ -110,14 +115,7 @@ def correction_task(review: Review, *, asks_verdict: bool) -> str:
     return "\n".join(lines)
 
 
-def _citation(checked: CheckedCitation) -> str:
-    citation = checked.citation
-    quoted = f': "{clip(citation.quotation, _LONGEST_POINT, notice="…")}"' if citation.quotation else ""
-    nearest = f"; the nearest line there is: {checked.nearest}" if checked.nearest else ""
-    return f"[{citation.evidence_id}{quoted}]: {checked.reason}{nearest}"
-
-
-# Names of people; a header of a proxy may hold more.
+# Longer than the names of people; a proxy header may hold anything.
 _LONGEST_NAME = 100
 
 _FOLLOW = "Take this into account from here on: it comes from the people you work for. It may still be mistaken, so check it where you can."
@@ -131,18 +129,17 @@ _RECONSIDER = (
 )
 
 
-def note_text(heard: DeliveredNote, fence: Fence, *, last: bool) -> str:
-    """`last`: of those that are told together, after which an agent that had concluded goes on."""
-    note = heard.note
-    told = _hint(note) if note.kind is NoteKind.HINT else _news(note, fence)
-    return f"{told}\n\n{_RECONSIDER}" if heard.held and last else told
+def note_text(delivered: DeliveredNote, fence: Fence, *, last: bool) -> str:
+    """Return a note as an agent reads it: a responder's hint in the open, updates of alerts fenced like any alert.
 
-
-def _hint(note: Note) -> str:
-    name = clip(" ".join(note.author.split()), _LONGEST_NAME)
-    return f"[{note.id}] A hint from {defused(name)}, an engineer who follows this investigation, at {utc(note.at)}:\n\n{defused(note.text)}\n\n{_FOLLOW}"
-
-
-def _news(note: Note, fence: Fence) -> str:
-    told = f"[{note.id}] News of this incident's alerts, at {utc(note.at)}:\n{fence.wrap('NOTE', note.text, scope=note.id)}"
-    return f"{told}\n\n{_IT_IS_OVER}" if note.kind is NoteKind.RESOLVED else told
+    `last` is set for the last of several notes: after it, an agent that had concluded is asked to reconsider.
+    """
+    note = delivered.note
+    if note.kind is NoteKind.HINT:
+        name = clip(" ".join(note.author.split()), _LONGEST_NAME)
+        head = f"[{note.id}] A hint from {defused(name)}, an engineer who follows this investigation, at {utc(note.at)}:"
+        text = f"{head}\n\n{defused(note.text)}\n\n{_FOLLOW}"
+    else:
+        text = f"[{note.id}] News of this incident's alerts, at {utc(note.at)}:\n{fence.wrap('NOTE', note.text, scope=note.id)}"
+        text = f"{text}\n\n{_IT_IS_OVER}" if note.kind is NoteKind.RESOLVED else text
+    return f"{text}\n\n{_RECONSIDER}" if delivered.held and last else text

@@ -1,7 +1,7 @@
-"""What an agent that may send others is told about them, and what those are told. Pure module."""
+"""Sections of prompts: the sub-agents an agent may start, its skills, and tools described as text for models without function calling."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from tarsy.agent.prompt.fence import Fence, defused, reading_back, result_line
@@ -33,35 +33,35 @@ and what you could not find out. Name objects, times (UTC) and figures as the re
 
 
 def agent_section(agents: Sequence[ResolvedAgentConfig], servers: Mapping[str, ResolvedMcpServer], tool_calling: ToolCalling) -> str:
-    """The catalogue of those that may be sent; empty where there are none."""
+    """Return the section about the sub-agents that an agent may start; empty if there are none."""
     if not agents:
         return ""
-    lines = (f"- {agent.agent_name}: {agent.description} (tools: {', '.join(_tools(agent, servers)) or 'none'})" for agent in agents)
-    return "\n".join((_HEAD.format(tool=name_for_model(RUN_AGENT_TOOL, tool_calling)), "", *lines))
-
-
-def _tools(agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer]) -> Iterator[str]:
-    for name in agent.mcp_servers:
-        only = agent.tool_filters.get(name, servers[name].tools)
-        yield name if only is None else f"{name} with {' and '.join(only) or 'nothing'}"
-    yield from (name for name, is_on in agent.native_tools.items() if is_on)
+    lines = [_HEAD.format(tool=name_for_model(RUN_AGENT_TOOL, tool_calling)), ""]
+    for agent in agents:
+        tools: list[str] = []
+        for name in agent.mcp_servers:
+            only = agent.tool_filters.get(name, servers[name].tools)
+            tools.append(name if only is None else f"{name} with {' and '.join(only) or 'nothing'}")
+        tools += (name for name, is_on in agent.native_tools.items() if is_on)
+        lines.append(f"- {agent.agent_name}: {agent.description} (tools: {', '.join(tools) or 'none'})")
+    return "\n".join(lines)
 
 
 def sub_agent_task(task: str) -> str:
-    """The end of the prompt of an agent that another one sent. Marked line by line: a fence would call it data, which it is not."""
+    """Return the end of a sub-agent's prompt. The task is quoted line by line: a fence would mark it as data, which it is not."""
     return _TASK.format(task="\n".join(f"> {line}" for line in defused(task).splitlines()))
 
 
 def handed_over(given: Mapping[str, Evidence], fence: Fence, *, limit: int, read_tool: str) -> str:
-    """Results of its sender, as a sub-agent reads them: as much of each as its share of the room allows."""
+    """Return the results that a sub-agent is given to read, each cut to its share of `limit` bytes."""
     share = limit // max(len(given), 1)
-    return "\n\n".join(_handed(one, fence, share, read_tool) for one in given.values())
-
-
-def _handed(one: Evidence, fence: Fence, share: int, read_tool: str) -> str:
-    shown = clip_bytes(one.text, share)
-    rest = "" if shown == one.text else f"\n[The rest is left out.{reading_back(read_tool, one.id)}]"
-    return f"{result_line(one.id, one.tool, one.arguments, one.read_at)}\n{fence.wrap('TOOL RESULT', shown, scope=one.id)}{rest}"
+    parts: list[str] = []
+    for one in given.values():
+        shown = clip_bytes(one.text, share)
+        rest = "" if shown == one.text else f"\n[The rest is left out.{reading_back(read_tool, one.id)}]"
+        line = result_line(one.id, one.tool, one.arguments, one.read_at)
+        parts.append(f"{line}\n{fence.wrap('TOOL RESULT', shown, scope=one.id)}{rest}")
+    return "\n\n".join(parts)
 
 
 _SKILLS_HEAD = """\
@@ -73,7 +73,7 @@ These can be loaded with {LOAD_SKILL_TOOL}. If one describes what you are lookin
 
 
 def skill_section(required: Sequence[tuple[str, str]], catalogue: Sequence[tuple[str, str]]) -> str:
-    """The section for skills given as (name, text) and as (name, description); empty where there are none."""
+    """Return the section about skills: `required` as (name, text), `catalogue` as (name, description); empty if there are none."""
     if not required and not catalogue:
         return ""
     texts = [f"## Skill {name}\n{text}" for name, text in required]
@@ -103,25 +103,25 @@ NO_TOOLS = "No tools are available. Work with what you are given and write your 
 
 
 def describe_tools(tools: Sequence[ToolDefinition]) -> str:
-    """The list of tools as a part of the instructions."""
+    """Return the section that describes the tools to a model without function calling."""
     if not tools:
         return f"# Available tools\n{NO_TOOLS}"
-    return "# Available tools\n" + "\n".join(_describe(tool) for tool in tools)
-
-
-def _describe(tool: ToolDefinition) -> str:
-    lines = [f"- **{tool.name}**: {_one_line(tool.description) or 'no description'}"]
-    properties = _mapping(tool.parameters_schema.get("properties"))
-    required = tool.parameters_schema.get("required")
-    names: list[Any] = cast("list[Any]", required) if isinstance(required, list) else []
-    # Required ones first, in the server's order, then the others by name: a schema that was stored has lost the order of its keys.
-    ordered = dict.fromkeys([*(name for name in map(str, names) if name in properties), *sorted(properties)])
-    lines.extend(f"    - {_parameter(name, _mapping(properties[name]), required=name in names)}" for name in ordered)
+    lines = ["# Available tools"]
+    for tool in tools:
+        lines.append(f"- **{tool.name}**: {_one_line(tool.description) or 'no description'}")
+        properties = _mapping(tool.parameters_schema.get("properties"))
+        required = tool.parameters_schema.get("required")
+        names: list[Any] = cast("list[Any]", required) if isinstance(required, list) else []
+        # Required ones first, in the server's order, then the others by name: a schema that was stored has lost the order of its keys.
+        ordered = dict.fromkeys([*(name for name in map(str, names) if name in properties), *sorted(properties)])
+        lines.extend(f"    - {_parameter(name, _mapping(properties[name]), required=name in names)}" for name in ordered)
     return "\n".join(lines)
 
 
 def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> str:
-    details = [_type_of(schema), "required" if required else "optional"]
+    kind = schema.get("type", "any")
+    types = "|".join(str(part) for part in cast("list[Any]", kind)) if isinstance(kind, list) else str(kind)
+    details = [types, "required" if required else "optional"]
     if "enum" in schema:
         details.append("one of " + _compact(schema["enum"]))
     if "default" in schema:
@@ -131,11 +131,6 @@ def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> str:
     # A nested object is shown as its schema: a list of names would not tell the model how to build it.
     nested = {key: schema[key] for key in ("properties", "items", "anyOf", "oneOf", "allOf") if key in schema}
     return f"{text} schema {_compact(nested)}" if nested else text
-
-
-def _type_of(schema: Mapping[str, Any]) -> str:
-    kind = schema.get("type", "any")
-    return "|".join(str(part) for part in cast("list[Any]", kind)) if isinstance(kind, list) else str(kind)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

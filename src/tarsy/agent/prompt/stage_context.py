@@ -1,6 +1,6 @@
-"""ContextFormatter: what earlier stages found, told to the agent that comes next. Pure module.
+"""The findings of earlier stages, rendered for the agent that comes next.
 
-Everything that agents, tools and models said stands in a fence; headings, ids and times are ours, and stand outside.
+Everything that agents, tools and models wrote is fenced; headings, ids and times are ours, and stand outside.
 """
 
 from collections.abc import Sequence
@@ -15,33 +15,34 @@ from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.verdict import JudgedVerdict, Verdict
 from tarsy.kit.text import clip, clip_bytes
 
-# What all earlier stages together may take of the reader's context, in bytes: some 30,000 tokens.
+# The most bytes of all earlier stages together: some 30,000 tokens.
 CONTEXT_LIMIT = 120_000
 # Some 75,000 tokens: a reader needs the whole story, and room to answer in.
 INVESTIGATION_LIMIT = 300_000
 _INVESTIGATED = {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.ACTION, StageType.CHALLENGE}
-# Characters left of each tool result, tried in this order until the whole fits; 0 leaves out the trail and keeps the conclusions.
+# Characters left of each tool result, tried in this order until the whole fits; 0 leaves out the transcript and keeps the conclusions.
 _RESULT_LIMITS = (4_000, 1_500, 400, 0)
 _NOTHING = "No analysis was produced."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextFormatter:
-    """Tells finished stages to one reader."""
+    """Renders finished stages for one reader."""
 
     fence: Fence
     with_transcript: bool = False
     with_thinking: bool = False
     with_metadata: bool = False
-    # The tool with which the reader can read a result whole; empty when it has none.
+    # The tool with which the reader can read a whole result; empty if it has none.
     read_tool: str = ""
     # Bytes of each analysis.
     analysis_limit: int = INVESTIGATION_LIMIT
 
     def format_execution(self, record: ExecutionRecord, result_limit: int = _RESULT_LIMITS[0]) -> str:
-        """One agent's work."""
-        said = "\n\n".join(part for part in (record.analysis, verdict_text(record.verdict.verdict if record.verdict else None)) if part)
-        analysis = "Analysis:\n" + self.fence.wrap("ANALYSIS", clip_bytes(said, self.analysis_limit)) if said else _NOTHING
+        """Render the analysis of one agent and, if the reader wants it, the transcript that led to it."""
+        verdict = verdict_text(record.verdict.verdict if record.verdict else None)
+        text = "\n\n".join(part for part in (record.analysis, verdict) if part)
+        analysis = "Analysis:\n" + self.fence.wrap("ANALYSIS", clip_bytes(text, self.analysis_limit)) if text else _NOTHING
         if not self.with_transcript:
             return analysis
         if result_limit == 0:
@@ -51,23 +52,26 @@ class ContextFormatter:
         return f"{analysis}\n\nHow it was found:\n\n{steps}" if steps else analysis
 
     def format_stage_context(self, record: StageRecord, *, limit: int = CONTEXT_LIMIT) -> str:
-        """A stage's results, in at most about `limit` bytes."""
+        """Render the results of a stage in at most about `limit` bytes."""
         return self._fitted((record,), (), limit)
 
     def format_previous_stages(self, stages: Sequence[StageRecord], *, limit: int = CONTEXT_LIMIT) -> str:
-        """The results of all stages so far that still stand; empty before the first."""
+        """Render the results of all stages that no later one replaces; empty before the first."""
         return self._fitted(concluding_stages(stages), (), limit)
 
     def format_investigation(self, stages: Sequence[StageRecord], *, limit: int = INVESTIGATION_LIMIT) -> str:
-        """Tell what every agent did and found, and the executive summary, in at most about `limit` bytes.
-
-        Chat and scoring stages are no part of the investigation and are left out.
-        """
-        told = [record for record in stages if record.stage.stage_type in _INVESTIGATED]
-        return self._fitted(told, self._executive_summary(stages), limit)
+        """Render what every agent did and found, and the executive summary, in at most about `limit` bytes; not chats and scores."""
+        summaries = [
+            last_text(execution.events, TimelineEventType.EXECUTIVE_SUMMARY) or execution.analysis
+            for record in stages
+            if record.stage.stage_type is StageType.EXEC_SUMMARY
+            for execution in record.executions
+        ]
+        summary = [f"### Executive summary:\n\n{self.fence.wrap('SUMMARY', text)}" for text in summaries[-1:] if text]
+        return self._fitted([record for record in stages if record.stage.stage_type in _INVESTIGATED], summary, limit)
 
     def _fitted(self, stages: Sequence[StageRecord], end: Sequence[str], limit: int) -> str:
-        """Tell stages with less and less of each tool result, and at last with a part of each analysis, until the whole keeps to `limit` bytes."""
+        """Render stages with less and less of each tool result, and at last with a part of each analysis, until they fit `limit` bytes."""
         text = ""
         for result_limit in _RESULT_LIMITS:
             text = "\n\n".join((*(self.render_stage(record, result_limit) for record in stages), *end))
@@ -75,41 +79,29 @@ class ContextFormatter:
                 return text
         share = limit // max(1, sum(len(record.executions) for record in stages))
         brief = replace(self, analysis_limit=share * 9 // 10)
-        # Cut inside the fences: a fence that is cut open would swallow what follows it.
+        # Cut inside the fences: a fence that is cut open would include the text after it.
         return "\n\n".join((*(brief.render_stage(record, 0) for record in stages), *end))
 
     def render_stage(self, record: StageRecord, result_limit: int) -> str:
-        """A stage with this much of each tool result; 0 for conclusions only."""
+        """Render a stage with this much of each tool result; 0 for conclusions only."""
         parts = [f"### Results from '{record.stage.stage_name}' stage:"]
         several = len(record.executions) > 1
         for number, execution in enumerate(record.executions, start=1):
             if several or self.with_metadata:
-                parts.append(self._heading(number, execution))
+                made = execution.execution
+                lines = [f"#### Agent {number}: {made.agent_name}", f"**Status**: {made.status}"]
+                if self.with_metadata:
+                    model = f"{made.llm_provider}, {made.llm_backend}, {made.tool_calling} tool calling"
+                    lines.append(f"**Model**: {made.model_name} ({model})")
+                if made.error_message:
+                    lines.append(self.fence.wrap("ERROR", clip(" ".join(made.error_message.split()), 500)))
+                parts.append("\n".join(lines))
             parts.append(self.format_execution(execution, result_limit))
         return "\n\n".join(parts)
 
-    def _heading(self, number: int, record: ExecutionRecord) -> str:
-        execution = record.execution
-        lines = [f"#### Agent {number}: {execution.agent_name}", f"**Status**: {execution.status}"]
-        if self.with_metadata:
-            spoken = f"{execution.llm_provider}, {execution.llm_backend}, {execution.tool_calling} tool calling"
-            lines.append(f"**Model**: {execution.model_name} ({spoken})")
-        if execution.error_message:
-            lines.append(self.fence.wrap("ERROR", clip(" ".join(execution.error_message.split()), 500)))
-        return "\n".join(lines)
-
-    def _executive_summary(self, stages: Sequence[StageRecord]) -> list[str]:
-        texts = [
-            last_text(execution.events, TimelineEventType.EXECUTIVE_SUMMARY) or execution.analysis
-            for record in stages
-            if record.stage.stage_type is StageType.EXEC_SUMMARY
-            for execution in record.executions
-        ]
-        return [f"### Executive summary:\n\n{self.fence.wrap('SUMMARY', text)}" for text in texts[-1:] if text]
-
 
 def formatter_for(agent_type: AgentType, fence: Fence, *, read_tool: str) -> ContextFormatter:
-    """The formatter of the consuming agent; `read_back` is its tool for reading whole results, if it has one."""
+    """Return the formatter for an agent of this type; `read_tool` is its tool for reading whole results, if it has one."""
     # A synthesis judges how agents came to their conclusions; an investigator builds on what they saw.
     judges = agent_type is AgentType.SYNTHESIS
     return ContextFormatter(
@@ -122,12 +114,12 @@ def formatter_for(agent_type: AgentType, fence: Fence, *, read_tool: str) -> Con
 
 
 def record_formatter(fence: Fence, *, read_tool: str) -> ContextFormatter:
-    """The formatter of the reader of a whole investigation: a person's questions, or a judge's."""
+    """Return the formatter for the agent that answers questions about an investigation, or scores it."""
     return ContextFormatter(fence=fence, with_transcript=True, with_thinking=True, with_metadata=True, read_tool=read_tool)
 
 
 def verdict_text(verdict: Verdict | None) -> str:
-    """The lines of a verdict that say something; empty without one."""
+    """Render a verdict for the agents that read an analysis, which is stored without it; empty without a verdict."""
     if verdict is None:
         return ""
     lines = {
@@ -145,7 +137,7 @@ def verdict_text(verdict: Verdict | None) -> str:
 
 
 def judged_text(judged: JudgedVerdict | None) -> str:
-    """The same with what checking made of its confidence, for the agent that sums it up."""
+    """Render a verdict with the confidence after checking, for the executive summary."""
     if judged is None or not judged.confidence_reason:
         return verdict_text(judged.verdict if judged else None)
     return f"{verdict_text(judged.verdict)}\n- confidence after checking: {judged.confidence.value}, because {judged.confidence_reason}"

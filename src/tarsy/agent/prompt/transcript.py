@@ -94,7 +94,9 @@ class _Renderer:
                 step = self._fenced("Error:", "ERROR", event.content, clipped=True)
             case TimelineEventType.PROVIDER_FALLBACK | TimelineEventType.WARNING | TimelineEventType.NOTE:
                 # Notes are delivered to an agent that investigates directly.
-                step = self._fenced(_remark_head(event), "NOTE", event.content, clipped=True) if self.view.with_thinking else ""
+                author = defused(" ".join(str(event.metadata.get("author")).split()))
+                head = f"[{evidence_of(event)}] The agent was told by {author}:" if kind is TimelineEventType.NOTE else "Note:"
+                step = self._fenced(head, "NOTE", event.content, clipped=True) if self.view.with_thinking else ""
             case TimelineEventType.FINAL_ANALYSIS | TimelineEventType.EXECUTIVE_SUMMARY | TimelineEventType.USER_QUESTION:
                 # Conclusions are shown apart from the steps, questions by the chat.
                 step = ""
@@ -127,13 +129,6 @@ class _Renderer:
     def _fenced(self, head: str, label: str, text: str, *, clipped: bool = False, scope: str = "") -> str:
         shown = clip(text.strip(), self.view.result_limit, notice=_CLIPPED) if clipped else text.strip()
         return f"{head}\n{self.view.fence.wrap(label, shown, scope=scope)}"
-
-
-def _remark_head(event: TimelineEvent) -> str:
-    if event.event_type is not TimelineEventType.NOTE:
-        return "Note:"
-    author = defused(" ".join(str(event.metadata.get("author")).split()))
-    return f"[{evidence_of(event)}] The agent was told by {author}:"
 
 
 def tool_of(event: TimelineEvent) -> str:

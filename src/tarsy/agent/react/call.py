@@ -1,6 +1,6 @@
-"""Reading a tool's name and its arguments out of what stands where they should. Pure module.
+"""Reads a tool's name and its arguments from the text where they should be.
 
-A name is always a piece of the model's own text: it may be wrong, it is never made up here.
+A name is always a piece of the model's own text: it may be wrong, but is never invented here.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What a model that speaks ReAct hears back: observations, and what was wrong with its form. Pure module."""
+"""Replies to a model that uses ReAct: observations, and what was wrong with the form of a turn."""
 
 import difflib
 from collections.abc import Sequence
@@ -66,25 +66,24 @@ _WHAT_IS_WRONG = {
 
 
 def format_feedback(problem: ReActProblem) -> str:
-    """Say what was wrong with this turn, and how a right one looks."""
+    """Return what was wrong with a turn, and the two shapes a turn may have."""
     return f"{_WHAT_IS_WRONG[problem]}\n\n{FORMAT_REMINDER}"
 
 
 def format_observation(content: str) -> str:
-    """A tool's result, already fenced, as the model awaits it."""
+    """Return a fenced tool result as the model expects it."""
     return f"Observation: {content}"
 
 
 def format_unknown_tool(tool: str, available: Sequence[ToolDefinition], tool_calling: ToolCalling) -> str:
-    """A call of a tool that does not exist: what does, the likeliest first, each as the model may call it."""
+    """Return the reply to a call of a tool that does not exist: the likeliest ones and all available, each as the model calls it."""
     name = clip(tool, _NAME_LIMIT)
     if not available:
         return f"Error - unknown tool '{name}'. No tools are available: write your final answer from the evidence you have."
     close = difflib.get_close_matches(tool[:_NAME_LIMIT], [definition.name for definition in available], n=3)
     hint = f" Did you mean {' or '.join(name_for_model(one, tool_calling) for one in close)}?" if close else ""
-    lines = "\n".join(f"  - {name_for_model(definition.name, tool_calling)}: {_short(definition.description)}" for definition in available)
-    return f"Error - unknown tool '{name}'.{hint} Available tools:\n{lines}"
-
-
-def _short(description: str) -> str:
-    return clip(" ".join(description.split()), _DESCRIPTION_LIMIT, notice="…")
+    lines: list[str] = []
+    for definition in available:
+        description = clip(" ".join(definition.description.split()), _DESCRIPTION_LIMIT, notice="…")
+        lines.append(f"  - {name_for_model(definition.name, tool_calling)}: {description}")
+    return "\n".join((f"Error - unknown tool '{name}'.{hint} Available tools:", *lines))

@@ -1,4 +1,8 @@
-"""What a model's ReAct turn can turn out to be."""
+"""The ReAct parser: a model's text becomes a tool call, a final answer, or feedback.
+
+Tried in this order: headers at the beginnings of lines; headers in the middle of lines; related headers (`Tool:`, `Arguments:`); arguments
+beside the tool's name; calls in other formats and in prose. If none applies, the feedback names what is wrong.
+"""
 
 import re
 from collections.abc import Sequence
@@ -48,7 +52,7 @@ class ReActAction:
 
 @dataclass(frozen=True, slots=True)
 class ReActMalformed:
-    """Neither; `feedback` tells the model what to do differently."""
+    """Neither a call nor an answer; `feedback` tells the model what to do differently."""
 
     thought: str
     problem: ReActProblem
@@ -57,13 +61,16 @@ class ReActMalformed:
 
 ParsedReAct = ReActFinalAnswer | ReActAction | ReActMalformed
 
-
-__all__ = ["ParsedReAct", "ReActAction", "ReActFinalAnswer", "ReActMalformed", "ReActProblem", "forced_answer", "parse"]
+# A turn holds one call; text in which none is found within this many attempts is prose, and the time stays linear.
+_ATTEMPTS = 16
+_JSON_START = re.compile(r"(?:\A|<tool_call>|\[TOOL_CALLS\]|^```\w{0,12}[ \t]{0,4}$)\s{0,8}(?=[{\[])", re.MULTILINE)
+_CALL_SYNTAX = re.compile(r"^[ \t]{0,8}`{0,3}(?P<tool>[A-Za-z][\w-]{0,100}\.[A-Za-z_][\w.-]{0,100})\(", re.MULTILINE)
+_BETWEEN_NAME_AND_JSON = re.compile(r"[`\"'*)>]{0,4}[^{}\n]{0,60}\n?[^{}\n]{0,20}(?=\{)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """The first call or the answer that a list of sections amounts to, and what belongs to it."""
+    """The first call, or the answer, in a list of sections."""
 
     thought: str
     action: str | None = None
@@ -73,7 +80,7 @@ class _Turn:
 
 
 def parse(text: str) -> ParsedReAct:
-    """Read one turn of a model. Never raises; a tool's name is always a piece of `text`."""
+    """Parse one turn of a model. Never raises; a tool's name is always a piece of `text`."""
     reasoning, body = split_reasoning(text.replace("\r\n", "\n"))
     strict = _read(cut(body, line_headers(body)), reasoning)
     if found := _call(strict):
@@ -83,11 +90,18 @@ def parse(text: str) -> ParsedReAct:
     if found := _call(loose) or _answer(strict) or _answer(loose):
         return found
     lenient = _read(cut(body, line_headers(body, LENIENT_LINE_HEADER)), reasoning)
-    return _call(lenient) or _call_with_input_beside_name(strict) or _recovered(body, strict, reasoning) or _malformed(text, strict)
+    if found := _call(lenient) or _call_with_input_beside_name(strict):
+        return found
+    if found := _recovered(body, strict):
+        if reasoning and not found.thought.startswith(reasoning):
+            return replace(found, thought=f"{reasoning}\n\n{found.thought}".strip())
+        return found
+    problem = _problem(text, strict)
+    return ReActMalformed(strict.thought, problem, format_feedback(problem))
 
 
 def forced_answer(text: str) -> ReActFinalAnswer:
-    """Read a turn that has to be an answer: without the marker, what was said is the answer."""
+    """Parse a turn that has to be an answer: without the header, its text is the answer."""
     match parse(text):
         case ReActFinalAnswer() as answer:
             return answer
@@ -103,7 +117,7 @@ def _read(sections: Sequence[Section], reasoning: str) -> _Turn:
     answer: str | None = None
     observed = False
     for section in sections:
-        # Whatever follows a complete call was made up by the model: the call has not been made yet.
+        # What follows a complete call is invented: its result is not known yet.
         if action is not None and tool_input is not None and section.kind is not SectionKind.INPUT:
             break
         match section.kind:
@@ -136,7 +150,13 @@ def _call(turn: _Turn) -> ReActAction | ReActFinalAnswer | None:
 
 
 def _answer(turn: _Turn) -> ReActFinalAnswer | None:
-    answer = _tidy(turn.answer or "")
+    answer = (turn.answer or "").strip()
+    first_line, _, rest = answer.partition("\n")
+    # A code fence that was opened before the answer, or put around all of it, is removed.
+    if first_line in {"```", "```markdown", "```md", "```text"} and rest.endswith("```") and rest.count("```") % 2 == 1:
+        answer = rest.removesuffix("```").strip()
+    elif answer.endswith("```") and answer.count("```") % 2 == 1:
+        answer = answer.removesuffix("```").rstrip()
     return ReActFinalAnswer(turn.thought, answer) if answer else None
 
 
@@ -153,27 +173,13 @@ def _call_with_input_beside_name(turn: _Turn) -> ReActAction | ReActFinalAnswer 
             return ReActFinalAnswer(turn.thought or written.thought, written.answer)
 
 
-def _recovered(body: str, turn: _Turn, reasoning: str) -> ReActAction | ReActFinalAnswer | None:
-    found = recover(body, turn.thought, turn.tool_input)
-    if found is None or not reasoning or found.thought.startswith(reasoning):
-        return found
-    return replace(found, thought=f"{reasoning}\n\n{found.thought}".strip())
-
-
-def _tidy(answer: str) -> str:
-    """Remove a code fence that was opened before the answer or put around all of it."""
-    body = answer.strip()
-    first_line, _, rest = body.partition("\n")
-    if first_line in {"```", "```markdown", "```md", "```text"} and rest.endswith("```") and rest.count("```") % 2 == 1:
-        return rest.removesuffix("```").strip()
-    if body.endswith("```") and body.count("```") % 2 == 1:
-        return body.removesuffix("```").rstrip()
-    return body
-
-
-def _malformed(text: str, turn: _Turn) -> ReActMalformed:
-    problem = _problem(text, turn)
-    return ReActMalformed(turn.thought, problem, format_feedback(problem))
+def _recovered(body: str, turn: _Turn) -> ReActAction | ReActFinalAnswer | None:
+    """Try what models write instead of the sections: other formats' calls, and calls in prose."""
+    if turn.tool_input is not None:
+        # Arguments without a name, after a thought that names exactly one tool.
+        names = tool_names(turn.thought)
+        return ReActAction(turn.thought, names[0], clean_input(turn.tool_input)) if len(names) == 1 else None
+    return _from_json(body) or _from_call_syntax(body) or _from_prose(body)
 
 
 def _problem(text: str, turn: _Turn) -> ReActProblem:
@@ -189,21 +195,6 @@ def _problem(text: str, turn: _Turn) -> ReActProblem:
     if turn.observed:
         return ReActProblem.ONLY_OBSERVATION
     return ReActProblem.ONLY_THOUGHT if line_headers(text) else ReActProblem.NO_SECTIONS
-
-
-# A turn holds one call; what does not show within this many attempts is prose, and the time stays linear.
-_ATTEMPTS = 16
-
-_JSON_START = re.compile(r"(?:\A|<tool_call>|\[TOOL_CALLS\]|^```\w{0,12}[ \t]{0,4}$)\s{0,8}(?=[{\[])", re.MULTILINE)
-_CALL_SYNTAX = re.compile(r"^[ \t]{0,8}`{0,3}(?P<tool>[A-Za-z][\w-]{0,100}\.[A-Za-z_][\w.-]{0,100})\(", re.MULTILINE)
-_BETWEEN_NAME_AND_JSON = re.compile(r"[`\"'*)>]{0,4}[^{}\n]{0,60}\n?[^{}\n]{0,20}(?=\{)")
-
-
-def recover(text: str, thought: str, orphan_input: str | None) -> ReActAction | ReActFinalAnswer | None:
-    """Try one after the other what models do instead of following the format."""
-    if orphan_input is not None:
-        return _from_orphan_input(thought, orphan_input)
-    return _from_json(text) or _from_call_syntax(text) or _from_prose(text)
 
 
 def _from_json(text: str) -> ReActAction | ReActFinalAnswer | None:
@@ -235,12 +226,6 @@ def _from_call_syntax(text: str) -> ReActAction | None:
     return ReActAction(_thought_before(text, found.start()), found["tool"], clean_input(rest[:end]))
 
 
-def _from_orphan_input(thought: str, orphan_input: str) -> ReActAction | None:
-    """Arguments without a name, when the thought before them speaks of exactly one tool."""
-    names = tool_names(thought)
-    return ReActAction(thought, names[0], clean_input(orphan_input)) if len(names) == 1 else None
-
-
 def _from_prose(text: str) -> ReActAction | None:
     """`I will call server.tool with {"a": 1}`."""
     for attempt, name in enumerate(DOTTED_NAME.finditer(text)):
@@ -256,5 +241,5 @@ def _from_prose(text: str) -> ReActAction | None:
 
 
 def _thought_before(text: str, position: int) -> str:
-    """The complete lines before a call, without the names of sections."""
+    """Return the complete lines before a call, without headers."""
     return LINE_HEADER.sub("", text[: text.rfind("\n", 0, position) + 1]).strip()

@@ -1,6 +1,6 @@
-"""Finding the sections of a ReAct turn in text that was meant to follow the format. Pure module.
+"""Finds the sections of a ReAct turn in text that was meant to follow the format.
 
-Every pattern is bounded where it could run twice over the same text, so that a megabyte of anything takes linear time.
+Every pattern is bounded where it could match the same text twice, so that a megabyte of any text takes linear time.
 """
 
 import re
@@ -75,8 +75,8 @@ _MIDDLE_HEADER = re.compile(
     r"(?(open)[*_`]{0,3})[ \t]{0,2}:(?(open)[*_`]{0,3})"
 )
 
-# After these words a section's name is being talked about, not used: "I cannot give a Final Answer: …".
-_SPOKEN_OF = frozenset(
+# After these words a section is mentioned, not begun: "I cannot give a Final Answer: …".
+_BEFORE_MENTION = frozenset(
     {"a", "an", "the", "my", "your", "this", "that", "no", "next", "recommended", "required", "for", "of", "to", "with", "and", "or"}
 )
 _LAST_WORD = re.compile(r"([A-Za-z']{1,16})[ \t]{1,4}\Z")
@@ -92,20 +92,24 @@ def all_headers(text: str) -> list[Header]:
     headers = {header.start: header for header in line_headers(text)}
     covered = {header.end for header in headers.values()}
     for found in _MIDDLE_HEADER.finditer(text):
-        if found.end() not in covered and not _is_spoken_of(text, found.start()):
+        word = _LAST_WORD.search(text[max(0, found.start() - 20) : found.start()])
+        is_mentioned = word is not None and word[1].lower() in _BEFORE_MENTION
+        if found.end() not in covered and not is_mentioned:
             header = _header(found)
             headers.setdefault(header.start, header)
     return [headers[start] for start in sorted(headers)]
 
 
 def cut(text: str, headers: Iterable[Header]) -> list[Section]:
-    """Cut `text` at its headers. An answer reaches to the end: whatever it contains is part of it."""
+    """Split `text` at its headers. An answer reaches to the end, headers in it included."""
     sections: list[Section] = []
     current, begin = Header(SectionKind.PREAMBLE, 0, 0, ""), 0
     for header in headers:
         if current.kind is SectionKind.ANSWER:
             break
-        if header.start < begin or _is_argument_key(current, header):
+        # A lower-case key (`action: list`) among arguments written as YAML is no header.
+        is_argument = current.kind is SectionKind.INPUT and header.name.islower() and not current.name.islower()
+        if header.start < begin or is_argument:
             continue
         sections.append(Section(current.kind, text[begin : header.start].strip()))
         current, begin = header, header.end
@@ -117,7 +121,7 @@ def cut(text: str, headers: Iterable[Header]) -> list[Section]:
 
 
 def without_repeated_answer_headers(answer: str) -> str:
-    """Drop the words `Final Answer:` where a model announces the same answer again."""
+    """Remove `Final Answer:` headers inside an answer."""
     kept: list[str] = []
     begin = 0
     for header in line_headers(answer):
@@ -128,7 +132,7 @@ def without_repeated_answer_headers(answer: str) -> str:
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """Take off a leading `<think>…</think>`, which local models write before they answer."""
+    """Return a leading `<think>…</think>`, which local models write before they answer, and the rest of the text."""
     stripped = text.lstrip()
     for tag in ("think", "thinking"):
         opening, closing = f"<{tag}>", f"</{tag}>"
@@ -143,13 +147,3 @@ def kind_of(name: str) -> SectionKind:
 
 def _header(found: re.Match[str]) -> Header:
     return Header(kind_of(found["name"]), found.start(), found.end(), found["name"])
-
-
-def _is_spoken_of(text: str, start: int) -> bool:
-    word = _LAST_WORD.search(text[max(0, start - 20) : start])
-    return word is not None and word[1].lower() in _SPOKEN_OF
-
-
-def _is_argument_key(current: Header, header: Header) -> bool:
-    """Whether a header is a lower-case key (`action: list`) among arguments written as YAML."""
-    return current.kind is SectionKind.INPUT and header.name.islower() and not current.name.islower()

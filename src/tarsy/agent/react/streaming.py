@@ -1,7 +1,7 @@
-"""Telling, while a ReAct turn is still being written, which section its newest characters belong to. Pure module.
+"""Assigns the characters of a ReAct turn to its sections while it is written.
 
-For a turn that follows the format the pieces of a section add up to exactly what the parser makes of it. A turn that does
-not is streamed as the thought it looks like, and the parser has the last word.
+For a turn that follows the format, the pieces of a section add up to exactly what the parser makes of it. Any other turn is streamed as a
+thought, and the parser decides when it is complete.
 """
 
 import re
@@ -21,7 +21,7 @@ _SECTION_OF = {
     SectionKind.THOUGHT: StreamSection.THOUGHT,
     SectionKind.ACTION: StreamSection.ACTION,
     SectionKind.INPUT: StreamSection.ACTION,
-    # What a model writes under this name is not shown to anybody.
+    # Invented by the model: not shown.
     SectionKind.OBSERVATION: StreamSection.ACTION,
     SectionKind.ANSWER: StreamSection.FINAL_ANSWER,
 }
@@ -49,7 +49,7 @@ _AFTER_NAME = re.compile(r"[*_`]{0,3}[ \t]{0,4}[:\uff1a]?[*_`]{0,3}")
 
 
 class SectionSplitter:
-    """Feed it a turn in pieces; it gives back each piece with its section, as soon as that is certain."""
+    """Takes a turn in pieces and returns each piece with its section, as soon as that is certain."""
 
     def __init__(self) -> None:
         self._reasoning = _ReasoningTags()
@@ -63,11 +63,11 @@ class SectionSplitter:
         self._new_part = False
 
     def feed(self, delta: str) -> list[tuple[StreamSection, str]]:
-        """Take the next characters of the turn."""
+        """Take the next characters of the turn; return those whose section is certain."""
         return self._take_all(self._reasoning.feed(delta))
 
     def finish(self) -> list[tuple[StreamSection, str]]:
-        """Say that the turn is over, and get what was held back."""
+        """End the turn; return the text that was held back."""
         pieces = self._take_all(self._reasoning.finish())
         if self._line:
             self._decide(pieces)
@@ -81,18 +81,15 @@ class SectionSplitter:
                 self._new_part = not self._reasoning.is_open
                 continue
             for line in text.splitlines(keepends=True):
-                self._take(line, pieces)
+                if not self._at_line_start:
+                    self._emit(line, pieces)
+                else:
+                    self._line += line
+                    if line.endswith("\n") or not _may_become_header(self._line):
+                        self._decide(pieces)
+                if line.endswith("\n"):
+                    self._at_line_start = True
         return _merged(pieces)
-
-    def _take(self, text: str, pieces: list[tuple[StreamSection, str]]) -> None:
-        if not self._at_line_start:
-            self._emit(text, pieces)
-        else:
-            self._line += text
-            if text.endswith("\n") or not _may_become_header(self._line):
-                self._decide(pieces)
-        if text.endswith("\n"):
-            self._at_line_start = True
 
     def _decide(self, pieces: list[tuple[StreamSection, str]]) -> None:
         line, self._line = self._line, ""
@@ -104,10 +101,10 @@ class SectionSplitter:
             self._emit(line[header.end() :], pieces)
 
     def _enter(self, kind: SectionKind) -> bool:
-        """Move to a section; False where its name is only a word of the current one."""
+        """Enter a section; return False if its name is only a word of the current one."""
         if self._section is StreamSection.FINAL_ANSWER:
             return kind is SectionKind.ANSWER
-        # After a call the rest of the turn is made up, answer included.
+        # Text after a call is invented, since its result is not known yet.
         if not self._called:
             self._section = _SECTION_OF[kind]
             self._new_part = True
@@ -132,7 +129,7 @@ class SectionSplitter:
 
 
 class _ReasoningTags:
-    """Tells the text of a leading `<think>…</think>` from what follows it, and keeps the tags to itself."""
+    """Separates the text of a leading `<think>…</think>` from what follows it, and drops the tags."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -147,27 +144,24 @@ class _ReasoningTags:
         if self._over:
             return [(False, delta)]
         self._held += delta
-        if self._closing is None:
-            return self._look_for_opening()
-        return self._look_for_closing()
-
-    def finish(self) -> list[tuple[bool, str]]:
-        held, self._held = self._held, ""
-        return [(self.is_open, held)] if held else []
-
-    def _look_for_opening(self) -> list[tuple[bool, str]]:
+        if self._closing is not None:
+            return self._until_closing()
         self._held = begin = self._held.lstrip()
         for tag in _REASONING_TAGS:
             if begin.startswith(f"<{tag}>"):
                 self._closing = f"</{tag}>"
                 self._held = begin[len(tag) + 2 :]
-                return self._look_for_closing()
+                return self._until_closing()
             if f"<{tag}>".startswith(begin):
                 return []
         self._over = True
         return self.finish()
 
-    def _look_for_closing(self) -> list[tuple[bool, str]]:
+    def finish(self) -> list[tuple[bool, str]]:
+        held, self._held = self._held, ""
+        return [(self.is_open, held)] if held else []
+
+    def _until_closing(self) -> list[tuple[bool, str]]:
         closing = self._closing or ""
         text, found, rest = self._held.partition(closing)
         if found:
@@ -184,10 +178,10 @@ def _may_become_header(line: str) -> bool:
     if len(line) > _LONGEST_HEADER:
         return False
     rest = _DECORATION.sub("", line, count=1).lower()
-    spoken = rest.replace("_", " ").replace("-", " ")
-    if any(name.startswith(spoken) for name in _NAMES):
+    words = rest.replace("_", " ").replace("-", " ")
+    if any(name.startswith(words) for name in _NAMES):
         return True
-    longest = max((len(name) for name in _NAMES if spoken.startswith(name)), default=0)
+    longest = max((len(name) for name in _NAMES if words.startswith(name)), default=0)
     return longest > 0 and _AFTER_NAME.fullmatch(rest[longest:]) is not None
 
 

@@ -1,8 +1,7 @@
-"""The built-in tool `tarsy.read_result`: reads again what a conversation does not hold, or no longer: any result of the session, by its id."""
+"""The built-in tool `tarsy.read_result`: reads any result of the session again by its id, a page of it or the places where a text occurs."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tarsy.agent.ports import ResultStore
@@ -51,7 +50,7 @@ _ACCEPTED: dict[str, Any] = {
 
 
 class ReadResult:
-    """Reads what one execution may cite; `documents` are the alert and the runbook by their ids, `in_part` those its prompt does not hold whole."""
+    """Reads what one execution may cite; `documents` are its alert and runbook by id, `in_part` whether its prompt holds only a part of them."""
 
     definition = DEFINITION
     # A replay stores its own results, and reads those.
@@ -67,85 +66,57 @@ class ReadResult:
         return bool(catalog.tools) or self._in_part
 
     async def run(self, arguments: str) -> str:
-        read = _arguments(arguments)
+        read = parse_arguments(arguments, _ACCEPTED)
+        # Models that write arguments loosely may give the bare id.
+        if isinstance(read, ArgumentProblem) and _BARE_ID.fullmatch(arguments.strip()):
+            read = {"id": arguments.strip().strip("\"'")}
         if isinstance(read, ArgumentProblem):
             raise CallRefusedError(read.message)
-        text = await self._read(str(read.get("id") or read.get(_OLD_NAME) or "").strip("[] "))
-        if text is None:
-            raise CallRefusedError("There is no result under that id. Use the id in brackets before a result, such as A7.")
-        return excerpt(text, read)
-
-    async def _read(self, name: str) -> str | None:
+        name = str(read.get("id") or read.get(_OLD_NAME) or "").strip("[] ")
         if name.upper() in self._documents:
-            return self._documents[name.upper()]
-        cited = await self._results.cited(self._execution_id, (name,))
-        if cited:
-            return cited[0].text
-        stored = await self._results.read(self._execution_id, name)
-        return stored.content if stored else None
+            return excerpt(self._documents[name.upper()], read)
+        if cited := await self._results.cited(self._execution_id, (name,)):
+            return excerpt(cited[0].text, read)
+        if stored := await self._results.read(self._execution_id, name):
+            return excerpt(stored.content, read)
+        raise CallRefusedError("There is no result under that id. Use the id in brackets before a result, such as A7.")
 
 
 def shown_document(name: str, text: str, limit: int, *, read_tool: str) -> str:
-    """A document, or as much of it as a model can carry (`limit` bytes) and, for an agent that has tools, how to read the rest."""
+    """Return a document cut to `limit` bytes and, for an agent with tools, how to read the rest."""
     shown = clip_bytes(text, limit)
     return shown if shown == text or not read_tool else f"{shown}\n[The rest is left out.{reading_back(read_tool, name)}]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """The part of a text that is looked at."""
-
-    start: int
-    end: int
-
-
 def excerpt(text: str, arguments: Mapping[str, Any]) -> str:
-    """The part of `text` that was asked for."""
-    backwards, offset = bool(arguments.get("from_end")), arguments.get("offset")
+    """Return the part of `text` that was asked for."""
+    backwards, offset, search = bool(arguments.get("from_end")), arguments.get("offset"), arguments.get("search")
     border = min(offset, len(text)) if offset is not None else len(text) if backwards else 0
-    span = _Span(0, border) if backwards else _Span(border, len(text))
-    search = arguments.get("search")
-    return _hits(text, search, span, backwards=backwards) if search else _page(text, span, backwards=backwards)
+    start, end = (0, border) if backwards else (border, len(text))
+    if search:
+        return _occurrences(text, search, start, end, backwards=backwards)
+    start, end = (max(end - PAGE, 0), end) if backwards else (start, min(start + PAGE, end))
+    lines = [f"[characters {start} to {end} of {len(text)}]", text[start:end]]
+    if start:
+        lines.append(f"[{start} before: offset {start} with from_end]")
+    if end < len(text):
+        lines.append(f"[{len(text) - end} more: offset {end}]")
+    return "\n".join(lines)
 
 
-def _page(text: str, span: _Span, *, backwards: bool) -> str:
-    shown = _Span(max(span.end - PAGE, 0), span.end) if backwards else _Span(span.start, min(span.start + PAGE, span.end))
-    told = [f"[characters {shown.start} to {shown.end} of {len(text)}]", text[shown.start : shown.end]]
-    if shown.start:
-        told.append(f"[{shown.start} before: offset {shown.start} with from_end]")
-    if shown.end < len(text):
-        told.append(f"[{len(text) - shown.end} more: offset {shown.end}]")
-    return "\n".join(told)
-
-
-def _hits(text: str, search: str, span: _Span, *, backwards: bool) -> str:
-    places = _places(text, search, span, backwards=backwards)
+def _occurrences(text: str, search: str, start: int, end: int, *, backwards: bool) -> str:
+    """Return the first places where a text occurs, with their context; places whose contexts overlap are shown once."""
+    first, last, places = start, end, list[int]()
+    while len(places) < _MAX_HITS and start <= end:
+        place = text.rfind(search, start, end) if backwards else text.find(search, start, end)
+        if place < 0:
+            break
+        places.append(place)
+        start, end = (start, place - _CONTEXT) if backwards else (place + len(search) + _CONTEXT, end)
     if not places:
-        return f"{search!r} does not occur in characters {span.start} to {span.end} of this result of {len(text)} characters."
+        return f"{search!r} does not occur in characters {first} to {last} of this result of {len(text)} characters."
     shown = [f"[at {place}]\n{text[max(place - _CONTEXT, 0) : place + len(search) + _CONTEXT]}" for place in places]
     if len(places) == _MAX_HITS:
         next_offset = f"offset {places[-1]} with from_end" if backwards else f"offset {places[-1] + len(search)}"
         shown.append(f"[there may be more: search again with {next_offset}]")
     return "\n\n".join(shown)
-
-
-def _places(text: str, search: str, span: _Span, *, backwards: bool) -> list[int]:
-    """Where the search occurs, as many as are shown; places whose surroundings overlap are shown once."""
-    found: list[int] = []
-    start, end = span.start, span.end
-    while len(found) < _MAX_HITS:
-        place = text.rfind(search, start, end) if backwards else text.find(search, start, end)
-        if place < 0:
-            break
-        found.append(place)
-        start, end = (start, place - _CONTEXT) if backwards else (place + len(search) + _CONTEXT, end)
-        if end < start:
-            break
-    return found
-
-
-def _arguments(text: str) -> dict[str, Any] | ArgumentProblem:
-    """The arguments as any other tool's are read; models that write them loosely may give the bare id."""
-    read = parse_arguments(text, _ACCEPTED)
-    is_bare = isinstance(read, ArgumentProblem) and _BARE_ID.fullmatch(text.strip())
-    return {"id": text.strip().strip("\"'")} if is_bare else read

@@ -1,10 +1,10 @@
 """The built-in tool `tarsy.recent_changes`: what was deployed, synchronised or switched before something broke.
 
-It is offered where senders have told of changes at all: elsewhere it would cost every conversation its description, and answer nothing.
+It is offered only if changes were reported lately: otherwise it would cost every conversation its description, and find nothing.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -63,7 +63,7 @@ class RecentChanges:
 
     @classmethod
     async def on(cls, changes: ChangeLog, *, mask: Callable[[str], str], clock: Clock) -> "RecentChanges":
-        """The tool as it is at this moment: offered if anything was changed lately."""
+        """Return the tool; it is offered if a change was reported lately."""
         return cls(changes, there_are_any=await changes.exist_since(clock.now() - LOOK_BACK), mask=mask, clock=clock)
 
     def is_offered(self, catalog: ToolCatalog) -> bool:
@@ -95,22 +95,17 @@ def _moment(text: Any, now: datetime, default: datetime) -> datetime:
 
 
 def shown(found: Sequence[StoredChange], since: datetime, until: datetime) -> str:
-    """The changes as lines, and what was looked at: that nothing was reported does not mean that nothing was changed."""
+    """Render changes as lines, with the time they cover: that none was reported does not mean that none was made."""
     span = f"from {_time(since)} to {_time(until)}"
     if not found:
         return f"No change that fits was reported {span}. Changes that are not reported to TARSy are not known here."
-    lines = [_line(change) for change in found[:MAX_SHOWN]]
+    lines: list[str] = []
+    for change in found[:MAX_SHOWN]:
+        labels = ", ".join(f"{name}={value}" for name, value in sorted(change.labels.items()))
+        parts = (f"{_time(change.at)} {change.outcome} {change.source}: {change.title}", labels, change.link or "")
+        lines.append("- " + " | ".join(part for part in parts if part))
     more = ["There are more: ask for a shorter time, a label or a text."] if len(found) > MAX_SHOWN else []
     return "\n".join([f"Changes reported {span}, the latest first:", *lines, *more])
-
-
-def _line(change: StoredChange) -> str:
-    told = [f"{_time(change.at)} {change.outcome} {change.source}: {change.title}", _labels(change.labels), change.link or ""]
-    return "- " + " | ".join(part for part in told if part)
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
 def _time(moment: datetime) -> str:

@@ -1,8 +1,8 @@
-"""The built-in tool `tarsy.run_agent`: sends another agent. Each call is an execution of its own, and its result is what that agent reports."""
+"""The built-in tool `tarsy.run_agent`: starts a sub-agent. Each call is an execution of its own, and its result is the report of that agent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.toolbox.toolbox import CallRefusedError, OnOutput, ToolWrapper
@@ -16,8 +16,8 @@ from tarsy.kit.clock import Clock, milliseconds_since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
-    """An agent to send: by which call, whom, to do what, and with which results at hand."""
+class SubAgentTask:
+    """A sub-agent to start: the evidence id of the call that starts it, which agent, its task, and the results it is given."""
 
     dispatched_by: str
     agent: ResolvedAgentConfig
@@ -27,7 +27,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What an agent that was sent came back with; with `waits` it has not come back yet."""
+    """The report of a sub-agent; with `waits`, it has not ended yet."""
 
     text: str
     failed: bool = False
@@ -35,16 +35,16 @@ class Report:
 
 
 class Dispatcher(Protocol):
-    """Sends agents and waits for them. An errand that was begun before is continued, one that was done is read back."""
+    """Starts sub-agents and waits for them. One that was started before is continued, one that has ended is read back."""
 
-    async def send(self, errand: Errand) -> Report:
+    async def dispatch(self, task: SubAgentTask) -> Report:
         """Raises:
         CallRefusedError: there is no such result to hand over.
         """
         ...
 
 
-class SendingTools(ToolWrapper):
+class DispatchingTools(ToolWrapper):
     """Adds `run_agent` to an agent's tools. `ids` gives the evidence id of each call."""
 
     def __init__(
@@ -59,7 +59,7 @@ class SendingTools(ToolWrapper):
 
     async def list_tools(self) -> ToolCatalog:
         catalog = await super().list_tools()
-        # A recording may list it as it was; what is sent is what is configured.
+        # A recording may list it as it was; the configured agents count.
         others = tuple(tool for tool in catalog.tools if tool.name != RUN_AGENT_TOOL)
         return ToolCatalog((*others, self._definition), catalog.warnings, catalog.listings)
 
@@ -68,7 +68,7 @@ class SendingTools(ToolWrapper):
             return await super().execute(call, on_output)
         started_at, started = self._clock.now(), self._clock.monotonic()
         try:
-            report = await self._dispatcher.send(self._errand(call))
+            report = await self._dispatcher.dispatch(self._task(call))
         except CallRefusedError as refusal:
             return ToolResult(call=call, content=str(refusal), is_error=True, refused=True, started_at=started_at)
         duration = milliseconds_since(started, self._clock)
@@ -76,7 +76,7 @@ class SendingTools(ToolWrapper):
             call=call, content=report.text, is_error=report.failed, waits=report.waits, started_at=started_at, duration_ms=duration
         )
 
-    def _errand(self, call: ToolCall) -> Errand:
+    def _task(self, call: ToolCall) -> SubAgentTask:
         read = parse_arguments(call.arguments, self._definition.parameters_schema)
         if isinstance(read, ArgumentProblem):
             raise CallRefusedError(read.message)
@@ -85,11 +85,8 @@ class SendingTools(ToolWrapper):
             raise CallRefusedError(f'There is no agent "{read["name"]}" to send; {did_you_mean(read["name"], self._agents)}')
         if not task:
             raise CallRefusedError("The agent was not sent: its task is empty. Write what it is to find out.")
-        return Errand(dispatched_by=self._ids[call.id], agent=agent, task=task, context_ids=_ids(read))
-
-
-def _ids(read: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(name).strip("[] ") for name in read.get("context_ids") or ()))
+        context_ids = tuple(dict.fromkeys(str(name).strip("[] ") for name in read.get("context_ids") or ()))
+        return SubAgentTask(dispatched_by=self._ids[call.id], agent=agent, task=task, context_ids=context_ids)
 
 
 def _definition(names: Sequence[str]) -> ToolDefinition:
@@ -107,7 +104,7 @@ def _definition(names: Sequence[str]) -> ToolDefinition:
         name=RUN_AGENT_TOOL,
         description="Send another agent to work on a task, and get its report. Several calls in one turn run at the same time.",
         parameters_schema={"type": "object", "properties": properties, "required": ["name", "task"]},
-        # As a call: what the agent does is bounded by its own tools, and making the call again continues it.
+        # True of the call itself: the sub-agent is bounded by its own tools, and repeating the call continues it.
         read_only=True,
         idempotent=True,
     )

@@ -1,9 +1,11 @@
-"""The skills of one agent in one session: what its prompt says about them, and their texts when it asks."""
+"""The skills of one agent in one session, and the built-in tool `tarsy.load_skill` that gives it their texts.
+
+Texts come from the session's own snapshot. No path is ever opened here, so none can lead out of a skill's directory.
+"""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tarsy.agent.ports import SkillTexts
 from tarsy.agent.prompt.sections import skill_section
@@ -39,13 +41,13 @@ class AgentSkills:
         return tuple(self.known[name] for name in self.agent.required_skills)
 
     async def section(self) -> str:
-        """What the prompt says about skills.
+        """Return the prompt section about skills.
 
         Raises:
             SkillTextMissingError: the text of a required one is gone.
         """
-        told = [(skill.name, await self.text(skill, MAIN_FILE)) for skill in self.required]
-        return skill_section(told, [(skill.name, skill.description) for skill in self.loadable])
+        required = [(skill.name, await self.text(skill, MAIN_FILE)) for skill in self.required]
+        return skill_section(required, [(skill.name, skill.description) for skill in self.loadable])
 
     async def text(self, skill: ResolvedSkill, file: str) -> str:
         hashed = skill.files[file]
@@ -85,12 +87,15 @@ class LoadSkill:
         self._by_name = {skill.name: skill for skill in (*skills.loadable, *skills.required)}
 
     def is_offered(self, catalog: ToolCatalog) -> bool:
-        """An agent whose prompt holds all there is needs no tool for it."""
+        """An agent whose prompt holds all its skills does not need the tool."""
         has_more = any(_further_files(skill) for skill in self._skills.required)
         return bool(self._skills.loadable) or (bool(catalog.tools) and has_more)
 
     async def run(self, arguments: str) -> str:
-        wanted = _arguments(arguments)
+        wanted = parse_arguments(arguments, DEFINITION.parameters_schema)
+        # Models that write arguments loosely may give the bare name.
+        if isinstance(wanted, ArgumentProblem) and _BARE_NAME.fullmatch(arguments.strip()):
+            wanted = {"name": arguments.strip().strip("\"'")}
         if isinstance(wanted, ArgumentProblem):
             raise CallRefusedError(wanted.message)
         skill = self._by_name.get(wanted["name"])
@@ -99,24 +104,14 @@ class LoadSkill:
         file = wanted.get("file") or MAIN_FILE
         if file not in skill.files:
             raise CallRefusedError(f'The skill "{skill.name}" has no file "{file}"; {did_you_mean(file, skill.files)}')
-        return _shown(skill, file, await self._skills.text(skill, file))
-
-
-def _shown(skill: ResolvedSkill, file: str, text: str) -> str:
-    at = f" at commit {skill.commit[:_SHORT_COMMIT]}" if skill.commit else ""
-    title = skill.name if file == MAIN_FILE else f"{skill.name}, file {file}"
-    more = _further_files(skill) if file == MAIN_FILE else ()
-    rest = f"\n\n[Further files of this skill, by `file`: {', '.join(more)}]" if more else ""
-    origin = SHIPPED if skill.origin == SHIPPED else f"from {skill.origin}"
-    return f"[Skill {title}, {origin}{at}]\n{text}{rest}"
+        text = await self._skills.text(skill, file)
+        at = f" at commit {skill.commit[:_SHORT_COMMIT]}" if skill.commit else ""
+        title = skill.name if file == MAIN_FILE else f"{skill.name}, file {file}"
+        more = _further_files(skill) if file == MAIN_FILE else ()
+        rest = f"\n\n[Further files of this skill, by `file`: {', '.join(more)}]" if more else ""
+        origin = SHIPPED if skill.origin == SHIPPED else f"from {skill.origin}"
+        return f"[Skill {title}, {origin}{at}]\n{text}{rest}"
 
 
 def _further_files(skill: ResolvedSkill) -> tuple[str, ...]:
     return tuple(path for path in skill.files if path != MAIN_FILE)
-
-
-def _arguments(text: str) -> dict[str, Any] | ArgumentProblem:
-    """The arguments as any other tool's are read; models that write them loosely may give the bare name."""
-    read = parse_arguments(text, DEFINITION.parameters_schema)
-    is_bare = isinstance(read, ArgumentProblem) and _BARE_NAME.fullmatch(text.strip())
-    return {"name": text.strip().strip("\"'")} if is_bare else read

@@ -1,7 +1,7 @@
-"""A ToolExecutor around another one."""
+"""The toolbox of an execution: small wrappers around the tool servers, one concern each, and the built-in tools."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import anyio
@@ -15,11 +15,18 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import BUILT_IN_SERVER, ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
 
+log = structlog.get_logger(__name__)
+
+# A model that makes thirty calls at once should not open thirty connections.
+MAX_CONCURRENT_TOOLS = 8
+# The prefix of the names of built-in tools, where others have their server's name.
+SERVER = BUILT_IN_SERVER
+
 OnOutput = Callable[[str], None]
 
 
 class ToolWrapper:
-    """Passes everything on: a wrapper says only what it does differently."""
+    """A ToolExecutor around another one that passes everything on; subclasses override what they do differently."""
 
     def __init__(self, inner: ToolExecutor) -> None:
         self._inner = inner
@@ -31,12 +38,8 @@ class ToolWrapper:
         return await self._inner.execute(call, on_output)
 
 
-# A model that asks for thirty things at once should not open thirty connections.
-MAX_CONCURRENT_TOOLS = 8
-
-
 class LimitedTools(ToolWrapper):
-    """Lets so many calls through at once; the others wait, and the time they wait is their iteration's."""
+    """Limits concurrent calls; the others wait, within the time of their iteration."""
 
     def __init__(self, inner: ToolExecutor) -> None:
         super().__init__(inner)
@@ -48,13 +51,15 @@ class LimitedTools(ToolWrapper):
 
 
 class AbsentServers(ToolWrapper):
+    """Adds a warning for each tool server that the agent should have and has not."""
+
     def __init__(self, inner: ToolExecutor, reasons: Sequence[str]) -> None:
         super().__init__(inner)
         self._reasons = reasons
 
     async def list_tools(self) -> ToolCatalog:
         catalog = await super().list_tools()
-        # A replayed run was told before.
+        # The catalog of a replayed run has them already.
         new = tuple(reason for reason in self._reasons if reason not in catalog.warnings)
         return ToolCatalog(catalog.tools, (*catalog.warnings, *new), catalog.listings)
 
@@ -80,12 +85,8 @@ class BudgetedTools(ToolWrapper):
         return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at, duration_ms=waited)
 
 
-# Stands before the names of built-in tools, where others have their server's name.
-SERVER = BUILT_IN_SERVER
-
-
 class CallRefusedError(Exception):
-    """A built-in tool cannot do what it was asked; the text is for the model."""
+    """A built-in tool cannot run with these arguments; the text is for the model."""
 
 
 class BuiltInTool(Protocol):
@@ -94,18 +95,18 @@ class BuiltInTool(Protocol):
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it looks at the outside: then it is listed like a server's tool, and a replay has its results from the recording."""
+        """Whether its results come from outside the session: then it is listed like a server's tool, and replayed from the recording."""
         ...
 
     def is_offered(self, catalog: ToolCatalog) -> bool:
-        """Whether the tool is of any use beside these."""
+        """Whether the tool is useful beside those of the catalog."""
         ...
 
     async def run(self, arguments: str) -> str:
-        """Do it, and return words for the model.
+        """Run the tool and return its result for the model.
 
         Raises:
-            CallRefusedError: the arguments cannot be met.
+            CallRefusedError: it cannot run with these arguments.
         """
         ...
 
@@ -117,7 +118,7 @@ class BuiltInTools(ToolWrapper):
         super().__init__(inner)
         self._tools = {tool.definition.name: tool for tool in tools}
         self._clock = clock
-        # What was recorded of a built-in tool comes as a server's.
+        # Tools of the servers; a recording lists built-in tools among them.
         self._of_servers: frozenset[str] = frozenset()
 
     async def list_tools(self) -> ToolCatalog:
@@ -125,12 +126,9 @@ class BuiltInTools(ToolWrapper):
         self._of_servers = frozenset(tool.name for tool in catalog.tools)
         offered = [tool for tool in self._tools.values() if tool.is_offered(catalog)]
         tools = (*catalog.tools, *(tool.definition for tool in offered))
-        return ToolCatalog(tools, catalog.warnings, (*catalog.listings, *self._listings(offered)))
-
-    def _listings(self, offered: Sequence[BuiltInTool]) -> Iterator[ToolListing]:
         names = tuple(tool.definition.name.removeprefix(f"{SERVER}.") for tool in offered if tool.is_recorded)
-        if names:
-            yield ToolListing(server=SERVER, tools=names, error=None, started_at=self._clock.now(), duration_ms=0)
+        listing = ToolListing(server=SERVER, tools=names, error=None, started_at=self._clock.now(), duration_ms=0)
+        return ToolCatalog(tools, catalog.warnings, (*catalog.listings, *((listing,) if names else ())))
 
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         tool = self._tools.get(call.name)
@@ -142,9 +140,6 @@ class BuiltInTools(ToolWrapper):
         except CallRefusedError as refusal:
             return ToolResult(call=call, content=str(refusal), is_error=True, refused=True, started_at=started_at)
         return ToolResult(call=call, content=content, started_at=started_at, duration_ms=milliseconds_since(started, self._clock))
-
-
-log = structlog.get_logger(__name__)
 
 
 class GuardedTools(ToolWrapper):
@@ -184,14 +179,14 @@ def toolbox(
     absent: Sequence[str] = (),
     mask: Callable[[str], str],
     clock: Clock,
-    sending: Callable[[ToolExecutor], ToolExecutor] = lambda tools: tools,
+    dispatching: Callable[[ToolExecutor], ToolExecutor] = lambda tools: tools,
 ) -> ToolExecutor:
-    """Wrap the tool servers, which come with their own masking; `absent` says why others are missing, `sending` adds the sending of agents.
+    """Wrap the tool servers, which mask their results; `absent` are warnings about missing servers, `dispatching` adds sub-agents.
 
-    Outermost first: guard → budget → built-in tools → sending → limits → masking → MCP. What asks before a call is made (approval) goes between
-    the budget and the built-in tools.
+    Outermost first: guard → budget → built-in tools → sub-agents → limits → masking → MCP. A wrapper that asks for approval goes between the
+    budget and the built-in tools.
     """
-    reached = sending(AbsentServers(LimitedTools(servers), absent))
+    reached = dispatching(AbsentServers(LimitedTools(servers), absent))
     offered = BuiltInTools(reached, built_in, clock=clock)
     counted = BudgetedTools(offered, ceilings, clock=clock) if ceilings else offered
     return GuardedTools(counted, tool_calling=tool_calling, mask=mask, clock=clock)

@@ -49,7 +49,7 @@ async def submit_alert(
     type 400, and 429 says that the queue is full.
     """
     submission = await _submission(request, author, alert_type or None, runbook or None)
-    session_id = await alerts.intake.submit(replace(submission, idempotency_key=idempotency_key) if idempotency_key else submission)
+    session_id = await alerts.submissions.submit(replace(submission, idempotency_key=idempotency_key) if idempotency_key else submission)
     return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
 
 
@@ -80,10 +80,10 @@ async def _submission(request: Request, author: str, alert_type: str | None, run
 @router.get("/alert-types", operation_id="listAlertTypes")
 async def list_alert_types(alerts: AlertsDep) -> AlertTypes:
     """The alert types that have a chain."""
-    offered = alerts.intake.chains.alert_types()
+    offered = alerts.submissions.chains.alert_types()
     return AlertTypes(
         alert_types=[AlertTypeItem.model_validate(alert_type) for alert_type in offered],
-        default_alert_type=alerts.intake.default_alert_type,
+        default_alert_type=alerts.submissions.default_alert_type,
     )
 
 

@@ -34,24 +34,6 @@ def test_what_is_looked_up_is_what_text_and_verdict_name() -> None:
     assert read_answer(f"[Q1.2]\n{GOOD}").cited_ids == {"A1", "B2", "Q1.2"}
 
 
-LONG = Evidence(id="A2", text="x" * 40_000)
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_quick"),
-    [
-        (GOOD, True),
-        # Named, but no words of it are looked for.
-        ("It is full [A2].", True),
-        ('It is full [A2: "disk"].', False),
-        ('It is full [A1: "disk"]. ' * 5, False),
-        ("It is full. " * 4_000, False),
-    ],
-)
-def test_what_takes_long_to_check_is_known_before(answer: str, is_quick: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    assert read_answer(answer).is_quick_to_review([LOG, LONG]) == is_quick
-
-
 @pytest.mark.parametrize(
     ("answer", "wanted"),
     [

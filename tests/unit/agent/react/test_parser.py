@@ -2,7 +2,8 @@
 
 import pytest
 
-from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, ReActMalformed, ReActProblem, forced_answer, parse
+from tarsy.agent.react.feedback import ReActProblem
+from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, ReActMalformed, forced_answer, parse
 
 # (what is special about it, the turn, thought, tool, input)
 CALLS: list[tuple[str, str, str, str, str]] = [
