@@ -18,7 +18,8 @@ from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.incident.changes import StoredChanges
 from tarsy.db.retry import is_transient, retrying
-from tarsy.db.run.history import SessionHistory, StoredResults
+from tarsy.db.run.evidence import StoredResults
+from tarsy.db.run.history import SessionHistory
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository

@@ -50,7 +50,8 @@ from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.processes import ProcessRepository, VitalSignsReader
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.retry import is_transient
-from tarsy.db.run.history import SessionHistory, StoredResults
+from tarsy.db.run.evidence import StoredResults
+from tarsy.db.run.history import SessionHistory
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.session.retention import OldIncidents, OldSessions
@@ -444,7 +445,7 @@ def _setup_desk(parts: _Parts) -> SetupDesk:
 
     async def apply() -> None:
         found = await parts.reload()
-        await notices.tell(SETUP, asdict(found))
+        await notices.publish(SETUP, asdict(found))
 
     return SetupDesk(settings=parts.settings, loaded=lambda: parts.reload.loaded, apply=apply, door=parts.door)
 

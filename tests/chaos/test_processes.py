@@ -191,7 +191,7 @@ async def test_an_answer_or_a_judgement_whose_worker_is_killed_is_finished_by_an
     first.kill()
     await anyio.to_thread.run_sync(first.join, 30)
     await ground.let_an_hour_pass()
-    table = SUBJECTS[kind].door.table.name
+    table = SUBJECTS[kind].statuses.table.name
     with Replica(url=ground.url, directory=ground.directory / "second").running():
         await ground.until(f"SELECT status = 'completed' FROM {table} WHERE session_id = $1", session_id)  # noqa: S608 - fixed names
     row = (await ground.fetch("SELECT recoveries, claim_token FROM work WHERE session_id = $1 AND kind = $2", session_id, kind))[0]

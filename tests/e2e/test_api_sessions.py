@@ -149,7 +149,7 @@ async def test_an_event_of_the_timeline_says_what_was_stored_whatever_its_charac
             await connection.execute(sa.insert(timeline_events).values(session_id=session_id, **stored))
         [event] = (await api.client.get(f"/api/v1/sessions/{session_id}/timeline")).json()["events"]
     absent = {"stage_id": None, "execution_id": None, "completed_at": None}
-    assert event == {**stored, **absent, "evidence_id": awkward, "created_at": "2026-03-01T12:00:00.12Z"}
+    assert event == {**stored, **absent, "evidence_id": awkward, "created_at": "2026-03-01T12:00:00.120000Z"}
     await engine.dispose()
 
 

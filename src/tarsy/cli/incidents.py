@@ -76,5 +76,5 @@ def _page(detail: "IncidentDetail") -> "Iterator[str]":
     for member in detail.members:
         labels = ", ".join(f"{name}={value}" for name, value in member.alert.labels.items())
         yield f"  {member.known.status:<9}{member.known.severity:<9}{member.count}x  {member.alert.title}  {labels}"
-    for look in detail.looks:
+    for look in detail.investigations:
         yield f"session {look.id}  {look.created_at:%Y-%m-%d %H:%MZ}  {look.status}  {look.executive_summary or look.error_message or ''}"

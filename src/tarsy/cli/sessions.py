@@ -66,7 +66,7 @@ def list_sessions(
     page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit, order=order), database_url, data_dir)
     for session in page.sessions:
         when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
-        state = session.standing.waiting_reason or (session.cancelled_by and f"cancelled by {session.cancelled_by}")
+        state = session.position.waiting_reason or (session.cancelled_by and f"cancelled by {session.cancelled_by}")
         waits = f"  ({state})" if state else ""
         cost = f"{session.cost}  " if str(session.cost) else ""
         about = f"{session.alert_type}  {session.title}{waits}{_verdict(session.verdict)}"

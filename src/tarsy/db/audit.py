@@ -1,4 +1,4 @@
-"""The audit log: who did what to which session. Rows outlive the session they speak of."""
+"""The audit log: who did what to which session. Entries outlive their session."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.driver import Connection, Statement
+from tarsy.db.connection import autocommit
 from tarsy.db.tables import audit_log
 
 
@@ -50,24 +50,15 @@ class AuditEntry:
 async def note(
     connection: AsyncConnection, *, actor: str, action: AuditAction, session_id: str | None = None, details: Mapping[str, Any] | None = None
 ) -> None:
-    """Write an entry in the transaction of what it tells of."""
+    """Add an entry in the transaction of the action that it is about."""
     values = {"actor": actor, "action": action.value, "session_id": session_id, "details": dict(details or {})}
     await connection.execute(sa.insert(audit_log).values(values))
 
 
-_NOTE_EACH = Statement(
-    """
-    INSERT INTO audit_log (actor, action, session_id)
-    SELECT d.actor, :action, d.session_id
-    FROM unnest(CAST(:actors AS text[]), CAST(:sessions AS uuid[])) WITH ORDINALITY AS d(actor, session_id, place) ORDER BY d.place
-    """
-)
-
-
-async def note_each(connection: Connection, action: AuditAction, done: Sequence[tuple[str, str]]) -> None:
-    """Write that each of these actors did the same to each of these sessions."""
-    actors, sessions = zip(*done, strict=True)
-    await _NOTE_EACH.rows(connection, {"action": action.value, "actors": actors, "sessions": sessions})
+async def note_each(connection: AsyncConnection, action: AuditAction, done: Sequence[tuple[str, str]]) -> None:
+    """Add an entry for each pair of an actor and the session that they did the same to."""
+    entries = [{"actor": actor, "action": action.value, "session_id": session_id} for actor, session_id in done]
+    await connection.execute(sa.insert(audit_log), entries)
 
 
 class AuditLog:
@@ -77,13 +68,13 @@ class AuditLog:
     async def append(
         self, actor: str, action: AuditAction, *, session_id: str | None = None, details: Mapping[str, Any] | None = None
     ) -> None:
-        """Write an entry about something that changes nothing in the database."""
+        """Add an entry about an action that changes nothing in the database."""
         async with self._engine.begin() as connection:
             await note(connection, actor=actor, action=action, session_id=session_id, details=details)
 
     async def of_session(self, session_id: str) -> list[AuditEntry]:
-        """What was done to a session, oldest first."""
+        """Return the entries about a session, oldest first."""
         query = sa.select(audit_log).where(audit_log.c.session_id == session_id).order_by(audit_log.c.id)
-        async with self._engine.connect() as connection:
+        async with autocommit(self._engine).connect() as connection:
             rows = (await connection.execute(query)).mappings()
             return [AuditEntry(row["at"], row["actor"], AuditAction(row["action"]), row["session_id"], row["details"]) for row in rows]

@@ -1,7 +1,4 @@
-"""Whatever is asked for while a transaction is under way is done together in the next one: a storm costs few commits.
-
-One request that cannot be met does not harm those that came at the same time.
-"""
+"""Handling requests in batches: those that arrive during one transaction are handled together in the next, so that a storm costs few commits."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,97 +8,93 @@ import anyio
 
 from tarsy.db.retry import is_transient, took_too_long
 
-Wanted = TypeVar("Wanted")
+Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting(Generic[Wanted, Answer]):
-    """A request whose sender waits for an answer."""
+class _Waiting(Generic[Request, Answer]):
+    """A request whose sender waits for the answer."""
 
-    wanted: Wanted
+    request: Request
     answer: Answer | None = None
     error: Exception | None = None
-    # It is answered, or has a batch to act for.
+    # Set when it is answered, or has a batch to handle.
     woken: anyio.Event = field(default_factory=anyio.Event)
-    # What it is to do for itself and for others.
-    batch: "Sequence[_Waiting[Wanted, Answer]]" = ()
+    # The requests that its task handles, its own among them.
+    batch: "Sequence[_Waiting[Request, Answer]]" = ()
 
 
-class Turns(Generic[Wanted, Answer]):
-    """Takes requests batch after batch; `do` answers each of a batch, in order, in one transaction.
+class Batcher(Generic[Request, Answer]):
+    """Collects requests into batches; `handle` answers those of one batch, in order, in one transaction.
 
-    Up to `at_once` batches are under way at the same time. Beside another one, a batch begins when `enough` wait for it.
+    Up to `concurrency` batches run at the same time. A batch of less than `min_batch` requests does not start beside another one.
+    A request that fails does not harm the others of its batch.
     """
 
     def __init__(
         self,
-        do: Callable[[Sequence[Wanted]], Awaitable[Sequence[Answer]]],
+        handle: Callable[[Sequence[Request]], Awaitable[Sequence[Answer]]],
         *,
-        together: int,
+        max_batch: int,
         seconds: float,
-        at_once: int = 1,
-        enough: int = 1,
+        concurrency: int = 1,
+        min_batch: int = 1,
     ) -> None:
-        self._do = do
-        self._together = together
-        # Longer than any healthy commit; a client that waits for it is told that the database is away.
+        self._handle = handle
+        self._max_batch = max_batch
+        # The time limit of a batch.
         self._seconds = seconds
-        self._at_once = at_once
-        self._enough = enough
-        self._waiting: list[_Waiting[Wanted, Answer]] = []
-        self._under_way = 0
+        self._concurrency = concurrency
+        self._min_batch = min_batch
+        self._waiting: list[_Waiting[Request, Answer]] = []
+        self._running = 0
 
-    async def take(self, wanted: Wanted) -> Answer:
-        """Have `wanted` done, together with what else is asked for at this time."""
-        mine: _Waiting[Wanted, Answer] = _Waiting(wanted)
+    async def submit(self, request: Request) -> Answer:
+        """Return the answer to `request`, which is handled together with others, or raise the error that it caused."""
+        mine: _Waiting[Request, Answer] = _Waiting(request)
         self._waiting.append(mine)
-        self._begin()
-        # The request that has the turn acts for all that have come so far, and must not be stopped when its own sender gives up waiting.
+        self._start_batch()
+        # The task that handles a batch acts for all its senders, and must not be stopped when its own sender gives up waiting.
         with anyio.CancelScope(shield=True):
             if not mine.batch:
                 await mine.woken.wait()
             if mine.batch:
-                await self._act(mine.batch)
+                await self._run_batch(mine.batch)
         if mine.answer is None:
             raise mine.error or RuntimeError("a request was neither answered nor refused")
         return mine.answer
 
-    def _begin(self) -> None:
-        """Give the turn to the first of those that wait, if there is one to give."""
-        enough = self._enough if self._under_way else 1
-        if self._under_way < self._at_once and len(self._waiting) >= enough:
-            batch, self._waiting = self._waiting[: self._together], self._waiting[self._together :]
-            self._under_way += 1
+    def _start_batch(self) -> None:
+        """Give the requests that wait to the task of the first of them, if another batch may run."""
+        if self._running < self._concurrency and len(self._waiting) >= (self._min_batch if self._running else 1):
+            batch, self._waiting = self._waiting[: self._max_batch], self._waiting[self._max_batch :]
+            self._running += 1
             batch[0].batch = batch
             batch[0].woken.set()
 
-    async def _act(self, batch: Sequence[_Waiting[Wanted, Answer]]) -> None:
-        """Do what waits, tell those whom it concerns, and leave the turn to those that have come meanwhile."""
+    async def _run_batch(self, batch: Sequence[_Waiting[Request, Answer]]) -> None:
         try:
-            await self._do_all(batch)
+            error = await self._attempt(batch)
+            if error is not None and is_transient(error) and not took_too_long(error):
+                for waiting in batch:
+                    waiting.error = error
+            elif error is not None:
+                # One of them is to blame: each is handled alone.
+                for waiting in batch:
+                    waiting.error = await self._attempt([waiting])
         finally:
-            self._under_way -= 1
+            self._running -= 1
             for waiting in batch:
                 waiting.batch = ()
                 waiting.woken.set()
-            self._begin()
+            self._start_batch()
 
-    async def _do_all(self, batch: Sequence[_Waiting[Wanted, Answer]]) -> None:
-        error = await self._attempt(batch)
-        if error is not None and is_transient(error) and not took_too_long(error):
-            for waiting in batch:
-                waiting.error = error
-        elif error is not None:
-            # One of them is to blame; the others shall not suffer for it.
-            for waiting in batch:
-                waiting.error = await self._attempt([waiting])
-
-    async def _attempt(self, batch: Sequence[_Waiting[Wanted, Answer]]) -> Exception | None:
+    async def _attempt(self, batch: Sequence[_Waiting[Request, Answer]]) -> Exception | None:
         try:
             with anyio.fail_after(self._seconds):
-                answers = await self._do([waiting.wanted for waiting in batch])
-        except Exception as error:  # noqa: BLE001 - raised again in those whom it concerns
+                answers = await self._handle([waiting.request for waiting in batch])
+        except Exception as error:  # noqa: BLE001 - raised again in the tasks of the senders
             return error
         for waiting, answer in zip(batch, answers, strict=True):
             waiting.answer = answer

@@ -1,171 +1,204 @@
-"""Ways to the database: the pooled engine, the raw connection for LISTEN, and what to say when neither works."""
+"""Connections to PostgreSQL: the engine with its pool, the connection to LISTEN on, and the errors of both.
+
+Everything that the driver raises reaches the rest of the program as SQLAlchemy's `DBAPIError`, without the statement and its values.
+"""
 
 import asyncio
 import logging
-import select
 import socket
 import ssl
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 import orjson
-from sqlalchemy import URL, event, make_url, text
+from sqlalchemy import URL, PoolProxiedConnection, event, make_url, text
 from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, StatementError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, InvalidRequestError, OperationalError, StatementError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool
 
 from tarsy.db.errors import DatabaseUnavailableError
 
 APPLICATION_NAME = "tarsy"
 # Workers, HTTP requests and the heartbeat of one process; ten replicas stay below PostgreSQL's default of 100 connections.
-# All of them are kept: to open one, and to prepare its statements, costs more than a dozen steps.
+# All of them are kept open: opening one and preparing its statements costs more than a dozen steps.
 POOL_SIZE = 7
-# A step, the heartbeat, and a claim: less would let one of them wait for another.
+# One each for a step, the heartbeat and a claim: with less, one of them would wait for another.
 LEAST_POOL_SIZE = 3
+# The statements of a session with all shapes of its steps, and those of the API.
+PREPARED_STATEMENTS = 250
 CONNECT_SECONDS = 10
-# A process that is paused, or cut off, in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
+# A process that is paused or cut off in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
-# A process that is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on see that too.
+# A process that is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on end that too.
 TRANSACTION_SECONDS = 60
-# After this long without a sign of life from the other machine, whatever waits for it is told. The system's own patience is a quarter of an hour.
+# After this long without a packet from the other machine, whoever waits for it gets an error. The system's default is a quarter of an hour.
 SILENCE_SECONDS = 30
-_POOL_LOGGER = "sqlalchemy.pool.impl.AsyncAdaptedQueuePool"
-# What asyncpg raises, beside OSError, when no server answers or it turns us away.
-REFUSALS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+# What asyncpg raises when no server answers, the server refuses, or a connection breaks.
+DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+# Only the type checker knows them as generic.
+DriverConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+_URL_CURE = "Set DATABASE_URL to postgresql://user:password@host:5432/database, or unset it to use the embedded PostgreSQL."
+_ANSWER_CURE = "Check that the server runs and that DATABASE_URL has the right host, database, user and password."
+_SSL_KEYS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "ssl")
 
 
 def create_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncEngine:
-    """A pooled engine for `url`, which may be spelt as libpq, Heroku or SQLAlchemy spell it."""
+    """Create an engine for `url`, which may be spelt as libpq, Heroku or SQLAlchemy spell it."""
     sqlalchemy_url, arguments = connect_arguments(url)
     engine = create_async_engine(
         sqlalchemy_url,
+        poolclass=ConnectionPool,
         pool_size=connections,
         max_overflow=0,
-        # The one that was used last: its server process has all at hand that the next statement needs, the plans of prepared ones included.
+        # The connection that was used last: its server process has the plans of the next statements at hand.
         pool_use_lifo=True,
-        connect_args=arguments,
+        connect_args={**arguments, "prepared_statement_cache_size": PREPARED_STATEMENTS},
         hide_parameters=True,
         json_serializer=_json_text,
         json_deserializer=orjson.loads,
     )
-    event.listen(engine.sync_engine, "connect", _prepare)
-    event.listen(engine.sync_engine, "connect", _give_up_on_silence)
+    event.listen(engine.sync_engine, "connect", _configure_connection)
     event.listen(engine.sync_engine, "checkout", _replace_if_closed)
-    event.listen(engine.sync_engine, "handle_error", _tell_no_values)
-    # Added once, however many engines there are.
-    logging.getLogger(_POOL_LOGGER).addFilter(_is_worth_telling)
+    event.listen(engine.sync_engine, "handle_error", _rename_error, retval=True)
     return engine
 
 
-def _tell_no_values(context: ExceptionContext) -> None:
-    if context.sqlalchemy_exception is not None:
-        tell_no_values(context.sqlalchemy_exception)
+def _json_text(value: Any) -> str:
+    return orjson.dumps(value).decode()
 
 
-def tell_no_values(told: StatementError) -> None:
-    """Take out of an error the statement and what it was about to store: alerts, questions, results. They end in logs and in answers."""
-    told.statement = told.params = None
-    chain = [error for error in (told, told.orig, told.orig and told.orig.__cause__) if error]
-    cause = chain[-1]
+def autocommit(engine: AsyncEngine) -> AsyncEngine:
+    """Return the engine with every statement as a transaction of its own: one round trip each, nothing to begin or to commit."""
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def snapshot(engine: AsyncEngine) -> AsyncEngine:
+    """Return the engine with transactions that only read, and in which all statements see the same moment."""
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+class ConnectionPool(AsyncAdaptedQueuePool):
+    """A pool that raises DBAPIError when no connection can be opened, whichever error the driver or the dialect raised."""
+
+    def connect(self) -> PoolProxiedConnection:
+        try:
+            return super().connect()
+        except DRIVER_ERRORS as error:
+            raise OperationalError(None, None, error) from error
+        except InvalidRequestError as error:
+            # The server closed a connection, and then those that were opened in its place.
+            raise OperationalError(None, None, error, connection_invalidated=True) from error
+
+
+def _configure_connection(connection: Any, _record: object) -> None:
+    async def limit_transactions(driver: DriverConnection) -> None:
+        await driver.execute(transaction_limit(TRANSACTION_SECONDS))
+
+    connection.run_async(limit_transactions)
+    # The system ends connections to a machine that has vanished: requests that wait for it would use up the pool.
+    sock = socket_of(connection)
+    if sock.family == socket.AF_UNIX:
+        return
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sys.platform == "linux":
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_SECONDS // 3)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, SILENCE_SECONDS // 6)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_SECONDS * 1000)
+
+
+def transaction_limit(seconds: int, *, only_this: bool = False) -> str:
+    """Return the statement that limits transactions of a connection, or only the open one (0: no limit), on servers that can."""
+    setting = f"set_config('transaction_timeout', '{seconds}s', {str(only_this).lower()})"
+    return f"SELECT {setting} WHERE current_setting('transaction_timeout', true) IS NOT NULL"
+
+
+def socket_of(connection: Any) -> socket.socket:
+    return connection.driver_connection._transport.get_extra_info("socket")  # noqa: SLF001 - asyncpg has no public way to its socket
+
+
+def _replace_if_closed(connection: Any, _record: object, _proxy: object) -> None:
+    """Have the pool open another connection in place of one that a restarted server has closed."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError("the server has closed this connection")
+
+
+def _rename_error(context: ExceptionContext) -> DBAPIError | None:
+    """Rename what the dialect passes on as the driver raised it, and take the stored values out of every error."""
+    error, original = context.sqlalchemy_exception, context.original_exception
+    if error is None and isinstance(original, DRIVER_ERRORS):
+        context.is_disconnect = True
+        error = OperationalError(None, None, original, connection_invalidated=True)
+        remove_values(error)
+        return error
+    if error is not None:
+        remove_values(error)
+    return None
+
+
+def driver_error(error: BaseException) -> BaseException:
+    """Return what the driver raised, if SQLAlchemy has wrapped it, else the error itself."""
+    return error.driver_exception if isinstance(error, DBAPIError) and error.orig is not None else error
+
+
+def remove_values(error: StatementError) -> None:
+    """Remove the statement and its values from an error: alerts, questions and results must not end in logs and answers."""
+    error.statement = error.params = None
+    cause = driver_error(error)
     if isinstance(cause, asyncpg.PostgresError):
         # It quotes the row that could not be stored.
         cause.detail = None
     if isinstance(cause, asyncpg.DataError):
         # Already its first line quotes the value.
-        for error in chain:
-            error.args = (f"PostgreSQL does not take a value ({type(cause).__name__})",)
+        for one in (error, error.orig, cause):
+            if one is not None:
+                one.args = (f"PostgreSQL does not take a value ({type(cause).__name__})",)
 
 
-def _is_worth_telling(record: logging.LogRecord) -> bool:
-    """A connection that is closed because its user was cancelled is no error, though the pool speaks of it with a traceback."""
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """The pool logs a traceback when it closes a connection whose user was cancelled; that is no error."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-def transaction_limit(seconds: int, *, only_this: bool = False) -> str:
-    """The statement that limits transactions (0: does not), or this one alone, on servers that can."""
-    setting = f"set_config('transaction_timeout', '{seconds}s', {str(only_this).lower()})"
-    return f"SELECT {setting} WHERE current_setting('transaction_timeout', true) IS NOT NULL"
-
-
-# What a session works on is in memory. PostgreSQL's own 4 stands for disks that turn, and has it read small tables whole.
-_IN_MEMORY = "SELECT set_config('random_page_cost', '1.1', false)"
-
-
-def _prepare(connection: Any, _record: object) -> None:
-    async def prepare(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
-        await driver.execute(f"{transaction_limit(TRANSACTION_SECONDS)}; {_IN_MEMORY}")
-
-    connection.run_async(prepare)
-
-
-def socket_of(connection: Any) -> socket.socket:
-    return connection.driver_connection._transport.get_extra_info("socket")  # noqa: SLF001 - asyncpg shows its socket nowhere else
-
-
-def _give_up_on_silence(connection: Any, _record: object) -> None:
-    """Let the system find out that the other machine has vanished without a word: requests that wait for it would use up the pool."""
-    line = socket_of(connection)
-    if line.family == socket.AF_UNIX:
-        return
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if sys.platform == "linux":
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_SECONDS // 3)
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, SILENCE_SECONDS // 6)
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_SECONDS * 1000)
-
-
-def _replace_if_closed(connection: Any, _record: object, _proxy: object) -> None:
-    """Never hand out a connection that a restarted server has closed. Our own end of it knows: asking the server costs three round trips."""
-    if is_closed(connection):
-        raise DisconnectionError("the server has closed this connection")
-
-
-def is_closed(connection: Any) -> bool:
-    """Whether an idle connection is closed, by us or by the server."""
-    return connection.driver_connection.is_closed() or _has_news(socket_of(connection).fileno())
-
-
-def _has_news(fileno: int) -> bool:
-    """Whether something waits to be read: on an idle connection that is the server's farewell."""
-    poll = select.poll()
-    poll.register(fileno, select.POLLIN)
-    return bool(poll.poll(0))
+_pool_logger = logging.getLogger(f"{ConnectionPool.__module__}.{ConnectionPool.__qualname__}")
+_pool_logger.setLevel(logging.WARNING)
+_pool_logger.addFilter(_is_no_cancellation)
 
 
 def pool_use(engine: AsyncEngine) -> tuple[int, int]:
-    """How many of the engine's connections are in use, and how many lie idle."""
+    """Return how many of the engine's connections are in use, and how many are idle."""
     pool = engine.pool
     return (pool.checkedout(), pool.checkedin()) if isinstance(pool, QueuePool) else (0, 0)
 
 
 async def ping(engine: AsyncEngine) -> None:
-    """Ask the database for a sign of life.
+    """Check that the database answers.
 
     Raises:
-        DatabaseUnavailableError: there is none.
+        DatabaseUnavailableError: it does not.
     """
     try:
-        async with engine.connect() as connection:
+        async with autocommit(engine).connect() as connection:
             await connection.execute(text("SELECT 1"))
-    except (DBAPIError, *REFUSALS) as error:
+    except DBAPIError as error:
         raise unavailable(engine.url, error) from error
 
 
 @asynccontextmanager
-async def listen_connection(url: str) -> AsyncGenerator[asyncpg.Connection]:
-    """One connection outside the pool, to LISTEN on.
+async def listen_connection(url: str) -> AsyncGenerator[DriverConnection]:
+    """Open a connection of the driver outside the pool, to LISTEN on.
 
     Raises:
         DatabaseUnavailableError: it could not be opened.
     """
     parsed, arguments = connect_arguments(url)
     try:
-        connection = await asyncpg.connect(asyncpg_dsn(parsed), **arguments)
-    except REFUSALS as error:
+        connection = await asyncpg.connect(parsed.set(drivername="postgresql").render_as_string(hide_password=False), **arguments)
+    except DRIVER_ERRORS as error:
         raise unavailable(parsed, error) from error
     try:
         yield connection
@@ -175,7 +208,11 @@ async def listen_connection(url: str) -> AsyncGenerator[asyncpg.Connection]:
 
 
 def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
-    """The URL as SQLAlchemy wants it, and what asyncpg takes as arguments instead."""
+    """Return the URL as SQLAlchemy wants it, and the arguments that asyncpg takes instead of parts of it.
+
+    Raises:
+        DatabaseUnavailableError: it is no address of a PostgreSQL.
+    """
     try:
         parsed = make_url(url)
     except ArgumentError as error:
@@ -187,9 +224,11 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
         "server_settings": {
             "application_name": APPLICATION_NAME,
             "timezone": "UTC",
-            # Statements that write a date as text mean it so, whatever the server's habit.
+            # Statements that cast a date to text get it in this form, whatever the server's default.
             "datestyle": "ISO",
             "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
+            # The rows that a session works on are in memory. PostgreSQL's default of 4 means rotating disks, and reads small tables whole.
+            "random_page_cost": "1.1",
         },
     }
     ssl_argument = _ssl_argument(parsed)
@@ -199,35 +238,10 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
     return kept.set(drivername="postgresql+asyncpg"), arguments
 
 
-def asyncpg_dsn(url: URL) -> str:
-    return url.set(drivername="postgresql").render_as_string(hide_password=False)
-
-
-def unavailable(url: URL, error: BaseException) -> DatabaseUnavailableError:
-    """Name what failed without ever naming the password."""
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    where = url.set(drivername="postgresql").render_as_string(hide_password=True)
-    return DatabaseUnavailableError(f"The database at {where} does not answer: {cause or type(cause).__name__}", _ANSWER_CURE)
-
-
-_URL_CURE = "Set DATABASE_URL to postgresql://user:password@host:5432/database, or unset it to use the embedded PostgreSQL."
-_ANSWER_CURE = "Check that the server runs and that DATABASE_URL has the right host, database, user and password."
-_SSL_KEYS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "ssl")
-
-
-def _json_text(value: Any) -> str:
-    return orjson.dumps(value).decode()
-
-
-def _query_value(url: URL, key: str) -> str | None:
-    value = url.query.get(key)
-    return value if isinstance(value, str) or value is None else value[0]
-
-
 def _ssl_argument(url: URL) -> str | ssl.SSLContext | None:
-    """The TLS settings of libpq as asyncpg's `ssl` argument; certificate files need a context of their own."""
-    mode = _query_value(url, "sslmode") or _query_value(url, "ssl")
-    root, certificate, key = (_query_value(url, name) for name in ("sslrootcert", "sslcert", "sslkey"))
+    """Return the TLS settings of libpq as asyncpg's `ssl` argument; certificate files need a context of their own."""
+    values = {name: value if isinstance(value := url.query.get(name), str) or value is None else value[0] for name in _SSL_KEYS}
+    mode, root, certificate = values["sslmode"] or values["ssl"], values["sslrootcert"], values["sslcert"]
     if root is None and certificate is None:
         return mode
     context = ssl.create_default_context(cafile=root)
@@ -235,5 +249,12 @@ def _ssl_argument(url: URL) -> str | ssl.SSLContext | None:
     if mode not in {"verify-ca", "verify-full"} and root is None:
         context.verify_mode = ssl.CERT_NONE
     if certificate is not None:
-        context.load_cert_chain(certificate, key)
+        context.load_cert_chain(certificate, values["sslkey"])
     return context
+
+
+def unavailable(url: URL, error: BaseException) -> DatabaseUnavailableError:
+    """Return the error that names the database, without its password, and the cause."""
+    cause = driver_error(error)
+    where = url.set(drivername="postgresql").render_as_string(hide_password=True)
+    return DatabaseUnavailableError(f"The database at {where} does not answer: {str(cause) or type(cause).__name__}", _ANSWER_CURE)

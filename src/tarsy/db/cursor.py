@@ -1,4 +1,4 @@
-"""Pure module: the opaque cursor of keyset pagination, which names the last row of a page."""
+"""The opaque cursor of keyset pagination, which names the last row of a page."""
 
 import base64
 import binascii
@@ -19,10 +19,10 @@ class Cursor:
 
     @classmethod
     def decode(cls, text: str) -> "Cursor":
-        """Read back what `encode` wrote.
+        """Return the cursor that `encode` wrote.
 
         Raises:
-            BadCursorError: it did not write this.
+            BadCursorError: it is no such text.
         """
         try:
             padded = text.encode("ascii") + b"=" * (-len(text) % 4)

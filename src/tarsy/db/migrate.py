@@ -1,32 +1,40 @@
-"""Which schema a database has and which one this version speaks: asked before anything heavy is loaded, hence without SQLAlchemy."""
+"""Migrating a database to the schema of this version."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import asyncpg
 import structlog
+from alembic import command
+from alembic.config import Config
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, transaction_limit, unavailable
-
-if TYPE_CHECKING:
-    from alembic.config import Config
-
+from tarsy.db.connection import DRIVER_ERRORS, transaction_limit, unavailable
+from tarsy.db.errors import DatabaseUnavailableError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 # A start must not wait for an answer that only saves a second.
 PATIENCE_SECONDS = 2.0
+# Any fixed number will do, as long as every replica uses the same one.
+LOCK_KEY = 7_276_817_001
+# How long a replica waits for another one that is migrating.
+LOCK_SECONDS = 300
+
+log = structlog.get_logger(__name__)
+
+
+class SchemaTooNewError(DatabaseUnavailableError):
+    """The database has been migrated by a later version of TARSy."""
 
 
 def head() -> str:
-    """The newest revision we bring: the highest number among the files, so that a warm start needs no Alembic."""
+    """Return the newest revision of this version: the highest number among the files."""
     return max(path.name[1:5] for path in (MIGRATIONS / "versions").glob("v[0-9][0-9][0-9][0-9]_*.py"))
 
 
 async def is_current(url: str) -> bool:
-    """Whether the database answers and has the schema we speak; False also where only a closer look could tell."""
+    """Return whether the database answers and has the newest revision."""
     address = url.replace("postgresql+asyncpg://", "postgresql://", 1)
     try:
         connection = await asyncpg.connect(address, timeout=PATIENCE_SECONDS, command_timeout=PATIENCE_SECONDS)
@@ -34,24 +42,12 @@ async def is_current(url: str) -> bool:
             return await connection.fetchval("SELECT version_num FROM alembic_version") == head()
         finally:
             connection.terminate()
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, ValueError):
+    except (*DRIVER_ERRORS, ValueError):
         return False
 
 
-log = structlog.get_logger(__name__)
-
-# Any fixed number will do, as long as every replica uses the same one.
-LOCK_KEY = 7_276_817_001
-# How long a replica waits for another one that is migrating.
-LOCK_SECONDS = 300
-
-
-class SchemaTooNewError(DatabaseUnavailableError):
-    """The database has been migrated by a later version of TARSy."""
-
-
 async def current(engine: AsyncEngine) -> str | None:
-    """The revision the database is at; None for an empty one.
+    """Return the revision of the database; None for an empty one.
 
     Raises:
         DatabaseUnavailableError: it does not answer.
@@ -59,12 +55,12 @@ async def current(engine: AsyncEngine) -> str | None:
     try:
         async with engine.connect() as connection:
             return await connection.run_sync(_stored_revision)
-    except (DBAPIError, *REFUSALS) as error:
+    except DBAPIError as error:
         raise unavailable(engine.url, error) from error
 
 
 async def upgrade(engine: AsyncEngine) -> str:
-    """Bring the database to `head()` and return that. Replicas that start together take turns; all but the first find it done.
+    """Migrate the database to `head()` and return that. Of replicas that start together one migrates, and the others wait.
 
     Raises:
         SchemaTooNewError: this version is older than the database.
@@ -83,19 +79,17 @@ async def upgrade(engine: AsyncEngine) -> str:
         async with engine.begin() as connection:
             await connection.execute(text(transaction_limit(0, only_this=True)))
             await connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
-            # Held until the commit: the schema and the right to change it end together, even when we are killed.
+            # Held until the commit: the lock ends with the migration, even when the process is killed.
             await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK_KEY})
             migrated = await connection.run_sync(_run_migrations)
-    except (DBAPIError, *REFUSALS) as error:
+    except DBAPIError as error:
         raise unavailable(engine.url, error) from error
     if migrated:
         log.info("database.migrated", before=stored, after=target)
     return target
 
 
-def alembic_config() -> "Config":
-    from alembic.config import Config  # noqa: PLC0415 - heavy, imported on first use
-
+def alembic_config() -> Config:
     config = Config()
     # Alembic reads its options with interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
@@ -104,11 +98,9 @@ def alembic_config() -> "Config":
 
 
 def _run_migrations(connection: Connection) -> bool:
-    """Migrate, unless another replica did while we waited for the lock."""
+    """Migrate and return True, unless another replica did while this one waited for the lock."""
     if _stored_revision(connection) == head():
         return False
-    from alembic import command  # noqa: PLC0415 - heavy, imported on first use
-
     config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
@@ -116,7 +108,7 @@ def _run_migrations(connection: Connection) -> bool:
 
 
 def _stored_revision(connection: Connection) -> str | None:
-    # Asked of the catalogue's rows: `to_regclass` may answer from a cache older than a lock we have just waited for.
+    # Read from the catalogue's rows: `to_regclass` may answer from a cache older than the lock that was just waited for.
     known = "SELECT 1 FROM pg_tables WHERE tablename = 'alembic_version' AND schemaname = ANY (current_schemas(false))"
     if connection.scalar(text(known)) is None:
         return None

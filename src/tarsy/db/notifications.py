@@ -1,89 +1,98 @@
-"""Names of the PostgreSQL notifications by which processes wake and stop each other. They carry hints: polling finds what they lose."""
+"""PostgreSQL notifications, by which processes wake and stop each other. They are hints: polling finds what they lose."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
 import anyio
-import asyncpg
+import sqlalchemy as sa
+import stamina
 import structlog
 from anyio.abc import TaskStatus
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note
-from tarsy.db.connection import REFUSALS, DatabaseUnavailableError, listen_connection
-from tarsy.db.driver import Connection, RawConnection, Statement
+from tarsy.db.connection import DRIVER_ERRORS, DatabaseUnavailableError, DriverConnection, listen_connection
 
 # There is something to claim; the payload is its kind.
 WORK = "tarsy_work"
-# Stop; the payload is the id of an execution, or of what the work is about.
+# Stop; the payload is the id of an execution, or of the subject of the work.
 CANCEL = "tarsy_cancel"
 # A pause began or ended; the payload is its chain.
 PAUSE = "tarsy_pause"
-# Read the configuration anew; the payload is the process that has done so already.
+# Read the configuration again; the payload is the process that has done so already.
 RELOAD = "tarsy_reload"
 
-_NOTIFY = Statement("SELECT pg_notify(:name, :payload)")
+# A server that vanished (a failed host, a dropped NAT entry) is noticed after at most the sum of the two.
+KEEPALIVE_SECONDS = 10.0
+ANSWER_SECONDS = 5.0
+# A restarting server is tried again soon, a missing one not so often that it fills the log.
+RECONNECT_FIRST_SECONDS = 0.1
+RECONNECT_MAX_SECONDS = 5.0
 
-
-async def notify(connection: Connection, name: str, payload: str) -> None:
-    """Send when (and only if) the connection's transaction commits."""
-    await _NOTIFY.rows(connection, {"name": name, "payload": payload})
-
+_NOTIFY = sa.text("SELECT pg_notify(:name, :payload)")
+_NOTIFY_EACH = "SELECT pg_notify($1, p) FROM unnest($2::text[]) WITH ORDINALITY AS t(p, n) ORDER BY n"
 
 log = structlog.stdlib.get_logger(__name__)
 
 Handler = Callable[[str], None]
 GapHandler = Callable[[], None]
 
-# A server that vanished without a word (a failed host, a dropped NAT entry) is noticed after at most the sum of the two.
-KEEPALIVE_SECONDS = 10.0
-ANSWER_SECONDS = 5.0
-# A restarting server is asked again soon, a missing one not so often that it fills the log.
-RECONNECT_FIRST_SECONDS = 0.1
-RECONNECT_MAX_SECONDS = 5.0
 
-# A connection cut in the middle of an exchange leaves asyncpg itself confused; that is no reason to end the process.
-_BREAKS = (*REFUSALS, asyncpg.InternalClientError)
+async def notify(connection: AsyncConnection, name: str, payload: str) -> None:
+    """Send a notification when (and only if) the connection's transaction commits."""
+    await connection.execute(_NOTIFY, {"name": name, "payload": payload})
 
-_NOTIFY_EACH = "SELECT pg_notify($1, p) FROM unnest($2::text[]) WITH ORDINALITY AS t(p, n) ORDER BY n"
+
+class ReloadNotices:
+    """Asks the other processes of the installation to read the configuration again."""
+
+    def __init__(self, engine: AsyncEngine, *, pod_id: str) -> None:
+        self._engine = engine
+        self._pod_id = pod_id
+
+    async def publish(self, actor: str, details: Mapping[str, Any]) -> None:
+        """Note in the audit log who reloaded the configuration here, and have the others follow."""
+        async with self._engine.begin() as connection:
+            await note(connection, actor=actor, action=AuditAction.CONFIG_RELOADED, details=details)
+            await notify(connection, RELOAD, self._pod_id)
 
 
 class NotificationListener:
-    """Hands PostgreSQL's notifications to handlers, and says so when some may have been missed.
+    """Passes PostgreSQL's notifications to handlers, and calls the gap handlers when some may have been missed.
 
     Handlers are plain functions, called in commit order: they note what happened and leave the work to a task of their own, so that
-    nothing waits between them and the socket. Subscribe before `run`.
+    nothing delays the reading of the socket. Subscribe before `run`.
     """
 
     def __init__(self, url: str) -> None:
         self._handlers: dict[str, list[Handler]] = {}
-        # Those that wake this process only while they are wanted.
+        # Notifications that this process does not listen to at the moment.
         self._unwanted: set[str] = set()
         self._gap_handlers: list[GapHandler] = []
-        # Nothing is handed on before the handlers know of the gap: out of order, half the news would mislead them.
+        # Nothing is dispatched before the gap handlers were called: they would take it for complete.
         self._is_ready = False
-        self._line = _Line(url, prepare=self._listen, ready=self._ready)
+        self._reconnecting = _ReconnectingConnection(url, prepare=self._listen_to_all, ready=self._on_ready)
 
     def subscribe(self, name: str, handler: Handler, *, when_wanted: bool = False) -> None:
-        """Call `handler` with the payload of every notification `name`; with `when_wanted`, not before `want` has said so."""
+        """Call `handler` with the payload of every notification `name`; with `when_wanted`, only after `want`."""
         self._handlers.setdefault(name, []).append(handler)
         if when_wanted:
             self._unwanted.add(name)
 
     async def want(self, name: str, *, wanted: bool) -> None:
-        """Have notifications `name` told from now on, or not until they are wanted again.
+        """Listen to notifications `name` from now on, or stop listening to them.
 
-        In force when this returns; without a connection, as soon as there is one, and then a gap is told as well.
+        It is in force when this returns; without a connection, as soon as there is one, and then the gap handlers are called as well.
         """
         (self._unwanted.discard if wanted else self._unwanted.add)(name)
         try:
-            await self._line.tell(partial(self._hear if wanted else self._ignore, name))
-        except _BREAKS as error:
+            await self._reconnecting.use(partial(self._listen if wanted else self._unlisten, name))
+        except DRIVER_ERRORS as error:
             log.warning("notifications.not_changed", notification=name, error=str(error) or type(error).__name__)
 
     def on_gap(self, handler: GapHandler) -> None:
-        """Call `handler` whenever listening begins anew: what was sent in between is lost to us."""
+        """Call `handler` whenever listening begins again: notifications that were sent in between are lost."""
         self._gap_handlers.append(handler)
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -92,25 +101,25 @@ class NotificationListener:
         Raises:
             DatabaseUnavailableError: the first connection could not be opened; lost ones are opened again.
         """
-        await self._line.run(task_status)
+        await self._reconnecting.run(task_status)
 
-    async def _listen(self, connection: RawConnection) -> None:
+    async def _listen_to_all(self, connection: DriverConnection) -> None:
         self._is_ready = False
         with anyio.fail_after(ANSWER_SECONDS):
-            heard: set[str] = set()
+            listening: set[str] = set()
             # Some may become wanted meanwhile.
-            while missing := self._handlers.keys() - self._unwanted - heard:
+            while missing := self._handlers.keys() - self._unwanted - listening:
                 for name in missing:
-                    await self._hear(name, connection)
-                heard |= missing
+                    await self._listen(name, connection)
+                listening |= missing
 
-    async def _hear(self, name: str, connection: RawConnection) -> None:
+    async def _listen(self, name: str, connection: DriverConnection) -> None:
         await connection.add_listener(name, self._dispatch)
 
-    async def _ignore(self, name: str, connection: RawConnection) -> None:
+    async def _unlisten(self, name: str, connection: DriverConnection) -> None:
         await connection.remove_listener(name, self._dispatch)
 
-    def _ready(self, *, after_gap: bool) -> None:
+    def _on_ready(self, *, after_gap: bool) -> None:
         if after_gap:
             for handler in self._gap_handlers:
                 handler()
@@ -122,7 +131,7 @@ class NotificationListener:
         for handler in self._handlers.get(name, ()):
             try:
                 handler(str(payload))
-            # The dispatcher's guard: one handler's bug must not silence the others.
+            # The dispatcher's guard: one handler's bug must not stop the others.
             except Exception:
                 log.exception("notifications.handler_failed", notification=name)
 
@@ -131,7 +140,7 @@ class NotificationSender:
     """Sends notifications that belong to no transaction, over a connection of its own: live text must not wait for the pool."""
 
     def __init__(self, url: str) -> None:
-        self._line = _Line(url, prepare=_nothing_to_prepare, ready=_nothing_to_tell)
+        self._reconnecting = _ReconnectingConnection(url)
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Keep the connection open until cancelled.
@@ -139,19 +148,16 @@ class NotificationSender:
         Raises:
             DatabaseUnavailableError: the first connection could not be opened; lost ones are opened again.
         """
-        await self._line.run(task_status)
+        await self._reconnecting.run(task_status)
 
     async def send(self, name: str, payloads: Sequence[str]) -> bool:
-        """Send all payloads, or say that it is not possible now. One transaction, so PostgreSQL's global lock is taken once."""
-        connection = self._line.connection
-        if connection is None:
+        """Send all payloads in one transaction, which takes PostgreSQL's global lock once; return False if that is not possible now."""
+        if self._reconnecting.connection is None:
             return False
         try:
-            await self._line.ask(connection, _NOTIFY_EACH, name, list(payloads))
-        except _BREAKS as error:
+            await self._reconnecting.use(lambda connection: connection.fetch(_NOTIFY_EACH, name, list(payloads)))
+        except DRIVER_ERRORS as error:
             log.warning("notifications.not_sent", error=str(error) or type(error).__name__)
-            # After a timeout the state of the connection is unknown.
-            connection.terminate()
             return False
         return True
 
@@ -160,69 +166,65 @@ class _Ready(Protocol):
     def __call__(self, *, after_gap: bool) -> None: ...
 
 
-class _Line:
-    """A connection outside the pool that is opened again, for as long as it takes, whenever it is lost."""
+class _ReconnectingConnection:
+    """A connection outside the pool that is opened again whenever it is lost; `prepare` is awaited with each, then `ready` is called."""
 
-    def __init__(self, url: str, *, prepare: Callable[[RawConnection], Awaitable[None]], ready: _Ready) -> None:
-        self.connection: RawConnection | None = None
+    def __init__(
+        self, url: str, *, prepare: Callable[[DriverConnection], Awaitable[None]] | None = None, ready: _Ready | None = None
+    ) -> None:
+        self.connection: DriverConnection | None = None
         self._url = url
         self._prepare = prepare
         self._ready = ready
-        # asyncpg refuses a second query while one runs; the keepalive must not meet a send. There is no other claimant to give way to.
-        self._turn = anyio.Lock(fast_acquire=True)
+        # asyncpg refuses a second query while one runs.
+        self._lock = anyio.Lock()
 
     async def run(self, task_status: TaskStatus[None]) -> None:
         async with listen_connection(self._url) as connection:
-            await self._prepare(connection)
-            self.connection = connection
-            self._ready(after_gap=False)
+            await self._begin(connection, after_gap=False)
             task_status.started()
-            await self._stay(connection)
+            await self._wait_until_lost(connection)
         while True:
-            # Also when a server takes the connection and drops it at once: without a pause that would be a busy loop.
+            # Also when a server accepts the connection and drops it at once: without a pause that would be a busy loop.
             await anyio.sleep(RECONNECT_FIRST_SECONDS)
-            await self._reopen()
+            attempts = stamina.retry_context(
+                on=(DatabaseUnavailableError, *DRIVER_ERRORS),
+                attempts=None,
+                timeout=None,
+                wait_initial=RECONNECT_FIRST_SECONDS,
+                wait_max=RECONNECT_MAX_SECONDS,
+            )
+            async for attempt in attempts:
+                with attempt:
+                    async with listen_connection(self._url) as connection:
+                        await self._begin(connection, after_gap=True)
+                        await self._wait_until_lost(connection)
 
-    async def ask(self, connection: RawConnection, query: str, *arguments: object) -> None:
-        """Run a query whose answer is only that there was one."""
-        async with self._turn:
-            await connection.fetch(query, *arguments, timeout=ANSWER_SECONDS)
-
-    async def tell(self, say: Callable[[RawConnection], Awaitable[None]]) -> None:
-        """Say something to the server, if it can be reached; a connection that does not answer is given up."""
+    async def use(self, query: Callable[[DriverConnection], Awaitable[object]]) -> None:
+        """Run a query if there is a connection, and close one that does not answer."""
         connection = self.connection
         if connection is None:
             return
-        async with self._turn:
+        async with self._lock:
             try:
-                with anyio.fail_after(ANSWER_SECONDS):
-                    await say(connection)
-            except BaseException:
-                # Its state is unknown; the one in its place says anew what it is to hear.
+                # Shielded: half a query would leave the connection in an unknown state.
+                with anyio.fail_after(ANSWER_SECONDS, shield=True):
+                    await query(connection)
+            except DRIVER_ERRORS:
+                # Another one is opened in its place.
                 connection.terminate()
                 raise
 
-    async def _reopen(self) -> None:
-        import stamina  # noqa: PLC0415 - most processes never lose it
+    async def _begin(self, connection: DriverConnection, *, after_gap: bool) -> None:
+        if self._prepare:
+            await self._prepare(connection)
+        self.connection = connection
+        if after_gap:
+            log.info("notifications.reconnected")
+        if self._ready:
+            self._ready(after_gap=after_gap)
 
-        attempts = stamina.retry_context(
-            on=(DatabaseUnavailableError, *_BREAKS),
-            attempts=None,
-            timeout=None,
-            wait_initial=RECONNECT_FIRST_SECONDS,
-            wait_max=RECONNECT_MAX_SECONDS,
-        )
-        async for attempt in attempts:
-            with attempt:
-                async with listen_connection(self._url) as connection:
-                    await self._prepare(connection)
-                    self.connection = connection
-                    log.info("notifications.reconnected")
-                    self._ready(after_gap=True)
-                    await self._stay(connection)
-
-    async def _stay(self, connection: RawConnection) -> None:
-        """Return when the connection is of no use any more."""
+    async def _wait_until_lost(self, connection: DriverConnection) -> None:
         lost = anyio.Event()
         connection.add_termination_listener(lambda _connection: lost.set())
         reason = "the server closed the connection"
@@ -231,27 +233,9 @@ class _Line:
                 with anyio.move_on_after(KEEPALIVE_SECONDS):
                     await lost.wait()
                     break
-                await self.ask(connection, "SELECT 1")
-        except _BREAKS as error:
+                await self.use(lambda connection: connection.fetch("SELECT 1"))
+        except DRIVER_ERRORS as error:
             reason = str(error) or type(error).__name__
         finally:
             self.connection = None
         log.warning("notifications.lost", reason=reason)
-
-
-async def _nothing_to_prepare(_connection: RawConnection) -> None: ...
-
-
-def _nothing_to_tell(*, after_gap: bool) -> None: ...
-
-
-class ReloadNotices:
-    def __init__(self, engine: AsyncEngine, *, pod_id: str) -> None:
-        self._engine = engine
-        self._pod_id = pod_id
-
-    async def tell(self, actor: str, details: Mapping[str, Any]) -> None:
-        """Write who had it done here, and let the others follow."""
-        async with self._engine.begin() as connection:
-            await note(connection, actor=actor, action=AuditAction.CONFIG_RELOADED, details=details)
-            await notify(connection, RELOAD, self._pod_id)

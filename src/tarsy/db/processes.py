@@ -1,4 +1,4 @@
-"""The processes of the installation: their signs of life, and which of them speaks for all."""
+"""The processes of the installation: their heartbeats, which of them reports for all, and the figures that its health is judged by."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.driver import Statement, borrowed
+from tarsy.db.connection import autocommit
 from tarsy.db.rows import columns, read
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.tables import alert_sessions, incidents, processes, sql_list, work
@@ -18,12 +18,14 @@ from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
-# Three signs of life that did not come.
+# Three heartbeats that did not come.
 ALIVE = timedelta(seconds=45)
+CLEAN_UP = "clean-up"
+BACKUP = "backup"
 _OPEN = [status for status in SessionStatus if not status.is_final]
 
-# Rows of processes that were killed are cleared away a day later, by the others.
-_BEAT = sa.text(
+# Rows of processes that were killed are deleted a day later, by the others.
+_HEARTBEAT = sa.text(
     """
     WITH mine AS (
         INSERT INTO processes (id, role, workers, version, started_at) VALUES (:id, :role, :workers, :version, :started_at)
@@ -58,6 +60,30 @@ _ROLES = (
     .group_by(processes.c.role)
     .order_by(processes.c.role)
 )
+_HEALTH = sa.text(
+    f"""
+    SELECT now() AS now,
+        (SELECT count(*) FROM processes WHERE seen_at > now() - CAST(:alive AS interval)) AS processes,
+        (SELECT coalesce(sum(workers), 0) FROM processes WHERE seen_at > now() - CAST(:alive AS interval)) AS workers,
+        (SELECT min(started_at) FROM processes) AS first_process_at,
+        (SELECT count(*) FROM work WHERE kind = '{INVESTIGATION}' AND state = {sql_list([WorkState.READY])}) AS waiting,
+        (SELECT count(*) FROM alert_sessions WHERE deleted_at IS NULL AND created_at > now() - interval '30 minutes') AS submitted_lately,
+        (SELECT count(*) FROM alert_sessions WHERE completed_at > now() - interval '30 minutes') AS ended_lately,
+        (SELECT done_at FROM upkeep WHERE name = '{CLEAN_UP}') AS cleaned_up_at,
+        (SELECT done_at FROM upkeep WHERE name = '{BACKUP}') AS backed_up_at
+    """
+)
+# From the newest sessions, which are indexed by time, to their calls, which are indexed by session.
+_MODELS = sa.text(
+    """
+    SELECT i.provider, i.model, count(*) AS calls, count(i.error_code) AS failed,
+        (array_agg(i.error_code ORDER BY i.started_at DESC) FILTER (WHERE i.error_code IS NOT NULL))[1] AS last_error
+    FROM alert_sessions s JOIN llm_interactions i ON i.session_id = s.id AND i.started_at > now() - interval '15 minutes'
+    WHERE s.deleted_at IS NULL AND s.created_at > now() - interval '2 hours'
+    GROUP BY 1, 2 ORDER BY 1, 2
+    """
+)
+_DONE = sa.text("INSERT INTO upkeep (name) VALUES (:name) ON CONFLICT (name) DO UPDATE SET done_at = now()")
 
 
 class ProcessRepository:
@@ -67,10 +93,9 @@ class ProcessRepository:
         self._budgets = budgets
 
     async def heartbeat(self, process: LiveProcess) -> Overview | None:
-        """Give a sign of life; answers with the overview for the process that has been there longest, which speaks for all."""
-        values = {**columns(process), "alive": ALIVE}
+        """Store a heartbeat; return the overview to the process that has been running longest, which reports for all, and None to others."""
         async with self._engine.begin() as connection:
-            is_first = (await connection.execute(_BEAT, values)).scalar_one()
+            is_first = (await connection.execute(_HEARTBEAT, {**columns(process), "alive": ALIVE})).scalar_one()
             overview = await read_overview(connection) if is_first else None
         budgets = self._budgets()
         if overview is None or not budgets:
@@ -78,7 +103,7 @@ class ProcessRepository:
         return replace(overview, budgets=tuple(await PostgresSpendingStore(self._engine).states(budgets, datetime.now(UTC))))
 
     async def leave(self, process_id: str) -> None:
-        """Say that a process ends."""
+        """Delete the row of a process that ends."""
         async with self._engine.begin() as connection:
             await connection.execute(sa.delete(processes).where(processes.c.id == process_id))
 
@@ -96,53 +121,26 @@ async def read_overview(connection: AsyncConnection) -> Overview:
     )
 
 
-CLEAN_UP = "clean-up"
-BACKUP = "backup"
-
-_SIGNS = Statement(
-    f"""
-    SELECT now() AS now,
-        (SELECT count(*) FROM processes WHERE seen_at > now() - CAST(:alive AS interval)) AS processes,
-        (SELECT coalesce(sum(workers), 0) FROM processes WHERE seen_at > now() - CAST(:alive AS interval)) AS workers,
-        (SELECT min(started_at) FROM processes) AS first_process_at,
-        (SELECT count(*) FROM work WHERE kind = '{INVESTIGATION}' AND state = {sql_list([WorkState.READY])}) AS waiting,
-        (SELECT count(*) FROM alert_sessions WHERE deleted_at IS NULL AND created_at > now() - interval '30 minutes') AS submitted_lately,
-        (SELECT count(*) FROM alert_sessions WHERE completed_at > now() - interval '30 minutes') AS ended_lately,
-        (SELECT done_at FROM upkeep WHERE name = '{CLEAN_UP}') AS cleaned_up_at,
-        (SELECT done_at FROM upkeep WHERE name = '{BACKUP}') AS backed_up_at
-    """  # noqa: S608 - our own words
-)
-# By way of the newest sessions, which are indexed by time, to their calls, which are indexed by session.
-_MODELS = Statement(
-    """
-    SELECT i.provider, i.model, count(*) AS calls, count(i.error_code) AS failed,
-        (array_agg(i.error_code ORDER BY i.started_at DESC) FILTER (WHERE i.error_code IS NOT NULL))[1] AS last_error
-    FROM alert_sessions s JOIN llm_interactions i ON i.session_id = s.id AND i.started_at > now() - interval '15 minutes'
-    WHERE s.deleted_at IS NULL AND s.created_at > now() - interval '2 hours'
-    GROUP BY 1, 2 ORDER BY 1, 2
-    """
-)
-_DONE = Statement("INSERT INTO upkeep (name) VALUES (:name) ON CONFLICT (name) DO UPDATE SET done_at = now()")
-
-
 class VitalSignsReader:
+    """Reads the figures that the installation's health is judged by, and notes when its maintenance was done."""
+
     def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+        self._engine = autocommit(engine)
 
     async def read(self) -> HealthSnapshot:
-        async with borrowed(self._engine) as connection:
-            (signs,) = await _SIGNS.rows(connection, {"alive": ALIVE})
-            models = await _MODELS.rows(connection)
+        async with self._engine.connect() as connection:
+            signs = (await connection.execute(_HEALTH, {"alive": ALIVE})).mappings().one()
+            models = (await connection.execute(_MODELS)).mappings().all()
         return read(HealthSnapshot, signs, models=tuple(read(ModelRecord, row) for row in models))
 
     async def note_clean_up(self) -> None:
-        """Old data was looked for, whether there was any or not."""
+        """Note that old data were searched for and deleted, whether there were any or not."""
         await self._note(CLEAN_UP)
 
     async def note_backup(self) -> None:
-        """A backup of the database was made, by whatever makes them."""
+        """Note that a backup of the database was made, by whichever tool makes them."""
         await self._note(BACKUP)
 
     async def _note(self, name: str) -> None:
-        async with borrowed(self._engine) as connection:
-            await _DONE.rows(connection, {"name": name})
+        async with self._engine.connect() as connection:
+            await connection.execute(_DONE, {"name": name})

@@ -1,63 +1,65 @@
 """Rows from domain values and back, and JSON in a form that PostgreSQL can store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
-from decimal import Decimal
 from functools import cache
-from typing import Any, TypeVar, cast
-from uuid import UUID
+from typing import Any, Protocol, TypeVar, cast
 
 import orjson
 from pydantic import TypeAdapter
 
-from tarsy.db.driver import Row
-from tarsy.domain.citation import CheckedCitation, Citation, CitationCounts, CitationStatus
+from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
-from tarsy.domain.execution import AgentExecution
-from tarsy.domain.followup import ChatUserMessage, SessionScore
-from tarsy.domain.interaction import LLMInteraction, MCPInteraction
+from tarsy.domain.interaction import LLMInteraction
 from tarsy.domain.note import Note, NoteKind
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.session import AlertSession
-from tarsy.domain.stage import Stage
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
-from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.usage import Spending, TokenUsage
-from tarsy.domain.verdict import Confidence, JudgedVerdict, judged_fields, verdict_of
+from tarsy.domain.verdict import Confidence, JudgedVerdict, verdict_of
 from tarsy.kit.text import storable
 
+# Values by column.
+NewRow = dict[str, Any]
+Value = TypeVar("Value")
+
+# Larger numbers do not fit into our JSON, and become text: tools name such limits in their schemas.
 _INTEGERS = range(-(2**63), 2**64)
-
-
-# As JSON spells the one character that can be written, and not be stored.
+# The one character that JSON can escape and PostgreSQL cannot store.
 _NUL = b"\\u0000"
 
 
+class Row(Protocol):
+    """A row as SQLAlchemy's mappings and JSON objects have it."""
+
+    def __getitem__(self, key: str, /) -> Any: ...
+
+    def keys(self) -> Iterable[str]: ...
+
+
 def json_text(value: Any) -> str:
-    """A JSON value as text that PostgreSQL can store. Nearly all can be written as they are; what cannot, or should not, is made storable."""
+    """Return a JSON value as text that PostgreSQL can store."""
     return as_stored(value)[1]
 
 
 def as_stored(value: Any) -> tuple[Any, str]:
-    """A JSON value as PostgreSQL can store it (nearly always itself, which its text tells sooner than looking at each part would), and that text."""
-    text = _text(value)
+    """Return a JSON value as PostgreSQL can store it, and as text.
+
+    Nearly every value can be stored as it is; the text shows it faster than a walk through all its parts.
+    """
+    try:
+        text = orjson.dumps(value)
+    except TypeError:
+        text = _NUL
     if _NUL in text:
         value = storable_json(value)
         text = orjson.dumps(value)
     return value, text.decode()
 
 
-def _text(value: Any) -> bytes:
-    """A value as JSON; what has none is told by a NUL."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return _NUL
-
-
 def storable_json(value: Any) -> Any:
-    """A JSON value with every string storable, copied only as far as needed."""
+    """Return a JSON value with every string and number storable."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, Mapping):
@@ -69,18 +71,9 @@ def storable_json(value: Any) -> Any:
     return value
 
 
-# Values by column.
-NewRow = dict[str, Any]
-Value = TypeVar("Value")
-
-
-def read(kind: type[Value], row: Row, **made: object) -> Value:
-    """A value from the columns of the names of its fields, and from what was `made` of others; each is checked to be what the field says."""
-    found = {**dict(row), **made}
-    if isinstance(found.get("id"), UUID):
-        # Text statements return uuid objects, tables strings.
-        found = {name: str(value) if isinstance(value, UUID) else value for name, value in found.items()}
-    return _adapter(kind).validate_python(found)
+def read(kind: type[Value], row: Row, **computed: object) -> Value:
+    """Return a dataclass made of the columns named like its fields and of the `computed` values, each checked against its type."""
+    return _adapter(kind).validate_python({**dict(row), **computed})
 
 
 @cache
@@ -89,29 +82,23 @@ def _adapter(kind: type[Value]) -> TypeAdapter[Value]:
 
 
 @cache
-def _names(kind: type[object]) -> tuple[str, ...]:
+def _field_names(kind: type[object]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))  # pyright: ignore[reportArgumentType] - only of dataclasses
 
 
 def columns(value: object) -> NewRow:
-    """The fields of a value under their names, as they are: bodies are large, and need not be copied."""
-    return {name: getattr(value, name) for name in _names(type(value))}
+    """Return the fields of a dataclass by name, not copied: bodies are large."""
+    return {name: getattr(value, name) for name in _field_names(type(value))}
 
 
-def stage_row(stage: Stage) -> NewRow:
-    return columns(stage)
+def session_of(row: Row) -> AlertSession:
+    return read(AlertSession, row, verdict=judged_of(row["verdict"]))
 
 
-def stage_of(row: Row) -> Stage:
-    return read(Stage, row)
-
-
-def execution_row(execution: AgentExecution) -> NewRow:
-    return columns(execution)
-
-
-def execution_of(row: Row) -> AgentExecution:
-    return read(AgentExecution, row)
+def judged_of(fields: Mapping[str, Any] | None) -> JudgedVerdict | None:
+    if fields is None:
+        return None
+    return JudgedVerdict(verdict_of(fields), Confidence(fields["confidence"]), fields["confidence_reason"])
 
 
 def message_row(message: Message, session_id: str) -> NewRow:
@@ -138,14 +125,6 @@ def message_of(row: Row) -> Message:
     )
 
 
-def timeline_row(event: TimelineEvent) -> NewRow:
-    return columns(event)
-
-
-def timeline_of(row: Row) -> TimelineEvent:
-    return read(TimelineEvent, row)
-
-
 def llm_interaction_row(interaction: LLMInteraction) -> NewRow:
     row = columns(interaction)
     # As text: amounts stay exact on their way through JSON.
@@ -158,26 +137,17 @@ def llm_interaction_of(row: Row) -> LLMInteraction:
     return read(LLMInteraction, row, usage=usage_of(row))
 
 
-# Sums over model calls, in dollars as text: amounts stay exact on their way through JSON. Those that used no tokens, failed ones mostly, cost nothing and miss no price.
-SPENDING_SUMS = "sum(cost_usd)::text AS cost_usd, count(*) FILTER (WHERE cost_usd IS NULL AND total_tokens > 0) AS unpriced_calls"
+# Sums over model calls. A call that used no tokens, usually a failed one, costs nothing and lacks no price.
+SPENDING_SUMS = "sum(cost_usd) AS cost_usd, count(*) FILTER (WHERE cost_usd IS NULL AND total_tokens > 0) AS unpriced_calls"
 
 
 def spending_of(row: Row) -> Spending:
-    cost: str | None = row["cost_usd"]
-    return Spending(None if cost is None else Decimal(cost), row["unpriced_calls"] or 0)
+    return Spending(row["cost_usd"], row["unpriced_calls"] or 0)
 
 
 def usage_of(row: Row) -> TokenUsage:
     # Sums are decimals.
-    return TokenUsage(**{name: int(row[name]) for name in _names(TokenUsage)})
-
-
-def mcp_interaction_row(interaction: MCPInteraction) -> NewRow:
-    return columns(interaction)
-
-
-def mcp_interaction_of(row: Row) -> MCPInteraction:
-    return read(MCPInteraction, row)
+    return TokenUsage(**{name: int(row[name]) for name in _field_names(TokenUsage)})
 
 
 def citation_row(made: ExecutionCitation, session_id: str) -> NewRow:
@@ -229,7 +199,7 @@ def placed_input_of(row: Row) -> AnyInput:
 
 
 def note_of(row: Row) -> Note:
-    """A note as it is stored, or as the statement of a step tells of it, with its time as text."""
+    """Return a note from its row, or from the JSON of a step's statement, where its time is text."""
     at = row["created_at"]
     return Note(
         number=row["number"],
@@ -238,37 +208,3 @@ def note_of(row: Row) -> Note:
         text=row["content"],
         at=datetime.fromisoformat(at) if isinstance(at, str) else at,
     )
-
-
-def session_of(row: Row) -> AlertSession:
-    return read(AlertSession, row, verdict=judged_of(row["verdict"]))
-
-
-def checked_values(judged: JudgedVerdict | None, counts: CitationCounts) -> dict[str, Any]:
-    """What checking made of a session's analysis, as its columns hold it."""
-    citations = orjson.dumps(asdict(counts)).decode()
-    if judged is None:
-        return {"citations": citations, **dict.fromkeys(("verdict", "outcome", "confidence", "object", "words"))}
-    affected = storable(str(judged.verdict.object or ""))
-    return {
-        "citations": citations,
-        "verdict": orjson.dumps(storable_json(judged_fields(judged))).decode(),
-        "outcome": judged.verdict.outcome.value,
-        "confidence": judged.confidence.value,
-        "object": affected or None,
-        "words": f"{affected} {storable(judged.verdict.mechanism)}".replace("/", " "),
-    }
-
-
-def judged_of(fields: Mapping[str, Any] | None) -> JudgedVerdict | None:
-    if fields is None:
-        return None
-    return JudgedVerdict(verdict_of(fields), Confidence(fields["confidence"]), fields["confidence_reason"])
-
-
-def chat_message_of(row: Row) -> ChatUserMessage:
-    return read(ChatUserMessage, row)
-
-
-def score_of(row: Row) -> SessionScore:
-    return read(SessionScore, row)

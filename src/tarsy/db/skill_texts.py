@@ -1,4 +1,4 @@
-"""The texts of skills, each stored once under its hash: sessions refer to them, so that they read the same text for their whole life."""
+"""The texts of skills, each stored once under its hash: sessions refer to the hash, and so read the same text until they end."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.connection import autocommit
 from tarsy.db.retry import retrying
 from tarsy.db.tables import skill_texts
 from tarsy.domain.skill import text_hash
@@ -16,8 +17,8 @@ class SkillTextRepository:
         self._engine = engine
 
     async def keep(self, texts: Iterable[str]) -> None:
-        """Store what is not stored yet. Nothing is ever removed: a text is small, and the next session may need it again."""
-        # In one order for all replicas that start together: two that insert the same rows crosswise would wait for each other.
+        """Store the texts that are not stored yet. None is ever deleted: they are small, and the next session may need them again."""
+        # In the same order in all replicas that start together, so that there is no deadlock.
         rows = [{"hash": hashed, "content": text} for hashed, text in sorted((text_hash(text), text) for text in set(texts))]
         if not rows:
             return
@@ -32,7 +33,7 @@ class SkillTextRepository:
         query = sa.select(skill_texts.c.hash, skill_texts.c.content).where(skill_texts.c.hash.in_(hashes))
 
         async def attempt() -> Mapping[str, str]:
-            async with self._engine.connect() as connection:
+            async with autocommit(self._engine).connect() as connection:
                 return {row.hash: row.content for row in await connection.execute(query)}
 
         return await retrying(attempt) if hashes else {}

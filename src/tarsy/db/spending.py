@@ -1,17 +1,17 @@
-"""The durable side of ceilings: what is reserved for model calls, by whichever process, and what was spent.
+"""Spending in the database: the amounts reserved for model calls by all processes, and the amounts spent.
 
-A reservation is written before its call and taken back by the step that stores the call. Under a period's ceiling reservations are made one at a
-time (advisory lock), because only then does what was read as used hold until the reservation is made.
+A reservation is written before its call and deleted by the step that stores the call. Under the budget of a period reservations are made
+one at a time (advisory lock): otherwise two of them could both fit into the same rest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
 
-from sqlalchemy.ext.asyncio import AsyncEngine
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.driver import RawConnection, Row, Statement, borrowed, transaction
+from tarsy.db.connection import autocommit
 from tarsy.db.retry import retrying
 from tarsy.db.tables import sql_list
 from tarsy.domain.alert import Severity
@@ -20,10 +20,10 @@ from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.status import RunStatus
 
-# An arbitrary number that only this lock uses.
-_LOCK = Statement("SELECT set_config('lock_timeout', '5s', true), pg_advisory_xact_lock(7421902)")
-# Under a claim that was lost nothing is reserved. The claimed row is locked as a step locks it: it must not be lost in between.
-_RESERVE = Statement(
+# An arbitrary number that no other lock uses.
+_LOCK = sa.text("SELECT set_config('lock_timeout', '5s', true), pg_advisory_xact_lock(7421902)")
+# Nothing is reserved under a claim that was lost. The claimed row is locked as a step locks it, so that the claim is not lost meanwhile.
+_RESERVE = sa.text(
     """
     WITH held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE),
     made AS (
@@ -33,12 +33,12 @@ _RESERVE = Statement(
             CAST(:tokens AS bigint[]), CAST(:model_calls AS integer[])) AS r(id, is_kept, usd, tokens, model_calls)
         ON CONFLICT (id) DO UPDATE SET usd = excluded.usd, tokens = excluded.tokens, model_calls = excluded.model_calls, created_at = now()
     )
-    SELECT FROM held
+    SELECT 1 FROM held
     """
 )
 _ENDED = sql_list(status for status in RunStatus if status.is_final)
-# The sums of finished calls are kept by day; what is reserved is of the calls of the moment, and of those that never told what they used.
-_PERIOD = Statement(
+# The sums of finished calls are kept by day; reservations belong to calls of the moment, and to those whose usage never became known.
+_PERIOD = sa.text(
     f"""
     SELECT (
         SELECT coalesce(sum(u.cost_usd), 0) FROM usage_days u
@@ -51,12 +51,12 @@ _PERIOD = Statement(
             AND (CAST(:without AS uuid) IS NULL OR r.id <> :without)
             AND (CAST(:chain AS text) IS NULL OR s.chain_id = :chain) AND (CAST(:alert_type AS text) IS NULL OR s.alert_type = :alert_type)
     ) AS reserved
-    """  # noqa: S608 - our own words
-)
-# An announced tool call is spent, whatever became of it, unless it was refused; a model call that never told what it used is what was reserved for it.
-_SPENT = Statement(
     """
-    SELECT e.stage_id::text AS stage_id, e.id::text AS execution_id, e.parent_execution_id::text AS parent_execution_id,
+)
+# An announced tool call is spent unless it was refused; a model call whose usage never became known counts with its reservation.
+_SPENT = sa.text(
+    """
+    SELECT CAST(e.stage_id AS text) AS stage_id, CAST(e.id AS text) AS execution_id, CAST(e.parent_execution_id AS text) AS parent_execution_id,
         m.usd + o.usd AS usd, m.tokens + o.tokens AS tokens, m.calls + o.calls AS model_calls, t.calls AS tool_calls, m.seconds + c.seconds AS seconds
     FROM agent_executions e
     CROSS JOIN LATERAL (
@@ -78,90 +78,90 @@ _SPENT = Statement(
     WHERE e.session_id = :session_id
     """
 )
-_CRITICAL = Statement(
-    f"SELECT FROM alert_sessions s JOIN incidents i ON i.id = s.incident_id WHERE s.id = :session_id AND i.severity = '{Severity.CRITICAL}'"
+_CRITICAL = sa.text(
+    f"SELECT 1 FROM alert_sessions s JOIN incidents i ON i.id = s.incident_id WHERE s.id = :session_id AND i.severity = '{Severity.CRITICAL}'"
 )
 
 
 class PostgresSpendingStore:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        self._autocommit = autocommit(engine)
 
     async def spent(self, session_id: str) -> Sequence[SpentBy]:
-        async with borrowed(self._engine) as connection:
-            return [_spent(row) for row in await _SPENT.rows(connection, {"session_id": session_id})]
+        """Return what each execution of a session has spent."""
+        async with self._autocommit.connect() as connection:
+            rows = (await connection.execute(_SPENT, {"session_id": session_id})).all()
+        return [
+            SpentBy(
+                row.stage_id,
+                row.execution_id,
+                Spent(
+                    usd=Decimal(row.usd),
+                    tokens=int(row.tokens),
+                    seconds=float(row.seconds),
+                    model_calls=row.model_calls,
+                    tool_calls=max(row.tool_calls, 0),
+                ),
+                row.parent_execution_id,
+            )
+            for row in rows
+        ]
 
     async def is_critical(self, session_id: str) -> bool:
-        """Whether a session investigates an incident that a period's ceiling does not stop."""
-        async with borrowed(self._engine) as connection:
-            return await _CRITICAL.row(connection, {"session_id": session_id}) is not None
+        """Return whether a session investigates an incident that the budget of a period does not stop."""
+        async with self._autocommit.connect() as connection:
+            return (await connection.execute(_CRITICAL, {"session_id": session_id})).first() is not None
 
     async def reserve(self, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
+        """Reserve amounts, or return the first period whose budget they would exceed.
+
+        Raises:
+            ClaimLostError: the claim's token is no longer the row's.
+        """
+
         async def attempt() -> PeriodState | None:
             if not periods:
-                async with borrowed(self._engine) as connection:
+                async with self._autocommit.connect() as connection:
                     return await _reserve(connection, reservation)
-            async with transaction(self._engine) as connection:
-                await _LOCK.rows(connection)
-                return await _passed(connection, reservation, periods) or await _reserve(connection, reservation)
+            needed = reservation.wanted.usd + reservation.kept.usd
+            async with self._engine.begin() as connection:
+                await connection.execute(_LOCK)
+                for budget in periods:
+                    state = await _state(connection, budget, datetime.now(UTC).date(), without=reservation.execution_id)
+                    if state.used + needed > budget.usd:
+                        return state
+                return await _reserve(connection, reservation)
 
         # Writing the same reservation again changes nothing.
         return await retrying(attempt, whole=True)
 
     async def states(self, periods: Sequence[PeriodBudget], now: datetime) -> Sequence[PeriodState]:
-        """How far each budget is used."""
-        async with borrowed(self._engine) as connection:
+        """Return how far each budget is used."""
+        async with self._autocommit.connect() as connection:
             return [await _state(connection, budget, now.date()) for budget in periods]
 
 
-async def _reserve(connection: RawConnection, reservation: Reservation) -> None:
-    claim = reservation.claim
+async def _reserve(connection: AsyncConnection, reservation: Reservation) -> None:
+    claim, amounts = reservation.claim, (reservation.wanted, reservation.kept)
     parameters = {
         "claim_id": claim.id,
         "token": claim.token,
         "session_id": claim.session_id,
         "stage_id": reservation.stage_id,
         "execution_id": reservation.execution_id,
-        **_rows(reservation),
-    }
-    if not await _RESERVE.rows(connection, parameters):
-        raise ClaimLostError(claim)
-
-
-def _rows(reservation: Reservation) -> Mapping[str, list[Any]]:
-    """The call's own row, and that of the conclusion, which takes the place of the one before."""
-    amounts = (reservation.wanted, reservation.kept)
-    return {
+        # The row of the call, and that of the execution's conclusion, which replaces the one before.
         "ids": [reservation.id, reservation.execution_id],
         "is_kept": [False, True],
         "usd": [amount.usd for amount in amounts],
         "tokens": [amount.tokens for amount in amounts],
         "model_calls": [amount.model_calls for amount in amounts],
     }
+    if (await connection.execute(_RESERVE, parameters)).first() is None:
+        raise ClaimLostError(claim)
 
 
-async def _passed(connection: RawConnection, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
-    """The first period whose ceiling the reservation would pass."""
-    needed = reservation.wanted.usd + reservation.kept.usd
-    for budget in periods:
-        state = await _state(connection, budget, datetime.now(UTC).date(), without=reservation.execution_id)
-        if state.used + needed > budget.usd:
-            return state
-    return None
-
-
-async def _state(connection: RawConnection, budget: PeriodBudget, today: date, without: str | None = None) -> PeriodState:
+async def _state(connection: AsyncConnection, budget: PeriodBudget, today: date, without: str | None = None) -> PeriodState:
     parameters = {"first": budget.per.first_day(today), "chain": budget.chain, "alert_type": budget.alert_type, "without": without}
-    (row,) = await _PERIOD.rows(connection, parameters)
-    return PeriodState(budget=budget, spent=row["spent"], reserved=row["reserved"])
-
-
-def _spent(row: Row) -> SpentBy:
-    spent = Spent(
-        usd=Decimal(row["usd"]),
-        tokens=int(row["tokens"]),
-        seconds=float(row["seconds"]),
-        model_calls=row["model_calls"],
-        tool_calls=max(row["tool_calls"], 0),
-    )
-    return SpentBy(row["stage_id"], row["execution_id"], spent, row["parent_execution_id"])
+    row = (await connection.execute(_PERIOD, parameters)).one()
+    return PeriodState(budget=budget, spent=row.spent, reserved=row.reserved)

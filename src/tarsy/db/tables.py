@@ -38,6 +38,8 @@ _RUN_OPEN = sa.text(f"status IN ({sql_list(status for status in RunStatus if not
 
 Timestamp = sa.DateTime(timezone=True)
 Id = sa.Uuid(as_uuid=False)
+# None is SQL's null, not the JSON value.
+NullableJson = JSONB(none_as_null=True)
 # Rows that are updated in place many times leave room on their page, so that an update touches no index.
 ROOMY = {"fillfactor": 70}
 
@@ -199,9 +201,9 @@ alert_sessions = sa.Table(
     sa.Column("alert_type", sa.Text, nullable=False),
     sa.Column("chain_id", sa.Text, nullable=False),
     sa.Column("chain_snapshot", JSONB, nullable=False),
-    sa.Column("mcp_selection", JSONB),
+    sa.Column("mcp_selection", NullableJson),
     # Where it was forked from another session; null for all others.
-    sa.Column("fork", JSONB),
+    sa.Column("fork", NullableJson),
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("nonce", sa.Text, nullable=False),
     sa.Column("runbook_url", sa.Text),
@@ -214,14 +216,14 @@ alert_sessions = sa.Table(
     sa.Column("executive_summary", sa.Text),
     sa.Column("executive_summary_error", sa.Text),
     # What the analysis comes to, with the confidence to show: the whole, and what lists are filtered by.
-    sa.Column("verdict", JSONB),
+    sa.Column("verdict", NullableJson),
     sa.Column("verdict_outcome", sa.Text),
     sa.Column("verdict_confidence", sa.Text),
     sa.Column("verdict_object", sa.Text),
     # Its words, written with it: to compute the search column anew would write every row again.
     sa.Column("verdict_search", TSVECTOR),
     # How many citations of the analysis were verified, and how many were not.
-    sa.Column("citations", JSONB),
+    sa.Column("citations", NullableJson),
     sa.Column("error_message", sa.Text),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("started_at", Timestamp),
@@ -296,6 +298,9 @@ alert_sessions = sa.Table(
     ),
     postgresql_with=ROOMY,
 )
+
+# Without those that only the database searches.
+SESSION_COLUMNS = [column for column in alert_sessions.c if column.name not in {"search", "verdict_search"}]
 
 stages = sa.Table(
     "stages",
@@ -396,7 +401,7 @@ messages = sa.Table(
     sa.Column("original_content", sa.Text),
     # The first model call of the execution that was sent the short form.
     sa.Column("compacted_before_turn", sa.Integer),
-    sa.Column("tool_calls", JSONB),
+    sa.Column("tool_calls", NullableJson),
     sa.Column("tool_call_id", sa.Text),
     sa.Column("tool_name", sa.Text),
     sa.Column("created_at", Timestamp, nullable=False),
@@ -421,7 +426,7 @@ llm_interactions = sa.Table(
     sa.Column("request_hash", sa.Text, nullable=False),
     sa.Column("message_count", sa.Integer, nullable=False),
     sa.Column("request", JSONB, nullable=False),
-    sa.Column("response", JSONB),
+    sa.Column("response", NullableJson),
     sa.Column("input_tokens", sa.Integer, nullable=False, server_default="0"),
     sa.Column("output_tokens", sa.Integer, nullable=False, server_default="0"),
     sa.Column("total_tokens", sa.Integer, nullable=False, server_default="0"),
@@ -435,7 +440,7 @@ llm_interactions = sa.Table(
     # None: the price was not known.
     sa.Column("cost_usd", sa.Numeric),
     # US dollars per million tokens, as they were then.
-    sa.Column("price", JSONB),
+    sa.Column("price", NullableJson),
     sa.UniqueConstraint("execution_id", "track", "turn"),
     _one_of("kind", LLMInteractionKind),
     sa.Index("ix_llm_interactions_session", "session_id", "started_at"),
@@ -455,7 +460,7 @@ mcp_interactions = sa.Table(
     # By which agents cite the result; null for lists of tools, and for calls from before there were ids.
     sa.Column("evidence_id", sa.Text),
     sa.Column("arguments", sa.Text),
-    sa.Column("result", JSONB),
+    sa.Column("result", NullableJson),
     sa.Column("is_error", sa.Boolean, nullable=False),
     sa.Column("error_message", sa.Text),
     sa.Column("started_at", Timestamp, nullable=False),

@@ -1,6 +1,7 @@
-"""Pure module: the running sums of what models and tools were used for, as SQL. A step adds to them in the statement that stores its calls.
+"""Running sums of what models and tools were used for: added to by the step that stores a call, read by reports.
 
-Writers add to rows of their own: connections are spread over shards, so that two sessions of one chain seldom wait for each other.
+A report reads the days that it is about, never the calls. Writers add to rows of their own: connections are spread over shards, so that
+two sessions of one chain seldom wait for each other.
 """
 
 from collections.abc import Sequence
@@ -8,125 +9,108 @@ from dataclasses import fields
 from datetime import date
 from decimal import Decimal
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.driver import Row, Statement, borrowed
-from tarsy.db.rows import read
+from tarsy.db.connection import autocommit
+from tarsy.db.rows import Row, read
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
 from tarsy.domain.usage import ExpensiveSession, Span, ToolUse, UsageGroup, UsageReport, UsageTotals, forecast
 
+# As many as a page shows without scrolling.
+DEAREST = 10
 # More than the connections that write at the same moment.
 SHARDS = 16
 
-_DAY = "CAST(r.started_at AT TIME ZONE 'UTC' AS date)"
-_SHARD = f"pg_backend_pid() % {SHARDS}"
-_COUNTS = {
-    "calls": "count(*)",
-    "failed_calls": "count(*) FILTER (WHERE r.error_code IS NOT NULL)",
-    "input_tokens": "sum(r.input_tokens)",
-    "cached_tokens": "sum(r.cached_tokens)",
-    "output_tokens": "sum(r.output_tokens)",
-    "thinking_tokens": "sum(r.thinking_tokens)",
-    "cost_usd": "coalesce(sum(r.cost_usd), 0)",
-    "unpriced_calls": "count(*) FILTER (WHERE r.cost_usd IS NULL AND r.total_tokens > 0)",
-    "duration_ms": "sum(r.duration_ms)",
-}
-_OF_TOOL = {"calls": "count(*)", "failed_calls": "count(*) FILTER (WHERE r.is_error)", "duration_ms": "sum(r.duration_ms)"}
-_OF_SESSION = {name: _COUNTS[name] for name in ("calls", "cost_usd", "unpriced_calls")} | {"total_tokens": "sum(r.total_tokens)"}
+# The parts of a step's statement that add its calls (`llm_calls`, `mcp_calls`) to the sums.
+# In the order of the keys, so that two writers never wait for each other in a circle.
+ADD_TO_USAGE_DAYS = f"""
+    INSERT INTO usage_days AS u (
+        day, shard, chain_id, alert_type, agent_name, provider, model, calls, failed_calls,
+        input_tokens, cached_tokens, output_tokens, thinking_tokens, cost_usd, unpriced_calls, duration_ms
+    )
+    SELECT CAST(c.started_at AT TIME ZONE 'UTC' AS date), pg_backend_pid() % {SHARDS}, s.chain_id, s.alert_type, e.agent_name, c.provider, c.model,
+        count(*), count(*) FILTER (WHERE c.error_code IS NOT NULL),
+        sum(c.input_tokens), sum(c.cached_tokens), sum(c.output_tokens), sum(c.thinking_tokens),
+        coalesce(sum(c.cost_usd), 0), count(*) FILTER (WHERE c.cost_usd IS NULL AND c.total_tokens > 0), sum(c.duration_ms)
+    FROM llm_calls c JOIN agent_executions e ON e.id = c.execution_id JOIN alert_sessions s ON s.id = c.session_id
+    GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
+    ON CONFLICT (day, shard, chain_id, alert_type, agent_name, provider, model) DO UPDATE SET
+        calls = u.calls + excluded.calls, failed_calls = u.failed_calls + excluded.failed_calls,
+        input_tokens = u.input_tokens + excluded.input_tokens, cached_tokens = u.cached_tokens + excluded.cached_tokens,
+        output_tokens = u.output_tokens + excluded.output_tokens, thinking_tokens = u.thinking_tokens + excluded.thinking_tokens,
+        cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = u.unpriced_calls + excluded.unpriced_calls,
+        duration_ms = u.duration_ms + excluded.duration_ms"""
+ADD_TO_SESSION_SPENDING = """
+    INSERT INTO session_spending AS u (session_id, calls, total_tokens, cost_usd, unpriced_calls)
+    SELECT c.session_id, count(*), sum(c.total_tokens), coalesce(sum(c.cost_usd), 0),
+        count(*) FILTER (WHERE c.cost_usd IS NULL AND c.total_tokens > 0)
+    FROM llm_calls c GROUP BY 1
+    ON CONFLICT (session_id) DO UPDATE SET
+        calls = u.calls + excluded.calls, total_tokens = u.total_tokens + excluded.total_tokens,
+        cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = u.unpriced_calls + excluded.unpriced_calls"""
+# Requests for lists of tools are no calls.
+ADD_TO_TOOL_DAYS = f"""
+    INSERT INTO tool_days AS u (day, shard, server, tool, calls, failed_calls, duration_ms)
+    SELECT CAST(c.started_at AT TIME ZONE 'UTC' AS date), pg_backend_pid() % {SHARDS}, c.server, c.tool,
+        count(*), count(*) FILTER (WHERE c.is_error), sum(c.duration_ms)
+    FROM mcp_calls c WHERE c.kind = 'tool_call' AND c.tool IS NOT NULL
+    GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+    ON CONFLICT (day, shard, server, tool) DO UPDATE SET
+        calls = u.calls + excluded.calls, failed_calls = u.failed_calls + excluded.failed_calls,
+        duration_ms = u.duration_ms + excluded.duration_ms"""
 
-
-def _adding(table: str, keys: dict[str, str], counts: dict[str, str], source: str) -> str:
-    """Add what `source` (rows `r`) amounts to. In the order of their keys: two writers never wait for each other in a circle."""
-    columns = ", ".join([*keys, *counts])
-    values = ", ".join([*keys.values(), *counts.values()])
-    places = ", ".join(str(place) for place in range(1, len(keys) + 1))
-    added = ", ".join(f"{name} = u.{name} + excluded.{name}" for name in counts)
-    return f"""
-        INSERT INTO {table} AS u ({columns}) SELECT {values} FROM {source} GROUP BY {places} ORDER BY {places}
-        ON CONFLICT ({", ".join(keys)}) DO UPDATE SET {added}"""  # noqa: S608 - our own words
-
-
-_MODEL_KEYS = {
-    "day": _DAY,
-    "shard": _SHARD,
-    "chain_id": "s.chain_id",
-    "alert_type": "s.alert_type",
-    "agent_name": "e.agent_name",
-    "provider": "r.provider",
-    "model": "r.model",
-}
-_RUN = "JOIN agent_executions e ON e.id = r.execution_id JOIN alert_sessions s ON s.id = r.session_id"
-
-
-def model_sums(rows: str) -> str:
-    """Adds model calls to the sums of their day."""
-    return _adding("usage_days", _MODEL_KEYS, _COUNTS, f"{rows} {_RUN}")
-
-
-def session_sums(rows: str) -> str:
-    """Adds model calls to the sum of their session."""
-    return _adding("session_spending", {"session_id": "r.session_id"}, _OF_SESSION, rows)
-
-
-def tool_sums(rows: str) -> str:
-    """Adds tool calls to the sums of their day; lists of tools are no calls."""
-    keys = {"day": _DAY, "shard": _SHARD, "server": "r.server", "tool": "r.tool"}
-    return _adding("tool_days", keys, _OF_TOOL, f"{rows} WHERE r.kind = 'tool_call' AND r.tool IS NOT NULL")
-
-
-# As many as a page shows without scrolling.
-DEAREST = 10
 _NAMES = tuple(field.name for field in fields(UsageTotals))
 _SUMS = ", ".join(f"sum({name}) AS {name}" for name in _NAMES)
-_WITHIN = "day BETWEEN :first AND :last"
-# All groups in one pass. No column is ever empty: in a group, all but its own are.
-_MODELS = Statement(
+# All groups in one pass. No column is ever empty: in a group, all but its own are null.
+_MODELS = sa.text(
     f"""
-    SELECT day::text AS day, provider || ' / ' || model AS model, chain_id, alert_type, agent_name, {_SUMS} FROM usage_days WHERE {_WITHIN}
+    SELECT CAST(day AS text) AS day, provider || ' / ' || model AS model, chain_id, alert_type, agent_name, {_SUMS}
+    FROM usage_days WHERE day BETWEEN :first AND :last
     GROUP BY GROUPING SETS ((day), (provider, model), (chain_id), (alert_type), (agent_name))
-    """  # noqa: S608 - our own words
+    """
 )
-_TOOLS = Statement(
-    f"""
+_TOOLS = sa.text(
+    """
     SELECT server, tool, sum(calls) AS calls, sum(failed_calls) AS failed_calls, sum(duration_ms) AS duration_ms
-    FROM tool_days WHERE {_WITHIN} GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
-    """  # noqa: S608 - our own words
+    FROM tool_days WHERE day BETWEEN :first AND :last GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
+    """
 )
-_DEAREST = Statement(
+_DEAREST = sa.text(
     f"""
-    SELECT s.id::text AS id, left(s.alert_data, {TITLE_SEARCH_CHARACTERS}) AS alert_head, s.alert_type, s.chain_id,
+    SELECT CAST(s.id AS text) AS id, left(s.alert_data, {TITLE_SEARCH_CHARACTERS}) AS alert_head, s.alert_type, s.chain_id,
         p.cost_usd, p.unpriced_calls, p.total_tokens
     FROM session_spending p JOIN alert_sessions s ON s.id = p.session_id
     WHERE s.deleted_at IS NULL AND s.created_at >= CAST(:first AS date) AND s.created_at < CAST(:last AS date) + 1 AND p.cost_usd > 0
     ORDER BY p.cost_usd DESC, s.id LIMIT {DEAREST}
-    """  # noqa: S608 - our own words
+    """
 )
-_MONTH = Statement(
-    "SELECT coalesce(sum(cost_usd), 0) AS usd FROM usage_days WHERE day BETWEEN date_trunc('month', CAST(:today AS date)) AND :today"
-)
-_DETAILS = Statement(
+_MONTH = sa.text("SELECT coalesce(sum(cost_usd), 0) FROM usage_days WHERE day BETWEEN date_trunc('month', CAST(:today AS date)) AND :today")
+_DETAILS = sa.text(
     f"""
     SELECT day, chain_id, alert_type, agent_name, provider, model, {_SUMS}
-    FROM usage_days WHERE {_WITHIN} GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
-    """  # noqa: S608 - our own words
+    FROM usage_days WHERE day BETWEEN :first AND :last GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+    """
 )
 DETAIL_COLUMNS = ("day", "chain_id", "alert_type", "agent_name", "provider", "model", *_NAMES)
 
 
 class UsageRepository:
     def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+        self._engine = autocommit(engine)
 
     async def report(self, span: Span, today: date) -> UsageReport:
-        async with borrowed(self._engine) as connection:
-            groups = await _MODELS.rows(connection, _days(span))
-            tools = await _TOOLS.rows(connection, _days(span))
-            dearest = await _DEAREST.rows(connection, _days(span))
-            month = await _MONTH.rows(connection, {"today": today})
+        days = {"first": span.first, "last": span.last}
+        async with self._engine.connect() as connection:
+            groups = (await connection.execute(_MODELS, days)).mappings().all()
+            tools = (await connection.execute(_TOOLS, days)).mappings().all()
+            dearest = (await connection.execute(_DEAREST, days)).mappings().all()
+            month_usd: Decimal = (await connection.execute(_MONTH, {"today": today})).scalar_one()
         by_day = tuple(sorted(_grouped(groups, "day"), key=lambda day: day.name))
+        counts = {name: sum(getattr(day.used, name) for day in by_day) for name in _NAMES if name != "cost_usd"}
         return UsageReport(
             span=span,
-            total=_total(by_day),
+            total=UsageTotals(cost_usd=sum((day.used.cost_usd for day in by_day), Decimal(0)), **counts),
             by_day=by_day,
             by_model=_grouped(groups, "model"),
             by_chain=_grouped(groups, "chain_id"),
@@ -134,34 +118,21 @@ class UsageRepository:
             by_agent=_grouped(groups, "agent_name"),
             by_tool=tuple(read(ToolUse, row) for row in tools),
             dearest_sessions=tuple(read(ExpensiveSession, row, title=alert_title(row["alert_head"], row["alert_type"])) for row in dearest),
-            month_usd=month[0]["usd"],
-            month_forecast_usd=forecast(month[0]["usd"], today),
+            month_usd=month_usd,
+            month_forecast_usd=forecast(month_usd, today),
         )
 
     async def details(self, span: Span) -> Sequence[Row]:
-        """Every sum there is, day by day: what a spreadsheet wants."""
-        async with borrowed(self._engine) as connection:
-            return await _DETAILS.rows(connection, _days(span))
-
-
-def _days(span: Span) -> dict[str, date]:
-    return {"first": span.first, "last": span.last}
+        """Return every sum, day by day, as a spreadsheet wants them."""
+        async with self._engine.connect() as connection:
+            return (await connection.execute(_DETAILS, {"first": span.first, "last": span.last})).mappings().all()
 
 
 def _grouped(rows: Sequence[Row], group: str) -> tuple[UsageGroup, ...]:
-    """A group, the dearest first."""
-    return tuple(sorted((UsageGroup(row[group], _used(row)) for row in rows if row[group] is not None), key=_dearness))
-
-
-def _dearness(one: UsageGroup) -> tuple[float, int, str]:
-    return -float(one.used.cost_usd), -one.used.input_tokens - one.used.output_tokens, one.name
-
-
-def _used(row: Row) -> UsageTotals:
-    counts = {name: int(row[name]) for name in _NAMES if name != "cost_usd"}
-    return UsageTotals(cost_usd=row["cost_usd"], **counts)
-
-
-def _total(days: Sequence[UsageGroup]) -> UsageTotals:
-    counts = {name: sum(getattr(day.used, name) for day in days) for name in _NAMES if name != "cost_usd"}
-    return UsageTotals(cost_usd=sum((day.used.cost_usd for day in days), Decimal(0)), **counts)
+    """Return the sums of one grouping, the most expensive first."""
+    used = [
+        UsageGroup(row[group], UsageTotals(cost_usd=row["cost_usd"], **{name: int(row[name]) for name in _NAMES if name != "cost_usd"}))
+        for row in rows
+        if row[group] is not None
+    ]
+    return tuple(sorted(used, key=lambda one: (-float(one.used.cost_usd), -one.used.input_tokens - one.used.output_tokens, one.name)))

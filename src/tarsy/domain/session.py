@@ -83,8 +83,6 @@ class SessionClose:
     verdict: JudgedVerdict | None = None
     citations: CitationCounts | None = None
     error_message: str | None = None
-    # For the event of the session list; None: that of the session's row.
-    alert_type: str | None = None
 
 
 def with_cancellation(close: SessionClose, *, cancel_requested: bool) -> SessionClose:

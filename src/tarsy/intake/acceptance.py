@@ -10,12 +10,13 @@ from anyio import to_thread
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.db.batcher import Turns
+from tarsy.db.batcher import Batcher
 from tarsy.db.incident.changes import store_changes
-from tarsy.db.incident.investigations import WantedLook, cancel_looks, lock_waiting, raise_looks, room_in_queue, store_looks
+from tarsy.db.incident.investigations import cancel_investigations, lock_waiting, raise_priorities
 from tarsy.db.incident.mutes import mutes_at
 from tarsy.db.incident.state import answered, count_activity, lock_keys, read_known, remember_answers, write_incidents, write_members
 from tarsy.db.outbox import publish_for
+from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_investigations
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import Investigation, identity_of
@@ -87,10 +88,10 @@ class AlertAcceptance:
     mask: Mask
     clock: Clock = field(default_factory=SystemClock)
     metrics: IntakeMetrics = field(default_factory=NoMetrics)
-    _batches: Turns[PreparedDelivery, Answer] = field(init=False)
+    _batches: Batcher[PreparedDelivery, Answer] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._batches = Turns(self._store, together=MAX_TOGETHER, seconds=TAKE_SECONDS)
+        self._batches = Batcher(self._store, max_batch=MAX_TOGETHER, seconds=TAKE_SECONDS)
 
     async def accept(self, delivery: Delivery, *, author: str, alert_type: str | None = None, runbook_url: str | None = None) -> Answer:
         """Store a delivery, together with others that arrive at the same time. `alert_type` and `runbook_url` override those of the route and the alerts.
@@ -125,7 +126,7 @@ class AlertAcceptance:
             if investigated and alert.alert_type not in chains:
                 chains[alert.alert_type] = await self.investigations.submissions.chain_for(alert.alert_type, alert.masked.body)
         changes = [masked_change(change, self.mask) for change in delivery.changes]
-        answer = await self._batches.take(PreparedDelivery(delivery=delivery, alerts=alerts, changes=changes, chains=chains))
+        answer = await self._batches.submit(PreparedDelivery(delivery=delivery, alerts=alerts, changes=changes, chains=chains))
         log.info("webhook.taken", source=answer.source, alerts=answer.alerts, changes=answer.changes, incidents=len(answer.results))
         return answer
 
@@ -197,7 +198,7 @@ class AlertAcceptance:
             # The incident keeps its alerts; maintenance starts its investigation when there is room.
             unit.drop_investigation(incident_id)
         sessions = [
-            WantedLook(
+            NewInvestigation(
                 self.investigations.session(
                     unit.incidents[incident_id],
                     unit.members[investigation.cause.key],
@@ -217,9 +218,11 @@ class AlertAcceptance:
         await write_incidents(connection, incidents)
         await write_members(connection, list(unit.rows.values()), set(unit.retired))
         await count_activity(connection, unit.activity, unit.now)
-        started = await store_looks(connection, sessions)
-        await raise_looks(connection, {session_id: priority for session_id, priority in unit.priorities.items() if session_id in waiting})
-        await cancel_looks(connection, [session_id for session_id in unit.cancelled.values() if session_id in waiting])
+        started = await store_investigations(connection, sessions)
+        await raise_priorities(
+            connection, {session_id: priority for session_id, priority in unit.priorities.items() if session_id in waiting}
+        )
+        await cancel_investigations(connection, [session_id for session_id in unit.cancelled.values() if session_id in waiting])
         # An investigation that has not started reads all alerts of its incident when it does.
         updates = [
             (incident, update_text(unit.updates[incident.id], incident))

@@ -9,10 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note
 from tarsy.db.errors import ConflictError, NotFoundError, QueueFullError
-from tarsy.db.incident.investigations import WantedLook, cancel_looks, lock_waiting, room_in_queue, store_looks
+from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.rows import member_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import publish_for
+from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
@@ -80,7 +81,7 @@ class IncidentCommands:
         )
         route = route_for(alert, self.policy.routes)
         priority = incident.severity.priority if route.priority is None else route.priority
-        events = await store_looks(connection, [WantedLook(session, priority, now)])
+        events = await store_investigations(connection, [NewInvestigation(session, priority, now)])
         pending = {"session_id": session.id, "session_status": SessionStatus.PENDING, "session_started": False}
         return replace(incident, **pending, reinvestigations=repeats), events
 
@@ -191,7 +192,7 @@ class IncidentCommands:
         waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id else [])
         if not waiting or not incident.view.may_be_cancelled:
             return incident
-        await cancel_looks(connection, sorted(waiting), reason=f"Cancelled with its incident by {actor}.")
+        await cancel_investigations(connection, sorted(waiting), reason=f"Cancelled with its incident by {actor}.")
         return replace(incident, session_id=None, session_status=None)
 
     async def _inform_running(self, connection: AsyncConnection, incident: Incident, text: str) -> Events:

@@ -14,11 +14,12 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.config.schema.configuration import NoProviderError
-from tarsy.db.incident.investigations import cancel_looks, lock_waiting, room_in_queue
+from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.mutes import mutes_at
 from tarsy.db.incident.rows import member_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import publish_for
+from tarsy.db.session.admission import room_in_queue
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
@@ -123,7 +124,7 @@ class IncidentMaintenance:
             now = self.commands.clock.now()
             changed = replace(incident, firing=max(0, incident.firing - 1), resolved_at=now if decided.last else None)
             if decided.cancel_pending and (waiting := await lock_waiting(connection, [incident.session_id or ""])):
-                await cancel_looks(connection, sorted(waiting))
+                await cancel_investigations(connection, sorted(waiting))
                 changed = replace(changed, session_id=None)
             await write_incidents(connection, [changed])
             text = update_text([AlertUpdate(UpdateKind.SILENT, member.alert, member.known.severity)], changed)

@@ -187,7 +187,6 @@ class SessionExecutor:
             verdict=weakened(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
             citations=sum(counts, CitationCounts()) if counts else None,
             error_message=finish.error,
-            alert_type=session.alert_type,
         )
         score: SessionScore | None = None
         if chain.scoring is not None and close.status is SessionStatus.COMPLETED:

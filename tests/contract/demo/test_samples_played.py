@@ -22,7 +22,8 @@ from tarsy.agent.execution import AgentServices
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db.connection import create_engine
 from tarsy.db.incident.changes import StoredChanges
-from tarsy.db.run.history import SessionHistory, StoredResults
+from tarsy.db.run.evidence import StoredResults
+from tarsy.db.run.history import SessionHistory
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.followups import ChatRepository
 from tarsy.db.session.recordings import RecordingSource

@@ -76,7 +76,7 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
     async with outage(model).running(database_url) as running:
         row = await work(running)
         session = await running.services.repositories.sessions.get(SESSION_ID)
-        standing = await running.services.repositories.sessions.standing(SESSION_ID)
+        standing = await running.services.repositories.sessions.queue_position(SESSION_ID)
         assert (session.status, row["state"], row["claim_token"]) == (SessionStatus.WAITING, WorkState.PARKED, None)
         assert standing.waiting_reason == REASON
         assert standing.waiting_until == row["wake_at"]
@@ -133,7 +133,7 @@ async def test_the_last_of_several_models_is_the_one_that_is_waited_for(database
     falling = live("Investigator", fallback_providers=(fallback(LIVE_OTHER),))
     async with outage(model, falling).running(database_url) as running:
         await work(running)
-        standing = await running.services.repositories.sessions.standing(SESSION_ID)
+        standing = await running.services.repositories.sessions.queue_position(SESSION_ID)
         model.error = None
         await let_the_pause_pass(running)
         await work(running)

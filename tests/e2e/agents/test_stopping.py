@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import anyio
-import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -30,10 +29,8 @@ async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 async def _until_shown(running: Application, event_type: str) -> None:
     async def shown() -> bool:
-        return any(
-            event["event_type"] == event_type
-            for event in orjson.loads((await running.services.repositories.timeline.read(SESSION_ID)).events)
-        )
+        timeline = await running.services.repositories.timeline.read(SESSION_ID)
+        return any(event.event_type == event_type for event in timeline.events)
 
     await _until(shown)
 

@@ -160,7 +160,7 @@ async def test_a_full_disk_is_waited_for(empty_database_url: str) -> None:
     async with engine.connect() as connection:
         assert await connection.scalar(text("SELECT count(*) FROM kept")) == 1
     await engine.dispose()
-    assert {line["event"] for line in logs} == {"database.full"}
+    assert [line["event"] for line in logs if line["event"].startswith("database.")] == ["database.full"]
     assert "could not extend file" in logs[0]["error"]
 
 

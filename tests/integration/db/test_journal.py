@@ -16,8 +16,7 @@ from support.queue_ground import Ground
 from support.queue_scenario import scenario, short
 from support.timeline_entries import streaming, warning
 from tarsy.db import notifications
-from tarsy.db.connection import create_engine
-from tarsy.db.driver import borrowed
+from tarsy.db.connection import create_engine, listen_connection
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, Claim, ClaimLostError
@@ -63,14 +62,8 @@ def ends(claim: Claim) -> Step:
     return Step(claim=claim, session_close=close)
 
 
-def ends_plainly(claim: Claim) -> Step:
-    step = ends(claim)
-    assert step.session_close
-    return replace(step, session_close=replace(step.session_close, alert_type="checkout"))
-
-
 # The message on the wire at which a step of each kind is decided: its only statement, or the end of its transaction.
-KINDS: dict[Callable[[Claim], Step], bytes] = {opens: b"second", only_closes: b"second", ends: b"COMMIT\x00", ends_plainly: b"second"}
+KINDS: dict[Callable[[Claim], Step], bytes] = {opens: b"second", only_closes: b"second", ends: b"COMMIT;"}
 
 
 @pytest.mark.parametrize("arrives", [True, False], ids=["the answer is lost", "the commit is lost"])
@@ -227,27 +220,22 @@ async def test_a_stage_that_begins_in_the_step_that_ends_another_is_told_after_i
     assert [row["status"] for row in kept] == ["completed", "active"]
 
 
-@pytest.mark.parametrize("alert_type", ["checkout", None])
-async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(
-    database_url: str, ground: Ground, claim: Claim, alert_type: str | None
-) -> None:
+async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(database_url: str, ground: Ground, claim: Claim) -> None:
     engine, heard = create_engine(database_url), list[object]()
     close = SessionClose(
         status=SessionStatus.COMPLETED,
         completed_at=datetime.now(UTC),
         citations=CitationCounts(cited=2, verified=1),
-        alert_type=alert_type,
     )
 
     def hear(*told: object) -> None:
         heard.append(told[3])
 
-    async with borrowed(engine) as listening:
+    async with listen_connection(database_url) as listening:
         await listening.add_listener(notifications.WORK, hear)
         await PostgresJournal(engine, lambda _events: None).commit(Step(claim=claim, session_close=close))
         # What was committed before is heard with the answer.
         await listening.fetch("SELECT")
-        await listening.remove_listener(notifications.WORK, hear)
     await engine.dispose()
     assert heard == [INVESTIGATION]
     assert await ground.fetch("SELECT state, claim_token FROM work") == [{"state": "done", "claim_token": None}]
@@ -255,19 +243,17 @@ async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(
     assert session == {"status": "completed", "verified": "1"}
 
 
-async def test_a_session_of_which_nothing_is_open_ends_in_one_statement(database_url: str, ground: Ground, claim: Claim) -> None:
-    engine, statements, delivered = create_engine(database_url), list[str](), list[StoredLiveEvent]()
+async def test_a_session_ends_with_its_last_stage_and_is_announced_after_it(database_url: str, ground: Ground, claim: Claim) -> None:
+    engine, delivered = create_engine(database_url), list[StoredLiveEvent]()
     journal, stage = PostgresJournal(engine, delivered.extend), begun_stage(claim)
     await journal.commit(Step(claim=claim, stages=(stage,)))
     delivered.clear()
-    async with borrowed(engine) as connection:
-        connection.add_query_logger(lambda logged: statements.append(logged.query))
     close = StageClose(stage_id=stage.id, status=RunStatus.COMPLETED, completed_at=datetime.now(UTC))
-    await journal.commit(replace(ends_plainly(claim), stage_closes=(close,)))
+    await journal.commit(replace(ends(claim), stage_closes=(close,)))
     await engine.dispose()
-    assert len(statements) == 1
     assert [event.payload["type"] for event in delivered] == ["stage.completed", "session.completed", "session.completed"]
-    assert {event.payload["alert_type"] for event in delivered[1:]} == {"checkout"}
+    (session,) = await ground.fetch("SELECT alert_type FROM alert_sessions")
+    assert {event.payload["alert_type"] for event in delivered[1:]} == {session["alert_type"]}
     assert await ground.fetch("SELECT final_analysis FROM alert_sessions") == [{"final_analysis": "second"}]
 
 
@@ -278,7 +264,7 @@ async def test_a_session_that_another_writer_holds_while_it_ends_ends_when_that_
     engine, others = create_engine(database_url), create_engine(database_url)
     async with others.begin() as slow, anyio.create_task_group() as tasks:
         await slow.execute(sa.text(written))
-        tasks.start_soon(PostgresJournal(engine, lambda _events: None).commit, ends_plainly(claim))
+        tasks.start_soon(PostgresJournal(engine, lambda _events: None).commit, ends(claim))
         await ground.until("SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
         await slow.commit()
     await engine.dispose()
@@ -291,7 +277,7 @@ async def test_a_session_that_was_asked_to_stop_in_its_last_moment_ends_cancelle
     engine = create_engine(database_url)
     async with engine.begin() as connection:
         await connection.execute(sa.text("UPDATE work SET cancel_requested = true"))
-    await PostgresJournal(engine, lambda _events: None).commit(ends_plainly(claim))
+    await PostgresJournal(engine, lambda _events: None).commit(ends(claim))
     await engine.dispose()
     (session,) = await ground.fetch("SELECT status, analysis_is_partial FROM alert_sessions")
     assert session == {"status": "cancelled", "analysis_is_partial": True}
@@ -302,7 +288,7 @@ async def test_what_still_streams_when_its_session_ends_is_interrupted(database_
     journal = PostgresJournal(engine, lambda _events: None)
     await journal.commit(Step(claim=claim, stages=(stage,)))
     await journal.commit(Step(claim=claim, opened=(replace(streaming(claim), stage_id=stage.id),)))
-    await journal.commit(ends_plainly(claim))
+    await journal.commit(ends(claim))
     await engine.dispose()
     assert await ground.fetch("SELECT status FROM timeline_events") == [{"status": "interrupted"}]
     assert await ground.fetch("SELECT status FROM alert_sessions") == [{"status": "completed"}]
@@ -311,7 +297,7 @@ async def test_what_still_streams_when_its_session_ends_is_interrupted(database_
 async def test_the_end_of_a_session_is_not_written_under_a_claim_that_was_lost(database_url: str, ground: Ground, claim: Claim) -> None:
     engine = create_engine(database_url)
     with pytest.raises(ClaimLostError):
-        await PostgresJournal(engine, lambda _events: None).commit(ends_plainly(replace(claim, token=str(uuid4()))))
+        await PostgresJournal(engine, lambda _events: None).commit(ends(replace(claim, token=str(uuid4()))))
     await engine.dispose()
     assert await ground.fetch("SELECT status FROM alert_sessions") == [{"status": "in_progress"}]
 
@@ -331,19 +317,13 @@ def new_execution(stage: Stage) -> AgentExecution:
     )
 
 
-async def test_an_execution_that_was_just_stored_is_begun_without_reading_and_another_process_reads_it(
-    database_url: str, claim: Claim
-) -> None:
-    engine, statements = create_engine(database_url), list[str]()
+async def test_an_execution_is_read_back_by_any_process_as_it_was_stored(database_url: str, claim: Claim) -> None:
+    engine = create_engine(database_url)
     stage = begun_stage(claim)
     execution = new_execution(stage)
     journal = PostgresJournal(engine, lambda _events: None)
     await journal.commit(Step(claim=claim, stages=(stage,), executions=(execution,)))
-    async with borrowed(engine) as connection:
-        # The only one there is.
-        connection.add_query_logger(lambda record: statements.append(record.query))
     assert await journal.load(execution.id) == StoredRun()
-    assert statements == []
     body = ConversationMessage(Role.USER, "look")
     said = Message(id=str(uuid4()), execution_id=execution.id, sequence_number=1, body=body, created_at=datetime.now(UTC))
     begins = ExecutionChange(execution_id=execution.id, at=datetime.now(UTC), status=RunStatus.ACTIVE)
@@ -422,3 +402,15 @@ async def test_an_agent_that_ends_in_the_step_that_tells_that_it_began_has_both_
     await engine.dispose()
     stored = await ground.fetch("SELECT status, error_message, started_at, completed_at FROM agent_executions")
     assert stored == [{"status": "failed", "error_message": "it broke", "started_at": begins.at, "completed_at": fails.at}]
+
+
+async def test_the_plan_of_the_statement_of_steps_is_made_once_and_kept(database_url: str, claim: Claim) -> None:
+    engine = create_engine(database_url, connections=1)
+    journal = PostgresJournal(engine, lambda _events: None)
+    # PostgreSQL makes five plans for the values that are given, and keeps one for all values if that is no more expensive.
+    for _ in range(8):
+        await journal.commit(opens(claim))
+    async with engine.connect() as connection:
+        query = sa.text("SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE :beginning")
+        assert (await connection.execute(query, {"beginning": "%WITH claimed AS%"})).all() == [(3, 5)]
+    await engine.dispose()

@@ -113,18 +113,6 @@ async def test_a_database_of_a_later_version_is_refused_and_not_touched(database
         assert await migrate.current(engine) == "9999"
 
 
-async def test_a_migrated_database_is_recognised_without_loading_alembic(database_url: str) -> None:
-    program = (
-        "import anyio, sys\n"
-        "from tarsy.db import migrate\n"
-        "from tarsy.db.connection import create_engine\n"
-        "assert anyio.run(migrate.upgrade, create_engine(sys.argv[1])) == migrate.head()\n"
-        "assert 'alembic' not in sys.modules\n"
-    )
-    done = await anyio.run_process([sys.executable, "-c", program, database_url], check=False)
-    assert done.returncode == 0, done.stderr.decode()
-
-
 @pytest.fixture
 def oldest_postgres() -> Iterator[str]:
     """The URL of a server that knows nothing newer than the oldest PostgreSQL at hand."""

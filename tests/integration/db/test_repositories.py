@@ -5,14 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-import anyio.lowlevel
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.api_rows import claim_state
+from support.statements import log_statements
 from tarsy.db.connection import create_engine
-from tarsy.db.driver import borrowed
 from tarsy.db.errors import BadCursorError, NotFoundError
 from tarsy.db.outbox import Outbox
 from tarsy.db.session.listing import SessionFilter, SessionSummary
@@ -135,13 +134,9 @@ async def test_a_page_of_waiting_sessions_costs_two_queries_whatever_its_size(se
         await sessions.insert(new(minute))
     statements: list[str] = []
 
-    async with borrowed(engine) as connection:
-        # The only one there is, so that the page is read on it, too.
-        connection.add_query_logger(lambda record: statements.append(record.query))
+    log_statements(engine, statements)
     page = await sessions.list(limit=30)
     assert len(page.sessions) == 30
-    # The driver tells of a statement after it has answered.
-    await anyio.lowlevel.checkpoint()
     assert len(statements) == 2
 
 
@@ -152,7 +147,7 @@ async def test_a_row_shows_how_far_a_session_is_and_what_it_cost(sessions: Sessi
     await put(engine, running.id, SessionStatus.IN_PROGRESS)
     await _add_stage_with_call(engine, running.id)
     shown = {session.id: session for session in (await sessions.list()).sessions}
-    assert (shown[waiting.id].standing.queue_position, shown[running.id].standing.queue_position) == (1, None)
+    assert (shown[waiting.id].position.queue_position, shown[running.id].position.queue_position) == (1, None)
     assert (shown[running.id].current_stage_name, shown[running.id].current_stage_index) == ("b", 1)
     # Two stages, one synthesis, the executive summary.
     assert shown[running.id].stage_count == 4
@@ -186,9 +181,9 @@ async def test_places_in_the_queue_move_up(sessions: SessionRepository, engine: 
     first, second = new(0), new(1)
     for session in (second, first):
         await sessions.insert(session)
-    assert [(await sessions.standing(session.id)).queue_position for session in (first, second)] == [1, 2]
+    assert [(await sessions.queue_position(session.id)).queue_position for session in (first, second)] == [1, 2]
     await put(engine, first.id, SessionStatus.IN_PROGRESS)
-    assert [(await sessions.standing(session.id)).queue_position for session in (first, second)] == [None, 1]
+    assert [(await sessions.queue_position(session.id)).queue_position for session in (first, second)] == [None, 1]
     state = await sessions.queue_state()
     assert (state.pending, state.running, state.oldest_pending_at) == (1, 1, second.created_at)
 
@@ -234,18 +229,3 @@ async def test_erasing_leaves_nothing_but_the_audit_log(sessions: SessionReposit
             assert (await connection.scalar(sa.text(f"SELECT count(*) FROM {table}"))) == 0  # noqa: S608 - names from above
         assert (await connection.scalar(sa.text("SELECT count(*) FROM event_channels WHERE name LIKE 'session:%'"))) == 0
         assert (await connection.scalar(sa.text("SELECT count(*) FROM audit_log"))) == 2
-
-
-async def test_the_plan_of_a_sessions_detail_is_made_once_and_kept(engine: AsyncEngine, sessions: SessionRepository) -> None:
-    stored = [new() for _ in range(20)]
-    for session in stored:
-        await sessions.insert(session)
-    async with borrowed(engine) as connection:
-        # As in a large database: what a plan reads weighs more than the making of it.
-        await connection.execute("ANALYZE; SET seq_page_cost = 100; SET random_page_cost = 100")
-    # PostgreSQL makes five plans for the values that are given, and keeps one for all values if that is no dearer.
-    for _ in range(7):
-        await sessions.detail(stored[0].id)
-    async with borrowed(engine) as connection:
-        kept = await connection.fetchval("SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement LIKE '%standing.*%'")
-    assert kept == 2

@@ -129,7 +129,7 @@ async def test_everything_that_was_to_be_done_is_work_and_nothing_else(ground: G
         running = found[sessions["in_progress"]]
         assert (running["claim_token"], running["claimed_by"]) == (tokens[sessions["in_progress"]], "pod-7")
         assert not set(hidden) & set(found)
-        assert (await SessionRepository(engine).standing(recovered)).recoveries == 2
+        assert (await SessionRepository(engine).queue_position(recovered)).recoveries == 2
 
 
 async def test_sessions_that_the_upgrade_interrupted_are_continued_and_cancelled_ones_end(ground: Ground) -> None:

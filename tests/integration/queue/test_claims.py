@@ -155,7 +155,7 @@ async def test_a_process_that_is_paused_while_it_claims_keeps_the_others_waiting
 ) -> None:
     await ground.submit(made)
     async with engine.connect() as paused:
-        await paused.execute(sa.text(CLAIM_LOCK))
+        await paused.execute(CLAIM_LOCK)
         if in_a_statement:
             driver: Any = (await paused.get_raw_connection()).driver_connection
             await driver.prepare("SELECT 1")

@@ -22,7 +22,7 @@ from tarsy.db.tables import work
 from tarsy.db.work.parking import CancelAnswer, wake
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
-from tarsy.db.work.release import claimed_row, release
+from tarsy.db.work.release import lock_work, release
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import Stage, StageType
@@ -117,7 +117,7 @@ async def test_a_decision_that_comes_while_the_parking_is_being_written_is_not_l
     claim = await claimed(engine)
     blocked = "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     async with anyio.create_task_group() as tasks, engine.begin() as connection:
-        row = await claimed_row(connection, work.c.id == claim.id)
+        row = await lock_work(connection, work.c.id == claim.id)
         assert row
         await release(connection, row, PARKING)
         tasks.start_soon(decide, engine, session_id)
@@ -174,7 +174,7 @@ async def test_a_parked_session_says_what_for_holds_no_worker_and_goes_on_where_
     await begin(engine, claim)
     until = datetime.now(UTC) + timedelta(hours=1)
     told = await release_claim(engine, claim, Park("all models are away", until))
-    standing = await SessionRepository(engine).standing(session_id)
+    standing = await SessionRepository(engine).queue_position(session_id)
     assert await state(ground, session_id) == ("waiting", "parked")
     assert (standing.waiting_reason, standing.waiting_until, standing.queue_position) == ("all models are away", until, None)
     assert {"session.status", "timeline_event.completed"} == {event.payload["type"] for event in told}
@@ -196,13 +196,13 @@ async def test_parked_time_does_not_count_and_what_is_woken_goes_ahead_of_all_ot
     await ground.fetch("UPDATE work SET parked_at = now() - interval '3 hours', created_at = now() WHERE subject_id = $1", parked)
     async with engine.begin() as connection:
         await wake(connection, INVESTIGATION, parked)
-    assert (await SessionRepository(engine).standing(before)).queue_position == 2
+    assert (await SessionRepository(engine).queue_position(before)).queue_position == 2
     again = await take(engine)
     assert again
     assert again.claim.subject_id == parked
     assert again.seconds_left is not None
     assert again.seconds_left > 3 * 3600
-    assert (await SessionRepository(engine).standing(parked)).recoveries == 0
+    assert (await SessionRepository(engine).queue_position(parked)).recoveries == 0
 
 
 async def test_a_parked_session_is_looked_at_again_when_its_time_has_come(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
@@ -226,9 +226,8 @@ async def test_a_queue_that_never_runs_dry_still_wakes_what_is_due(engine: Async
 
     parked = await next_session()
     await queue.release(parked, Park("waits a moment", until=datetime.now(UTC) - timedelta(seconds=1)))
-    # It knew that there was more, and did not look before it took it.
     taken = [(await next_session()).subject_id for _ in range(3)]
-    assert (parked.subject_id, taken) == (first, [second, first, third])
+    assert (parked.subject_id, taken) == (first, [first, second, third])
 
 
 async def test_cancelling_a_parked_session_ends_it_here_and_now(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:

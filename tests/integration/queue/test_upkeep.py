@@ -104,7 +104,7 @@ async def test_a_beat_that_gets_no_answer_is_given_up_and_the_next_one_is_heard(
 ) -> None:
     monkeypatch.setattr(pools, "ANSWER_SECONDS", 0.5)
     await ground.submit(made)
-    lost = "SELECT count(*) = $1 FROM pg_stat_activity WHERE query LIKE '%beaten%' AND wait_event_type = 'Lock' AND datname = current_database()"
+    lost = "SELECT count(*) = $1 FROM pg_stat_activity WHERE query LIKE '%SET heartbeat_at = now() FROM free%' AND wait_event_type = 'Lock' AND datname = current_database()"
     async with working(engine, FixedClock(), Recovery(engine)):
         async with engine.begin() as silent:
             await silent.execute(sa.text("LOCK TABLE work IN ACCESS EXCLUSIVE MODE"))
@@ -128,7 +128,7 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
         await ground.until(f"SELECT ({waiting}) > 0")
         with anyio.fail_after(GIVE_UP_SECONDS):
             assert await queue.heartbeat([]) == {}
-            assert (await SessionRepository(engine).standing(await ground.submit(made))).queue_position is not None
+            assert (await SessionRepository(engine).queue_position(await ground.submit(made))).queue_position is not None
         assert (await ground.fetch(waiting))[0]["count"] == 1
         await slow.rollback()
 

@@ -7,12 +7,6 @@ from sqlalchemy.exc import DBAPIError
 from tarsy.api.problems import ProblemKind, answer_to
 
 
-def _from_the_driver(cause: Exception) -> DBAPIError:
-    wrapped = Exception(str(cause))
-    wrapped.__cause__ = cause
-    return DBAPIError("SELECT 1", {}, wrapped)
-
-
 @pytest.mark.parametrize(
     ("cause", "kind"),
     [
@@ -22,6 +16,6 @@ def _from_the_driver(cause: Exception) -> DBAPIError:
     ],
 )
 def test_a_database_that_will_be_back_is_worth_another_try_and_a_bug_is_not(cause: Exception, kind: ProblemKind) -> None:
-    answer = answer_to(_from_the_driver(cause))
+    answer = answer_to(DBAPIError("SELECT 1", {}, cause))
     assert answer.problem.type.endswith(kind.value)
     assert ("Retry-After" in answer.headers) == (kind is ProblemKind.DATABASE_AWAY)

@@ -1,14 +1,14 @@
-"""The list is written without the models that describe it: both must say the same."""
+"""The list of sessions as clients receive it: `session_list.json` holds what they have always received."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-
-import orjson
+from pathlib import Path
 
 from support.verdicts import ODD, VERDICT
-from tarsy.api.schemas.sessions import SessionList, SessionListItem, list_json
+from tarsy.api.schemas.sessions import SessionList
 from tarsy.db.session.listing import SessionPage, SessionSummary
-from tarsy.db.work.queue_position import Standing
+from tarsy.db.work.queue_position import QueuePosition
 from tarsy.domain.alert import Severity
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.status import SessionStatus
@@ -39,7 +39,7 @@ PLAIN = SessionSummary(
     completed_at=None,
     stage_count=3,
     cost=Spending(),
-    standing=Standing(2, 0, "Paused by ada.", AT),
+    position=QueuePosition(2, 0, "Paused by ada.", AT),
 )
 WHOLE = SessionSummary(
     id="fedcba98-7654-3210-fedc-ba9876543210",
@@ -70,15 +70,15 @@ WHOLE = SessionSummary(
     fallbacks=1,
     score=77,
     questions=2,
-    standing=Standing(),
+    position=QueuePosition(),
 )
 
 
-def test_the_list_is_written_as_its_models_would_write_it() -> None:
-    page = SessionPage((PLAIN, WHOLE), "cursor")
-    models = SessionList(sessions=[SessionListItem.of(session) for session in page.sessions], next_cursor="cursor")
-    assert list_json(page) == models.model_dump_json().encode()
+def test_the_list_has_the_fields_the_order_and_the_formats_that_clients_know() -> None:
+    rendered = SessionList.of(SessionPage((PLAIN, WHOLE), "cursor")).model_dump_json()
+    expected = Path(__file__).with_name("session_list.json").read_text()
+    assert json.dumps(json.loads(rendered)) == json.dumps(json.loads(expected))
 
 
 def test_the_last_page_and_an_empty_one_have_no_cursor() -> None:
-    assert orjson.loads(list_json(SessionPage((), None))) == {"sessions": [], "next_cursor": None}
+    assert json.loads(SessionList.of(SessionPage((), None)).model_dump_json()) == {"sessions": [], "next_cursor": None}

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query, Response
+from fastapi import Query
 from pydantic import Field
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
@@ -15,11 +15,9 @@ from tarsy.api.schemas.sessions import (
     SessionCounts,
     SessionDetail,
     SessionList,
-    detail_json,
-    list_json,
 )
-from tarsy.api.schemas.trace import Timeline, timeline_json
-from tarsy.api.schemas.view import JsonInPieces, Name, Request, SessionId, StorableText, UtcTime, json_response
+from tarsy.api.schemas.trace import Timeline
+from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime
 from tarsy.api.services import AuthorDep, RepositoriesDep
 from tarsy.db.session.listing import SessionFilter
 from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
@@ -92,29 +90,29 @@ class SessionQuery(SessionChoice):
         return order
 
 
-@router.get("/sessions", operation_id="listSessions", response_model=SessionList)
-async def list_sessions(repositories: RepositoriesDep, query: Annotated[SessionQuery, Query()]) -> Response:
+@router.get("/sessions", operation_id="listSessions")
+async def list_sessions(repositories: RepositoriesDep, query: Annotated[SessionQuery, Query()]) -> SessionList:
     """Sessions, newest first unless `sort` says otherwise."""
     order = query.ordered()
     page = await repositories.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor, order=order, offset=query.offset)
-    return json_response(list_json(page))
+    return SessionList.of(page)
 
 
-@router.get("/sessions/{session_id}", operation_id="getSession", response_model=SessionDetail)
-async def get_session(session_id: SessionId, repositories: RepositoriesDep) -> Response:
+@router.get("/sessions/{session_id}", operation_id="getSession")
+async def get_session(session_id: SessionId, repositories: RepositoriesDep) -> SessionDetail:
     """A session with its stages, their executions and what they used."""
-    return json_response(detail_json(await repositories.sessions.detail(str(session_id))))
+    return SessionDetail.of(await repositories.sessions.detail(str(session_id)))
 
 
-@router.get("/sessions/{session_id}/timeline", operation_id="getTimeline", response_model=Timeline)
+@router.get("/sessions/{session_id}/timeline", operation_id="getTimeline")
 async def get_timeline(
     session_id: SessionId,
     repositories: RepositoriesDep,
     after: Annotated[int, Query(ge=0, le=MAX_POSITION, description="Only events after this position.")] = 0,
     limit: Annotated[int, Query(ge=1, le=MAX_TIMELINE_PAGE)] = MAX_TIMELINE_PAGE,
-) -> Response:
+) -> Timeline:
     """What happened, in the order in which it happened."""
-    return JsonInPieces(timeline_json(await repositories.timeline.read(str(session_id), after=after, limit=limit)))
+    return Timeline.of(await repositories.timeline.read(str(session_id), after=after, limit=limit))
 
 
 @router.post("/sessions/{session_id}/cancel", status_code=202, operation_id="cancelSession")

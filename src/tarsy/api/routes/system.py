@@ -169,7 +169,7 @@ async def reload_config(system: SystemDep, author: AuthorDep) -> ReloadReport:
     """Reload the configuration, in this process and in all others. Running sessions keep theirs; a file with mistakes changes nothing (409)."""
     found = await system.reload()
     report = ReloadReport.model_validate(found)
-    await system.reloads.tell(author, report.model_dump())
+    await system.reloads.publish(author, report.model_dump())
     return report
 
 

@@ -261,7 +261,7 @@ class IncidentView(IncidentItem):
             detail,
             members=[AlertItem.of(member) for member in detail.members],
             activity=ActivityView.of(detail.activity),
-            sessions=detail.looks,
+            sessions=detail.investigations,
             changes=changes,
             mutes=[MuteItem.of(mute) for mute in mutes],
             notes=[NoteView.of(note) for note in notes],

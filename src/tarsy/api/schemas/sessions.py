@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
-
-import orjson
-from pydantic import BaseModel
 
 from tarsy.api.schemas.usage import CeilingView
 from tarsy.api.schemas.view import Cost, Usage, View, milliseconds_between
@@ -21,7 +17,6 @@ from tarsy.domain.citation import CitationCounts
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.domain.verdict import Confidence, JudgedVerdict, StillHappening, VerdictOutcome
 
 
@@ -58,10 +53,6 @@ class VerdictView(View):
     @classmethod
     def of(cls, judged: JudgedVerdict | None) -> "VerdictView | None":
         return cls.shown(judged, judged.verdict) if judged else None
-
-    @classmethod
-    def listed(cls, judged: JudgedVerdict | None) -> dict[str, Any] | None:
-        return cls.fields_of(judged, judged.verdict) if judged else None
 
 
 class CitationSums(View):
@@ -132,17 +123,11 @@ class SessionListItem(View):
     def of(cls, summary: SessionSummary) -> "SessionListItem":
         return cls.shown(
             summary,
-            summary.standing,
+            summary.position,
             duration_ms=milliseconds_between(summary.started_at, summary.completed_at),
             verdict=VerdictView.of(summary.verdict),
             citations=CitationSums.of(summary.citations),
         )
-
-    @classmethod
-    def listed(cls, summary: SessionSummary) -> dict[str, Any]:
-        """The same, for a list: not checked again."""
-        duration_ms = milliseconds_between(summary.started_at, summary.completed_at)
-        return cls.fields_of(summary, summary.standing, duration_ms=duration_ms, verdict=VerdictView.listed(summary.verdict))
 
 
 class SessionList(View):
@@ -150,12 +135,9 @@ class SessionList(View):
     # Give it back as `cursor` for the next page; absent on the last one, and where the list is not in its usual order.
     next_cursor: str | None
 
-
-def list_json(page: SessionPage) -> bytes:
-    """A `SessionList`, written from what was read: no model is made of each of its rows."""
-    sessions = [SessionListItem.listed(session) for session in page.sessions]
-    # Amounts are exact decimals, and shown as plain numbers.
-    return orjson.dumps({"sessions": sessions, "next_cursor": page.next_cursor}, default=float, option=orjson.OPT_UTC_Z)
+    @classmethod
+    def of(cls, page: SessionPage) -> "SessionList":
+        return cls(sessions=[SessionListItem.of(session) for session in page.sessions], next_cursor=page.next_cursor)
 
 
 class ExecutionView(View):
@@ -180,10 +162,13 @@ class ExecutionView(View):
     cost: Cost
 
     @classmethod
-    def listed(cls, execution: AgentExecution, run: SessionRun) -> dict[str, Any]:
-        took = milliseconds_between(execution.started_at, execution.completed_at)
-        usage, cost = run.usage.get(execution.id) or TokenUsage(), run.spending.get(execution.id) or Spending()
-        return cls.fields_of(execution, duration_ms=took, usage=usage, cost=cost)
+    def of(cls, execution: AgentExecution, run: SessionRun) -> "ExecutionView":
+        return cls.shown(
+            execution,
+            duration_ms=milliseconds_between(execution.started_at, execution.completed_at),
+            usage=Usage.of(run.usage.get(execution.id)),
+            cost=Cost.of(run.spending.get(execution.id)),
+        )
 
 
 class StageView(View):
@@ -204,9 +189,12 @@ class StageView(View):
     executions: list[ExecutionView]
 
     @classmethod
-    def listed(cls, stage: Stage, run: SessionRun) -> dict[str, Any]:
-        executions = [ExecutionView.listed(one, run) for one in run.executions if one.stage_id == stage.id]
-        return cls.fields_of(stage, duration_ms=milliseconds_between(stage.started_at, stage.completed_at), executions=executions)
+    def of(cls, stage: Stage, run: SessionRun) -> "StageView":
+        return cls.shown(
+            stage,
+            duration_ms=milliseconds_between(stage.started_at, stage.completed_at),
+            executions=[ExecutionView.of(one, run) for one in run.executions if one.stage_id == stage.id],
+        )
 
 
 class PlannedStage(View):
@@ -215,6 +203,12 @@ class PlannedStage(View):
     name: str
     agents: list[str]
     synthesis: bool
+
+    @classmethod
+    def of(cls, stage: Mapping[str, Any]) -> "PlannedStage":
+        agents = [agent["agent_name"] for agent in stage["agents"]]
+        # The result of a single agent needs no synthesis.
+        return cls(name=stage["name"], agents=agents, synthesis=stage.get("synthesis") is not None and len(agents) > 1)
 
 
 class ForkOrigin(View):
@@ -283,47 +277,28 @@ class SessionDetail(View):
     budget: CeilingView | None
 
     @classmethod
-    def fields_from(cls, stored: StoredDetail) -> dict[str, Any]:
+    def of(cls, stored: StoredDetail) -> "SessionDetail":
         session, run, snapshot = stored.session, stored.run, stored.session.chain_snapshot
-        return cls.fields_of(
+        return cls.shown(
             session,
-            stored.standing,
+            stored.position,
             cancelled_by=stored.cancelled_by,
             title=alert_title(session.alert_data, session.alert_type),
             fork=ForkOrigin.model_validate(session.fork) if session.fork else None,
             mcp_selection=None if session.mcp_selection is None else McpSelection.model_validate(session.mcp_selection),
-            verdict=VerdictView.listed(session.verdict),
+            verdict=VerdictView.of(session.verdict),
+            citations=CitationSums.of(session.citations),
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,
             recorded=session.is_recorded,
-            planned_stages=[_planned(stage) for stage in snapshot.get("stages", ())],
+            planned_stages=[PlannedStage.of(stage) for stage in snapshot.get("stages", ())],
             summary_planned=snapshot.get("executive_summary") is not None,
-            stages=[StageView.listed(stage, run) for stage in run.stages],
-            usage=run.total_usage,
-            cost=run.total_spending,
+            stages=[StageView.of(stage, run) for stage in run.stages],
+            usage=Usage.of(run.total_usage),
+            cost=Cost.of(run.total_spending),
             budget=CeilingView.of(snapshot),
         )
-
-
-def detail_json(stored: StoredDetail) -> bytes:
-    """A `SessionDetail`, written from what was read: it was checked then, and a model of it would be checked again."""
-    return orjson.dumps(SessionDetail.fields_from(stored), default=_plain, option=orjson.OPT_UTC_Z)
-
-
-def _plain(value: object) -> Any:
-    """What was given to a session has a model of its own; amounts are exact decimals, and shown as plain numbers."""
-    return value.model_dump(mode="json") if isinstance(value, BaseModel) else float(cast("Decimal", value))
-
-
-def _planned(stage: dict[str, Any]) -> dict[str, Any]:
-    """A `PlannedStage`."""
-    return {
-        "name": stage["name"],
-        "agents": [agent["agent_name"] for agent in stage["agents"]],
-        # Of a single agent there is nothing to bring together.
-        "synthesis": stage.get("synthesis") is not None and len(stage["agents"]) > 1,
-    }
 
 
 class CancelResult(View):

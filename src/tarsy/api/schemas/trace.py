@@ -4,8 +4,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from tarsy.api.schemas.view import Usage, View
 from tarsy.db.run.timeline import TimelinePage
 from tarsy.db.run.trace import LLMCall
@@ -50,11 +48,9 @@ class Timeline(View):
     # Give it back as `after` for the next page; absent on the last one.
     next_after: int | None
 
-
-def timeline_json(page: TimelinePage) -> tuple[bytes, ...]:
-    """A `Timeline` in pieces, with the events as they were read: thousands at a time, they are passed on and not copied."""
-    rest = orjson.dumps({"executions": page.executions, "last_event_id": page.last_event_id, "next_after": page.next_after})
-    return b'{"events":', page.events, b"," + rest.removeprefix(b"{")
+    @classmethod
+    def of(cls, page: TimelinePage) -> "Timeline":
+        return cls.model_validate(page)
 
 
 class LLMCallItem(View):

@@ -1,14 +1,12 @@
 """What all answers have in common, and the kinds of values requests are made of."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
 from fastapi import Path, Response
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from starlette.types import Receive, Scope, Send
 
 from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.session.submission import is_storable
@@ -21,19 +19,10 @@ class View(BaseModel):
 
     @classmethod
     def shown(cls, *values: object, **beside: Any) -> Self:
-        """Show `values`, each field by the first that has it; `beside` holds the fields that none of them has."""
-        return cls.model_validate(cls.fields_of(*values, **beside))
-
-    @classmethod
-    def fields_of(cls, *values: object, **beside: Any) -> dict[str, Any]:
-        """What `shown` shows, in the same order but not checked: for answers of hundreds of values that were checked when they were made."""
-        fields = dict[str, Any].fromkeys(cls.__pydantic_fields__)
-        kind = (cls, frozenset(beside), *map(type, values))
-        if kind not in _SOURCES:
-            _SOURCES[kind] = _sources([name for name in fields if name not in beside], values)
-        for value, names in zip(values, _SOURCES[kind], strict=True):
-            fields |= {name: getattr(value, name) for name in names}
-        return fields | beside
+        """Return the view whose fields come from `beside`, or else from the first of `values` that has them."""
+        names = [name for name in cls.model_fields if name not in beside]
+        fields = {name: next(getattr(value, name) for value in values if hasattr(value, name)) for name in names}
+        return cls.model_validate(fields | beside)
 
 
 class Request(BaseModel):
@@ -42,32 +31,8 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-# By the view, what is given beside the values, and what the values are: looked up once, not for each of hundreds.
-_SOURCES: dict[tuple[object, ...], tuple[tuple[str, ...], ...]] = {}
-
-
-def _sources(names: Sequence[str], values: Sequence[object]) -> tuple[tuple[str, ...], ...]:
-    """The fields that are read from each of the values: those that it is the first to have."""
-    places = {name: next(place for place, value in enumerate(values) if hasattr(value, name)) for name in names}
-    return tuple(tuple(name for name in names if places[name] == place) for place in range(len(values)))
-
-
 def json_response(body: str | bytes, status: int = 200) -> Response:
     return Response(body, status, media_type="application/json")
-
-
-class JsonInPieces(Response):
-    """JSON that is sent piece by piece: to put megabytes together first would be to copy them."""
-
-    def __init__(self, pieces: Sequence[bytes]) -> None:
-        super().__init__(headers={"Content-Length": str(sum(map(len, pieces)))}, media_type="application/json")
-        self._pieces = pieces
-
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        for piece in self._pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body"})
 
 
 class Usage(View):

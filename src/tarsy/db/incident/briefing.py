@@ -1,51 +1,42 @@
-"""What an investigation of an incident is told when it begins: every alert that has joined by then, and what the last one found."""
+"""The alert text of an investigation of an incident, as it is when the investigation begins."""
 
 from dataclasses import replace
 
-from tarsy.db.driver import RawConnection, Statement, columns_of
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from tarsy.db.incident.rows import incident_of, member_of
-from tarsy.db.tables import alerts, incidents
-from tarsy.domain.incident import MAX_SHOWN, Finding, Incident, Member, incident_text
+from tarsy.db.tables import alert_sessions, alerts, incidents
+from tarsy.domain.incident import MAX_SHOWN, Finding, incident_text
 from tarsy.domain.session import AlertSession
 
-# What fires comes first. Some more are read than are shown: how bad they are is not known to the order.
-_MEMBERS = Statement(
-    f"SELECT {columns_of(alerts, 'a')} FROM alerts a WHERE a.incident_id = :id ORDER BY a.status, a.first_at, a.id LIMIT {10 * MAX_SHOWN}"  # noqa: S608 - our own words
-)
-_INCIDENT = Statement(f"SELECT {columns_of(incidents, 'i')} FROM incidents i WHERE i.id = :id")  # noqa: S608 - our own words
-_LAST_FINDING = Statement(
-    """
-    SELECT completed_at, status, final_analysis, verdict_outcome, verdict_object FROM alert_sessions
-    WHERE incident_id = :incident_id AND id <> :id AND final_analysis IS NOT NULL AND completed_at IS NOT NULL
-    ORDER BY created_at DESC LIMIT 1
-    """
-)
-_TELL = Statement("UPDATE alert_sessions SET alert_data = :told WHERE id = :id")
+# Firing alerts come first. More are read than are shown: the text orders them by severity.
+_MAX_READ = 10 * MAX_SHOWN
 
 
-async def briefed(connection: RawConnection, session: AlertSession) -> AlertSession:
-    """The session with its alert as it is now, stored: from here on it stays the same, also when it is replayed."""
-    incident = await _incident(connection, session.incident_id)
+async def briefed(connection: AsyncConnection, session: AlertSession) -> AlertSession:
+    """Return the session with every alert that has joined its incident by now, and the last finding; store it for replays."""
+    incident = (await connection.execute(sa.select(incidents).where(incidents.c.id == session.incident_id))).mappings().first()
     if incident is None:
         return session
-    told = incident_text(incident, await _members(connection, incident.id), await _last_finding(connection, session))
-    if told == session.alert_data:
+    members = (
+        sa.select(alerts)
+        .where(alerts.c.incident_id == session.incident_id)
+        .order_by(alerts.c.status, alerts.c.first_at, alerts.c.id)
+        .limit(_MAX_READ)
+    )
+    table = alert_sessions.c
+    last_finding = (
+        sa.select(table.completed_at, table.status, table.final_analysis, table.verdict_outcome, table.verdict_object)
+        .where(table.incident_id == session.incident_id, table.id != session.id)
+        .where(table.final_analysis.is_not(None), table.completed_at.is_not(None))
+        .order_by(table.created_at.desc())
+        .limit(1)
+    )
+    found = (await connection.execute(last_finding)).first()
+    finding = Finding(found[0], found[1], found[2], found[3], found[4]) if found else None
+    alert_data = incident_text(incident_of(incident), [member_of(row) for row in (await connection.execute(members)).mappings()], finding)
+    if alert_data == session.alert_data:
         return session
-    await _TELL.rows(connection, {"told": told, "id": session.id})
-    return replace(session, alert_data=told)
-
-
-async def _members(connection: RawConnection, incident_id: str) -> list[Member]:
-    return [member_of(row) for row in await _MEMBERS.rows(connection, {"id": incident_id})]
-
-
-async def _incident(connection: RawConnection, incident_id: str | None) -> Incident | None:
-    row = await _INCIDENT.row(connection, {"id": incident_id})
-    return incident_of(row) if row else None
-
-
-async def _last_finding(connection: RawConnection, session: AlertSession) -> Finding | None:
-    row = await _LAST_FINDING.row(connection, {"incident_id": session.incident_id, "id": session.id})
-    if row is None:
-        return None
-    return Finding(row["completed_at"], row["status"], row["final_analysis"], row["verdict_outcome"], row["verdict_object"])
+    await connection.execute(sa.update(alert_sessions).where(table.id == session.id).values(alert_data=alert_data))
+    return replace(session, alert_data=alert_data)

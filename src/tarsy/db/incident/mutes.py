@@ -1,4 +1,4 @@
-"""Mutes that people made."""
+"""Mutes that people made; those of the configuration are in its files."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note
+from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
 from tarsy.db.rows import columns, read
 from tarsy.db.tables import mutes
@@ -16,7 +17,7 @@ from tarsy.domain.route import parse_matchers
 
 
 async def mutes_at(connection: AsyncConnection, now: datetime) -> list[Mute]:
-    """Those that have not ended."""
+    """Return the mutes that have not ended."""
     rows = await connection.execute(sa.select(mutes).where(mutes.c.ends > now).order_by(mutes.c.starts, mutes.c.id))
     return [_mute(row) for row in rows.mappings()]
 
@@ -30,11 +31,11 @@ class MuteRepository:
         self._engine = engine
 
     async def list(self, now: datetime) -> Sequence[Mute]:
-        async with self._engine.connect() as connection:
+        async with autocommit(self._engine).connect() as connection:
             return await mutes_at(connection, now)
 
     async def add(self, mute: Mute) -> Mute:
-        """Store a mute; it is in force for every request that is taken from now on."""
+        """Store a mute; it is in force for every request that is received from now on."""
         mute_id = str(uuid4())
         values = {**columns(mute), "id": mute_id, "match": [str(matcher) for matcher in mute.match]}
         async with self._engine.begin() as connection:
@@ -47,7 +48,7 @@ class MuteRepository:
         """End a mute early.
 
         Raises:
-            NotFoundError: there is no such mute, or it stands in the configuration.
+            NotFoundError: there is no such mute, or it is in the configuration.
         """
         async with self._engine.begin() as connection:
             ended = await connection.execute(sa.delete(mutes).where(mutes.c.id == mute_id))

@@ -1,4 +1,4 @@
-"""Pages of the incident list, with true totals."""
+"""Incidents and alerts as people see them: pages of the list, an incident with its alerts and investigations."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -7,15 +7,22 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import NotFoundError
-from tarsy.db.incident.rows import Standing, incident_of, member_of
+from tarsy.db.incident.rows import Progress, incident_of, member_of
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, session_spending
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState, Member
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import Confidence, VerdictOutcome
+
+# As many as fit on a page; the rest are counted.
+MAX_MEMBERS = 200
+# As many bars as a small chart shows.
+MAX_BARS = 60
+_BAR_WIDTHS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 1440, 10_080))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,107 +64,9 @@ class IncidentPage:
     resolved: int
 
 
-_LOOK = alert_sessions.alias("look")
-_FOUND = alert_sessions.alias("found")
-_PAID = session_spending.join(alert_sessions, alert_sessions.c.id == session_spending.c.session_id)
-
-
-def _paid(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
-    of_incident = alert_sessions.c.incident_id == incidents.c.id
-    return sa.select(sa.func.sum(column)).select_from(_PAID).where(of_incident).correlate(incidents).scalar_subquery()
-
-
-WITH_LOOK = sa.select(
-    incidents,
-    _paid(session_spending.c.cost_usd).label("cost_usd"),
-    _paid(session_spending.c.unpriced_calls).label("unpriced_calls"),
-    _LOOK.c.status.label("look_status"),
-    _LOOK.c.started_at.label("look_started_at"),
-    _LOOK.c.completed_at.label("look_completed_at"),
-    _LOOK.c.executive_summary.label("look_summary"),
-    _LOOK.c.verdict_outcome.label("look_verdict"),
-    _LOOK.c.verdict_confidence.label("look_confidence"),
-    _LOOK.c.verdict_object.label("look_object"),
-).select_from(incidents.outerjoin(_LOOK, _LOOK.c.id == incidents.c.session_id))
-
-
-def summary_of(row: sa.RowMapping) -> IncidentSummary:
-    status = SessionStatus(row["look_status"]) if row["look_status"] else None
-    look = Standing(status, row["look_started_at"], row["look_completed_at"])
-    return IncidentSummary(
-        incident_of(row, look),
-        row["look_summary"],
-        VerdictOutcome(row["look_verdict"]) if row["look_verdict"] else None,
-        Confidence(row["look_confidence"]) if row["look_confidence"] else None,
-        row["look_object"],
-        Spending(row["cost_usd"], int(row["unpriced_calls"] or 0)),
-    )
-
-
-async def read_page(connection: AsyncConnection, where: IncidentFilter, *, limit: int, after: Cursor | None) -> IncidentPage:
-    table = incidents.c
-    query = WITH_LOOK.where(*_conditions(where), *_of_states(where))
-    if after:
-        query = query.where(
-            sa.tuple_(table.opened_at, table.id) < sa.tuple_(sa.literal(after.created_at), sa.literal(after.id, table.id.type))
-        )
-    query = query.order_by(table.opened_at.desc(), table.id.desc()).limit(limit + 1)
-    found = [summary_of(row) for row in (await connection.execute(query)).mappings()]
-    last = found[limit - 1].incident if len(found) > limit else None
-    counts = await _counts(connection, where)
-    total = sum(count for state, count in counts.items() if not where.states or state in where.states)
-    cursor = Cursor(last.opened_at, last.id).encode() if last else None
-    return IncidentPage(tuple(found[:limit]), cursor, total, counts[IncidentState.OPEN], counts[IncidentState.RESOLVED])
-
-
-async def _counts(connection: AsyncConnection, where: IncidentFilter) -> dict[IncidentState, int]:
-    is_open = incidents.c.resolved_at.is_(None)
-    query = sa.select(sa.func.count().filter(is_open).label("open"), sa.func.count().filter(~is_open).label("resolved"))
-    row = (await connection.execute(query.where(*_conditions(where)))).one()
-    return {IncidentState.OPEN: row.open, IncidentState.RESOLVED: row.resolved}
-
-
-def _conditions(where: IncidentFilter) -> list[sa.ColumnElement[bool]]:
-    table = incidents.c
-    # One that was merged into another is shown as part of it.
-    conditions: list[sa.ColumnElement[bool]] = [table.merged_into.is_(None)]
-    if where.severities:
-        conditions.append(table.severity.in_([severity.value for severity in where.severities]))
-    if where.sources:
-        conditions.append(table.source.in_(where.sources))
-    if where.labels:
-        wanted: dict[str, Any] = dict(where.labels)
-        member = sa.select(alerts.c.id).where(alerts.c.incident_id == table.id, alerts.c.labels.contains(wanted))
-        conditions.append(sa.exists(member))
-    if where.verdicts:
-        found = [verdict.value for verdict in where.verdicts]
-        conditions.append(sa.exists(sa.select(_FOUND.c.id).where(_FOUND.c.id == table.session_id, _FOUND.c.verdict_outcome.in_(found))))
-    if where.text is not None:
-        conditions.append(table.title.icontains(where.text, autoescape=True))
-    if where.opened_from is not None:
-        conditions.append(table.opened_at >= where.opened_from)
-    if where.opened_to is not None:
-        conditions.append(table.opened_at < where.opened_to)
-    return conditions
-
-
-def _of_states(where: IncidentFilter) -> list[sa.ColumnElement[bool]]:
-    if not where.states or len(where.states) == len(IncidentState):
-        return []
-    is_open = incidents.c.resolved_at.is_(None)
-    return [is_open if where.states[0] is IncidentState.OPEN else ~is_open]
-
-
-# As many as fit on a page; the rest are counted.
-MAX_MEMBERS = 200
-# As many bars as a small chart shows.
-MAX_BARS = 60
-_BAR_WIDTHS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 1440, 10_080))
-
-
 @dataclass(frozen=True, slots=True)
 class ActivityBar:
-    """How often alerts of an incident were heard of from `at` on, for as long as the bar is wide."""
+    """How many alerts of an incident were received from `at` on, for as long as the bar is wide."""
 
     at: datetime
     firing: int
@@ -171,7 +80,7 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentLook:
+class IncidentInvestigation:
     """An investigation as its incident's page shows it."""
 
     id: str
@@ -189,49 +98,111 @@ class IncidentDetail:
     summary: IncidentSummary
     # The worst first: those that fire, then the rest.
     members: tuple[Member, ...]
-    looks: tuple[IncidentLook, ...]
+    investigations: tuple[IncidentInvestigation, ...]
     activity: Activity
     # Incidents that a person found to be part of this one.
     merged: tuple[str, ...]
 
 
+_LAST = alert_sessions.alias("last")
+
+
+def _spent(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
+    sessions = session_spending.join(alert_sessions, alert_sessions.c.id == session_spending.c.session_id)
+    of_incident = alert_sessions.c.incident_id == incidents.c.id
+    return sa.select(sa.func.sum(column)).select_from(sessions).where(of_incident).correlate(incidents).scalar_subquery()
+
+
+_SUMMARIES = sa.select(
+    incidents,
+    _spent(session_spending.c.cost_usd).label("cost_usd"),
+    _spent(session_spending.c.unpriced_calls).label("unpriced_calls"),
+    _LAST.c.status.label("last_status"),
+    _LAST.c.started_at.label("last_started_at"),
+    _LAST.c.completed_at.label("last_completed_at"),
+    _LAST.c.executive_summary.label("last_summary"),
+    _LAST.c.verdict_outcome.label("last_verdict"),
+    _LAST.c.verdict_confidence.label("last_confidence"),
+    _LAST.c.verdict_object.label("last_object"),
+).select_from(incidents.outerjoin(_LAST, _LAST.c.id == incidents.c.session_id))
+
+
+def _summary(row: sa.RowMapping) -> IncidentSummary:
+    status = SessionStatus(row["last_status"]) if row["last_status"] else None
+    return IncidentSummary(
+        incident_of(row, Progress(status, row["last_started_at"], row["last_completed_at"])),
+        row["last_summary"],
+        VerdictOutcome(row["last_verdict"]) if row["last_verdict"] else None,
+        Confidence(row["last_confidence"]) if row["last_confidence"] else None,
+        row["last_object"],
+        Spending(row["cost_usd"], int(row["unpriced_calls"] or 0)),
+    )
+
+
 class IncidentRepository:
     def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+        self._engine = autocommit(engine)
 
     async def list(self, where: IncidentFilter | None = None, *, limit: int = 50, cursor: str | None = None) -> IncidentPage:
-        """One page of incidents, the latest first.
+        """Return one page of incidents, the latest first, with the totals of all pages.
 
         Raises:
             BadCursorError: `cursor` does not come from a page.
         """
+        where = where or IncidentFilter()
         after = Cursor.decode(cursor) if cursor else None
+        table, is_open = incidents.c, incidents.c.resolved_at.is_(None)
+        query = _SUMMARIES.where(*_conditions(where))
+        if len(where.states) == 1:
+            query = query.where(is_open if where.states[0] is IncidentState.OPEN else ~is_open)
+        if after:
+            query = query.where(
+                sa.tuple_(table.opened_at, table.id) < sa.tuple_(sa.literal(after.created_at), sa.literal(after.id, table.id.type))
+            )
+        query = query.order_by(table.opened_at.desc(), table.id.desc()).limit(limit + 1)
+        counts = sa.select(sa.func.count().filter(is_open).label("open"), sa.func.count().filter(~is_open).label("resolved"))
         async with self._engine.connect() as connection:
-            return await read_page(connection, where or IncidentFilter(), limit=limit, after=after)
+            found = [_summary(row) for row in (await connection.execute(query)).mappings()]
+            counted = (await connection.execute(counts.where(*_conditions(where)))).one()
+        by_state = {IncidentState.OPEN: counted.open, IncidentState.RESOLVED: counted.resolved}
+        total = sum(count for state, count in by_state.items() if not where.states or state in where.states)
+        last = found[limit - 1].incident if len(found) > limit else None
+        next_cursor = Cursor(last.opened_at, last.id).encode() if last else None
+        return IncidentPage(tuple(found[:limit]), next_cursor, total, counted.open, counted.resolved)
 
     async def get(self, incident_id: str) -> IncidentDetail:
-        """Everything that the page of an incident shows.
+        """Return everything that the page of an incident shows.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such incident.
         """
+        members = sa.select(alerts).where(alerts.c.incident_id == incident_id)
+        members = members.order_by(alerts.c.status, alerts.c.first_at, alerts.c.id).limit(MAX_MEMBERS)
+        table = alert_sessions.c
+        columns = (table.id, table.status, table.author, table.executive_summary, table.error_message)
+        investigations = sa.select(*columns, table.created_at, table.started_at, table.completed_at)
+        investigations = investigations.where(table.incident_id == incident_id, table.deleted_at.is_(None))
+        merged = sa.select(incidents.c.id).where(incidents.c.merged_into == incident_id).order_by(incidents.c.opened_at)
         async with self._engine.connect() as connection:
-            row = (await connection.execute(WITH_LOOK.where(incidents.c.id == incident_id))).mappings().one_or_none()
+            row = (await connection.execute(_SUMMARIES.where(incidents.c.id == incident_id))).mappings().one_or_none()
             if row is None:
                 raise NotFoundError("incident", incident_id)
             return IncidentDetail(
-                summary=summary_of(row),
-                members=await _members(connection, incident_id),
-                looks=await _looks(connection, incident_id),
+                summary=_summary(row),
+                members=tuple(member_of(row) for row in (await connection.execute(members)).mappings()),
+                investigations=tuple(
+                    replace(IncidentInvestigation(**row), status=SessionStatus(row["status"]))
+                    for row in (await connection.execute(investigations.order_by(table.created_at.desc()))).mappings()
+                ),
                 activity=await _activity(connection, incident_id),
-                merged=await _merged(connection, incident_id),
+                merged=tuple((await connection.execute(merged)).scalars()),
             )
 
     async def alert(self, alert_id: str) -> Member:
-        """One alert.
+        """Return one alert.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such alert.
         """
         async with self._engine.connect() as connection:
             row = (await connection.execute(sa.select(alerts).where(alerts.c.id == alert_id))).mappings().one_or_none()
@@ -240,19 +211,29 @@ class IncidentRepository:
         return member_of(row)
 
 
-async def _members(connection: AsyncConnection, incident_id: str) -> tuple[Member, ...]:
-    query = sa.select(alerts).where(alerts.c.incident_id == incident_id)
-    rows = await connection.execute(query.order_by(alerts.c.status, alerts.c.first_at, alerts.c.id).limit(MAX_MEMBERS))
-    return tuple(member_of(row) for row in rows.mappings())
-
-
-async def _looks(connection: AsyncConnection, incident_id: str) -> tuple[IncidentLook, ...]:
-    table = alert_sessions.c
-    shown = (table.id, table.status, table.author, table.executive_summary, table.error_message)
-    query = sa.select(*shown, table.created_at, table.started_at, table.completed_at)
-    of_incident = query.where(table.incident_id == incident_id, table.deleted_at.is_(None)).order_by(table.created_at.desc())
-    rows = (await connection.execute(of_incident)).mappings()
-    return tuple(replace(IncidentLook(**row), status=SessionStatus(row["status"])) for row in rows)
+def _conditions(where: IncidentFilter) -> list[sa.ColumnElement[bool]]:
+    table = incidents.c
+    # One that was merged into another is shown as part of it.
+    conditions: list[sa.ColumnElement[bool]] = [table.merged_into.is_(None)]
+    if where.severities:
+        conditions.append(table.severity.in_([severity.value for severity in where.severities]))
+    if where.sources:
+        conditions.append(table.source.in_(where.sources))
+    if where.labels:
+        wanted: dict[str, Any] = dict(where.labels)
+        member = sa.select(alerts.c.id).where(alerts.c.incident_id == table.id, alerts.c.labels.contains(wanted))
+        conditions.append(sa.exists(member))
+    if where.verdicts:
+        found = [verdict.value for verdict in where.verdicts]
+        last = alert_sessions.alias()
+        conditions.append(sa.exists(sa.select(last.c.id).where(last.c.id == table.session_id, last.c.verdict_outcome.in_(found))))
+    if where.text is not None:
+        conditions.append(table.title.icontains(where.text, autoescape=True))
+    if where.opened_from is not None:
+        conditions.append(table.opened_at >= where.opened_from)
+    if where.opened_to is not None:
+        conditions.append(table.opened_at < where.opened_to)
+    return conditions
 
 
 async def _activity(connection: AsyncConnection, incident_id: str) -> Activity:
@@ -269,10 +250,5 @@ async def _activity(connection: AsyncConnection, incident_id: str) -> Activity:
 
 
 def bar_width(span: timedelta) -> timedelta:
-    """The narrowest bars of which no more than a chart shows cover `span`."""
+    """Return the narrowest bars that cover `span` without filling more than a chart."""
     return next((width for width in _BAR_WIDTHS if span / width < MAX_BARS - 1), _BAR_WIDTHS[-1])
-
-
-async def _merged(connection: AsyncConnection, incident_id: str) -> tuple[str, ...]:
-    query = sa.select(incidents.c.id).where(incidents.c.merged_into == incident_id).order_by(incidents.c.opened_at)
-    return tuple((await connection.execute(query)).scalars())

@@ -1,19 +1,18 @@
-"""Pure module: incidents and alerts from their rows, and back."""
+"""Incidents and alerts from their rows, and back."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tarsy.db.driver import Row
-from tarsy.db.rows import storable_json
+from tarsy.db.rows import Row, storable_json
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
 from tarsy.domain.incident import Incident, KnownAlert, Member, identity_of
 from tarsy.domain.status import SessionStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where an investigation stands."""
+class Progress:
+    """How far the last investigation of an incident has come."""
 
     status: SessionStatus | None = None
     started_at: datetime | None = None
@@ -22,11 +21,10 @@ class Standing:
     held_up: bool = False
 
 
-UNKNOWN = Standing()
+UNKNOWN = Progress()
 
 
-def incident_of(row: Row, look: Standing = UNKNOWN) -> Incident:
-    """An incident; `look` says where its last investigation stands."""
+def incident_of(row: Row, investigation: Progress = UNKNOWN) -> Incident:
     return Incident(
         id=str(row["id"]),
         key=row["key"],
@@ -43,10 +41,10 @@ def incident_of(row: Row, look: Standing = UNKNOWN) -> Incident:
         deliveries=row["deliveries"],
         reinvestigations=row["looked_again"],
         session_id=str(row["session_id"]) if row["session_id"] else None,
-        session_status=look.status,
-        session_started=look.started_at is not None,
-        session_held_up=look.held_up,
-        finished_at=look.completed_at,
+        session_status=investigation.status,
+        session_started=investigation.started_at is not None,
+        session_held_up=investigation.held_up,
+        finished_at=investigation.completed_at,
         merged_into=str(row["merged_into"]) if row["merged_into"] else None,
     )
 

@@ -1,4 +1,8 @@
-"""Requests of senders that number them: one that is sent again is answered as the first time, and counts once."""
+"""The incidents and alerts that a transaction of the intake changes: locked, read and written in a few statements.
+
+Transactions that take alerts run side by side, each with the keys of its alerts locked: two requests about the same problem, on
+whichever replicas, follow each other. Commands of people and the passing of time can concern alerts of any key: they run alone.
+"""
 
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.incident.rows import UNKNOWN, Standing, incident_of, incident_row, member_of, member_row
+from tarsy.db.incident.rows import UNKNOWN, Progress, incident_of, incident_row, member_of, member_row
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, webhook_deliveries, work
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.claim import INVESTIGATION
@@ -21,7 +25,7 @@ from tarsy.domain.work import WorkState
 
 
 async def answered(connection: AsyncConnection, keys: Collection[str]) -> dict[str, Any]:
-    """The answers that were given to these requests. Their keys must be locked."""
+    """Return the answers to those of these requests that were answered before, by the sender's key, which must be locked."""
     if not keys:
         return {}
     query = sa.select(webhook_deliveries).where(webhook_deliveries.c.key.in_(list(keys)))
@@ -29,12 +33,13 @@ async def answered(connection: AsyncConnection, keys: Collection[str]) -> dict[s
 
 
 async def remember_answers(connection: AsyncConnection, answers: Mapping[str, Any], now: datetime) -> None:
+    """Store the answers to requests, so that one which is sent again gets the same answer and counts once."""
     if answers:
         rows = [{"key": key, "received_at": now, "answer": answer} for key, answer in answers.items()]
         await connection.execute(sa.insert(webhook_deliveries), rows)
 
 
-# Two numbers that only these locks use.
+# Two numbers that no other lock uses.
 _ALONE = 0x7A25_0002
 _STRIPE = 0x7A25
 # Keys share locks, so that a request of thousands of alerts does not fill the server's table of locks, which by default has room for
@@ -45,14 +50,14 @@ _SHARED = sa.text(
     f"""
     SELECT count(pg_advisory_xact_lock({_STRIPE}, stripe)), pg_advisory_xact_lock_shared({_ALONE})
     FROM unnest(CAST(:stripes AS integer[])) AS s(stripe)
-    """  # noqa: S608 - our own numbers
+    """
 )
 _EXCLUSIVE = sa.text(f"SELECT pg_advisory_xact_lock({_ALONE})")
 
 
 async def lock_keys(connection: AsyncConnection, keys: Iterable[str]) -> None:
     """Wait for every transaction that writes incidents or alerts of these keys, and keep later ones waiting."""
-    # Always in the same order, so that no two wait for each other.
+    # Always in the same order, so that there is no deadlock.
     stripes = sorted({zlib.crc32(key.encode()) % STRIPES for key in keys})
     await connection.execute(_SHARED, {"stripes": stripes})
 
@@ -62,7 +67,7 @@ async def lock_all(connection: AsyncConnection) -> None:
     await connection.execute(_EXCLUSIVE)
 
 
-# The open incident of an alert can have another key than the alert's: it was split off, or another was merged into it.
+# The open incident of an alert can have another key than the alert: it was split off, or another was merged into it.
 _CONCERNED = sa.text(
     """
     WITH latest AS (
@@ -86,37 +91,33 @@ class Known:
 
 
 async def read_known(connection: AsyncConnection, keys: Collection[str], alert_keys: Collection[str]) -> Known:
-    """What concerns these keys, with the rows of the incidents locked. The keys must be locked already."""
+    """Lock and return the incidents of these keys, and the current alerts of `alert_keys`. The keys must be locked already."""
     found = await connection.execute(_CONCERNED, {"keys": list(keys), "alert_keys": list(alert_keys)})
     locked = await lock_incidents(connection, [str(row.id) for row in found])
     wanted = sa.select(alerts).where(alerts.c.is_current, alerts.c.key.in_(list(alert_keys)))
     members = [member_of(row) for row in (await connection.execute(wanted)).mappings()]
-    return Known(locked, _latest(locked.values(), keys), {member.key: member for member in members})
-
-
-def _latest(found: Iterable[Incident], keys: Collection[str]) -> dict[str, str]:
-    oldest_first = sorted((one for one in found if one.key in keys), key=lambda one: one.opened_at)
-    return {incident.key: incident.id for incident in oldest_first}
+    oldest_first = sorted((one for one in locked.values() if one.key in keys), key=lambda one: one.opened_at)
+    latest = {incident.key: incident.id for incident in oldest_first}
+    return Known(locked, latest, {member.key: member for member in members})
 
 
 async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> dict[str, Incident]:
-    """These incidents, locked, with where their last investigations stand."""
+    """Lock and return these incidents, with the progress of their last investigations."""
     if not ids:
         return {}
     wanted = sa.select(incidents).where(incidents.c.id.in_(list(ids))).order_by(incidents.c.id).with_for_update(key_share=True)
     rows = (await connection.execute(wanted)).mappings().all()
     # Read after the locks: a row that was waited for may name an investigation that was not there before.
-    looks = await _standings(connection, [row["session_id"] for row in rows if row["session_id"]])
-    return {row["id"]: incident_of(row, looks.get(row["session_id"], UNKNOWN)) for row in rows}
-
-
-async def _standings(connection: AsyncConnection, session_ids: Sequence[str]) -> dict[str, Standing]:
+    session_ids = [row["session_id"] for row in rows if row["session_id"]]
     table = alert_sessions.c
     held_up = sa.and_(work.c.state == WorkState.PARKED.value, work.c.parked_by_budget.is_not(None)).label("held_up")
     found = alert_sessions.outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id))
     query = sa.select(table.id, table.status, table.started_at, table.completed_at, held_up).select_from(found)
-    rows = await connection.execute(query.where(table.id.in_(session_ids)))
-    return {row.id: Standing(SessionStatus(row.status), row.started_at, row.completed_at, bool(row.held_up)) for row in rows}
+    progress = {
+        row.id: Progress(SessionStatus(row.status), row.started_at, row.completed_at, bool(row.held_up))
+        for row in await connection.execute(query.where(table.id.in_(session_ids)))
+    }
+    return {row["id"]: incident_of(row, progress.get(row["session_id"], UNKNOWN)) for row in rows}
 
 
 async def write_incidents(connection: AsyncConnection, changed: Sequence[Incident]) -> None:
@@ -125,7 +126,7 @@ async def write_incidents(connection: AsyncConnection, changed: Sequence[Inciden
 
 
 async def write_members(connection: AsyncConnection, changed: Sequence[Member], retired: Collection[str]) -> None:
-    """Store alerts; `retired` are rows that are no longer the current ones of theirs."""
+    """Store alerts; `retired` are the ids of rows that are no longer the current ones of their alerts."""
     if retired:
         await connection.execute(sa.update(alerts).where(alerts.c.id.in_(list(retired))).values(is_current=False))
     if changed:
@@ -133,24 +134,24 @@ async def write_members(connection: AsyncConnection, changed: Sequence[Member], 
         await connection.execute(_upsert(alerts), rows)
 
 
-_HEARD = insert(incident_activity)
-_ADD_ACTIVITY = _HEARD.on_conflict_do_update(
+_NEW_ACTIVITY = insert(incident_activity)
+_ADD_ACTIVITY = _NEW_ACTIVITY.on_conflict_do_update(
     index_elements=["incident_id", "minute"],
-    set_={name: incident_activity.c[name] + _HEARD.excluded[name] for name in ("firing", "resolved")},
+    set_={name: incident_activity.c[name] + _NEW_ACTIVITY.excluded[name] for name in ("firing", "resolved")},
 )
 
 
-async def count_activity(connection: AsyncConnection, heard: Mapping[tuple[str, AlertStatus], int], at: datetime) -> None:
-    """Add to what was heard of each incident in this minute."""
+async def count_activity(connection: AsyncConnection, received: Mapping[tuple[str, AlertStatus], int], at: datetime) -> None:
+    """Add the numbers of received alerts, by incident and status, to the activity of this minute."""
     minute = at.replace(second=0, microsecond=0)
     rows = [
         {
             "incident_id": incident_id,
             "minute": minute,
-            "firing": heard.get((incident_id, AlertStatus.FIRING), 0),
-            "resolved": heard.get((incident_id, AlertStatus.RESOLVED), 0),
+            "firing": received.get((incident_id, AlertStatus.FIRING), 0),
+            "resolved": received.get((incident_id, AlertStatus.RESOLVED), 0),
         }
-        for incident_id in sorted({incident_id for incident_id, _ in heard})
+        for incident_id in sorted({incident_id for incident_id, _ in received})
     ]
     if rows:
         await connection.execute(_ADD_ACTIVITY, rows)

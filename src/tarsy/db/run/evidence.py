@@ -1,6 +1,6 @@
-"""What a session's agents saw, by the ids under which they cite it."""
+"""Evidence: what the agents of a session saw, by the ids under which they cite it, and their checked citations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,19 +8,23 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
-from tarsy.db.rows import citation_of
-from tarsy.db.tables import alert_sessions, citations, timeline_events
+from tarsy.db.retry import retrying
+from tarsy.db.rows import Row, citation_of
+from tarsy.db.tables import alert_sessions, citations, mcp_interactions, timeline_events
 from tarsy.domain.citation import CheckedCitation
-from tarsy.domain.evidence import ALERT, RUNBOOK
+from tarsy.domain.evidence import ALERT, RUNBOOK, AnsweredCall, Evidence, call_number
 from tarsy.domain.history import REMARKS
+from tarsy.domain.interaction import MCPInteractionKind
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.tool import ToolName, ToolOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenEvidence:
-    """A tool result, or what the agents were given, without its text."""
+    """A tool result, a note, the alert or the runbook, without its text."""
 
     id: str
     # Absent for the alert and the runbook.
@@ -46,8 +50,7 @@ class EvidenceText:
     folded: bool = False
 
 
-# Of a call that was made again after a crash, the result that came. The call itself has the arguments. A note that several agents were
-# told is one.
+# Of a call that was repeated after a crash, the later result. The event of the call has the arguments. A note to several agents is one.
 _RESULTS = """
     SELECT DISTINCT ON (CASE t.event_type WHEN 'tool_result' THEN t.execution_id END, t.metadata ->> 'evidence_id')
         t.metadata ->> 'evidence_id' AS id, t.stage_id, t.execution_id, t.metadata, length(t.content) AS size, c.content AS arguments,
@@ -61,14 +64,31 @@ _RESULTS = """
 """
 _ALL = sa.text(_RESULTS.format(more="", only=""))
 _ONE = sa.text(_RESULTS.format(more=", t.content AS text", only="AND t.metadata ->> 'evidence_id' = :id"))
+# An execution may cite results of its own, of the sub-agents that it dispatched, and of earlier stages. Of a repeated call, the later result.
+_CITED = sa.text(
+    """
+    SELECT DISTINCT ON (t.metadata ->> 'evidence_id') t.metadata ->> 'evidence_id' AS evidence_id, t.content, t.metadata, c.content AS arguments
+    FROM agent_executions own
+    JOIN stages own_stage ON own_stage.id = own.stage_id
+    JOIN timeline_events t ON t.session_id = own.session_id
+    JOIN stages s ON s.id = t.stage_id
+    JOIN agent_executions e ON e.id = t.execution_id
+    LEFT JOIN timeline_events c ON c.execution_id = t.execution_id AND c.event_type = 'llm_tool_call'
+        AND c.metadata ->> 'evidence_id' = t.metadata ->> 'evidence_id'
+    WHERE own.id = CAST(:execution_id AS uuid) AND t.event_type IN ('tool_result', 'note') AND t.status NOT IN ('streaming', 'interrupted')
+        AND t.metadata ->> 'evidence_id' = ANY(CAST(:ids AS text[]))
+        AND (s.stage_index < own_stage.stage_index OR e.id = own.id OR e.parent_execution_id = own.id)
+    ORDER BY t.metadata ->> 'evidence_id', t.position DESC
+    """
+)
 
 
 class EvidenceRepository:
     def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+        self._engine = autocommit(engine)
 
     async def list(self, session_id: str) -> list[SeenEvidence]:
-        """Everything that can be cited in a session: what its agents were given, then the results in the order in which they came."""
+        """Return everything that can be cited in a session: the alert and the runbook, then the results in their order."""
         given = await self._given(session_id)
         async with self._engine.connect() as connection:
             rows = (await connection.execute(_ALL, {"session_id": session_id})).mappings().all()
@@ -76,7 +96,7 @@ class EvidenceRepository:
         return [*(SeenEvidence(id=name, size=len(text)) for name, text in given.items()), *results]
 
     async def read(self, session_id: str, evidence_id: str) -> EvidenceText:
-        """One of them with its text.
+        """Return one piece of evidence with its text.
 
         Raises:
             NotFoundError: nothing in the session has this id.
@@ -134,7 +154,7 @@ class PlacedCitation:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something a statement claims that nothing cited supports."""
+    """A claim of a statement that nothing cited supports."""
 
     execution_id: str
     statement: str
@@ -151,21 +171,23 @@ class CheckedText:
 
 class CitationRepository:
     def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+        self._engine = autocommit(engine)
 
     async def of_analysis(self, session_id: str) -> CheckedText:
-        """What checking found in the session's final analysis, which may be that of several agents."""
+        """Return the checked citations of the session's final analysis, which may be that of several agents."""
         query = sa.select(alert_sessions.c.final_analysis).where(alert_sessions.c.id == session_id)
         async with self._engine.connect() as connection:
             analysis = await connection.scalar(query) or ""
             answers = await _answers(connection, session_id)
-            # Where in the whole each agent's part begins; a text that is no part of it is that of an earlier stage, or of a chat.
+            # Where in the analysis each agent's part begins; a text that is no part of it is that of an earlier stage, or of a chat.
             shifts = {execution_id: analysis.find(answer["content"].strip()) for execution_id, answer in answers.items()}
-            part_of = {execution_id: shift for execution_id, shift in shifts.items() if shift >= 0 and answers[execution_id]["told"]}
+            part_of = {
+                execution_id: shift for execution_id, shift in shifts.items() if shift >= 0 and answers[execution_id]["investigated"]
+            }
             return await _checked(connection, analysis, part_of, answers)
 
     async def of_execution(self, session_id: str, execution_id: str) -> CheckedText:
-        """What checking found in the answer of one execution: an agent's, or that to a question."""
+        """Return the checked citations in the answer of one execution: an agent's, or that to a question."""
         async with self._engine.connect() as connection:
             answers = await _answers(connection, session_id)
             text = answers[execution_id]["content"] if execution_id in answers else ""
@@ -173,10 +195,12 @@ class CitationRepository:
 
 
 async def _answers(connection: AsyncConnection, session_id: str) -> Mapping[str, sa.RowMapping]:
-    """The last answer of each execution, and whether it investigated."""
+    """Return the last answer of each execution, and whether it investigated."""
     table = timeline_events.c
-    told = sa.text("(SELECT s.stage_type IN ('investigation', 'synthesis') FROM stages s WHERE s.id = timeline_events.stage_id) AS told")
-    query = sa.select(table.execution_id, table.content, table.metadata, told).where(
+    investigated = sa.text(
+        "(SELECT s.stage_type IN ('investigation', 'synthesis') FROM stages s WHERE s.id = timeline_events.stage_id) AS investigated"
+    )
+    query = sa.select(table.execution_id, table.content, table.metadata, investigated).where(
         table.session_id == session_id,
         table.event_type == TimelineEventType.FINAL_ANALYSIS,
         table.status == TimelineStatus.COMPLETED,
@@ -192,10 +216,67 @@ async def _checked(connection: AsyncConnection, text: str, shifts: Mapping[str, 
         for row in (await connection.execute(query)).mappings()
     ]
     remarks = [
-        Remark(execution_id, one["statement"], one["complaint"]) for execution_id in shifts for one in _remarks(answers.get(execution_id))
+        Remark(execution_id, one["statement"], one["complaint"])
+        for execution_id in shifts
+        if execution_id in answers
+        for one in answers[execution_id]["metadata"].get(REMARKS, ())
     ]
     return CheckedText(text, tuple(sorted(found, key=lambda one: (one.start, one.checked.citation.evidence_id))), tuple(remarks))
 
 
-def _remarks(answer: sa.RowMapping | None) -> Sequence[Mapping[str, Any]]:
-    return answer["metadata"].get(REMARKS, ()) if answer else ()
+class StoredResults:
+    """Tool results and citable evidence as agents read them, who wait for a database that is away."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = autocommit(engine)
+
+    async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
+        """Return the whole result of a call, if there is one."""
+        call = mcp_interactions.c
+        query = sa.select(call.result, call.is_error).where(call.execution_id == execution_id, call.call_id == call_id).limit(1)
+
+        async def attempt() -> ToolOutcome | None:
+            async with self._engine.connect() as connection:
+                row = (await connection.execute(query)).first()
+            return ToolOutcome(row.result["content"], row.is_error) if row else None
+
+        return await retrying(attempt)
+
+    async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
+        """Return the evidence with these ids that an execution may cite."""
+
+        async def attempt() -> list[Evidence]:
+            async with self._engine.connect() as connection:
+                rows = await connection.execute(_CITED, {"execution_id": execution_id, "ids": list(ids)})
+                return [evidence_of(row) for row in rows.mappings()]
+
+        return await retrying(attempt) if ids else []
+
+    async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:
+        """Return the calls of an execution that have a result, in the order in which they were made."""
+        call = mcp_interactions.c
+        query = sa.select(call.evidence_id, call.server, call.tool, call.arguments).where(
+            call.execution_id == execution_id, call.kind == MCPInteractionKind.TOOL_CALL.value, call.evidence_id.is_not(None)
+        )
+
+        async def attempt() -> list[AnsweredCall]:
+            async with self._engine.connect() as connection:
+                rows = (await connection.execute(query.order_by(call.started_at, call.id))).all()
+            made = [AnsweredCall(row.evidence_id, str(ToolName(row.server, row.tool or "")), row.arguments or "") for row in rows]
+            return sorted(made, key=lambda one: call_number(one.evidence_id))
+
+        return await retrying(attempt)
+
+
+def evidence_of(row: Row) -> Evidence:
+    metadata = row["metadata"]
+    name = ToolName(metadata.get("server_name") or "", metadata.get("tool_name") or "")
+    return Evidence(
+        id=row["evidence_id"],
+        text=row["content"],
+        tool=str(name) if name.server else name.tool,
+        arguments=row["arguments"] or "",
+        read_at=datetime.fromisoformat(metadata["read_at"]) if "read_at" in metadata else None,
+        folded=metadata.get("folded", False),
+        refused=metadata.get("refused", False),
+    )

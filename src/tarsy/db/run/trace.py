@@ -1,7 +1,7 @@
-"""Which agent sent which: the executions of a session, each before those that it sent."""
+"""The run of a session as people inspect it: stages and executions with their cost, and every call to a model or tool server."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import rows
-from tarsy.db.driver import Connection, Row, Statement, borrowed, columns_of
+from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
@@ -21,24 +21,9 @@ from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import Spending, TokenUsage
 
 
-def in_tree_order(columns: str, session_id: str) -> str:
-    """A statement that reads `columns` of the executions `e` of a session."""
-    return f"""
-    SELECT {columns} FROM agent_executions e JOIN stages g ON g.id = e.stage_id
-    LEFT JOIN agent_executions above ON above.id = e.parent_execution_id
-    WHERE e.session_id = {session_id}
-    ORDER BY g.stage_index, coalesce(above.agent_index, e.agent_index), above.id IS NOT NULL, e.agent_index"""  # noqa: S608 - our own words
-
-
-EXECUTION_TREE = in_tree_order(
-    "e.id::text AS id, e.agent_name, e.parent_execution_id::text AS parent_execution_id, e.dispatched_by, e.task", ":id"
-)
-_TREE = Statement(EXECUTION_TREE)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionInTree:
-    """An execution by its place: for one that was sent, by whom, by which call and what for."""
+    """An execution; for a sub-agent with its parent, the call that dispatched it, and its task."""
 
     id: str
     agent_name: str
@@ -47,13 +32,9 @@ class ExecutionInTree:
     task: str | None
 
 
-async def execution_tree(connection: Connection, session_id: str) -> Sequence[ExecutionInTree]:
-    return tuple(ExecutionInTree(**dict(row)) for row in await _TREE.rows(connection, {"id": session_id}))
-
-
 @dataclass(frozen=True, slots=True)
 class SessionRun:
-    """A session's stages and executions in the order in which they ran, and what each execution used and cost."""
+    """A session's stages and executions in the order in which they ran, with the usage and cost of each execution."""
 
     stages: tuple[Stage, ...]
     executions: tuple[AgentExecution, ...]
@@ -102,7 +83,7 @@ class ToolCallSummary:
     server: str
     tool: str | None
     evidence_id: str | None
-    # The beginning of what it was called with.
+    # The beginning of the arguments.
     arguments_start: str | None
     is_error: bool
     error_message: str | None
@@ -119,7 +100,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """One message of the conversation that a call was made with."""
+    """One message of the conversation that a model call was sent."""
 
     body: ConversationMessage
     # Shortened since then to make room: later calls were sent less than this.
@@ -132,49 +113,65 @@ class LLMCall:
     conversation: tuple[SentMessage, ...]
 
 
-_USAGE_NAMES = ("input_tokens", "output_tokens", "total_tokens", "thinking_tokens", "cached_tokens")
 # The bodies are large, and a list shows none of them.
 _BODIES = frozenset({"request", "response", "price", "arguments", "result"})
-# What fits on a line; of thousands of calls the whole would be megabytes.
+# As much as fits on a line; all arguments of thousands of calls would be megabytes.
 _ARGUMENTS_START = 200
+_USAGE = sa.text(
+    f"""
+    SELECT CAST(execution_id AS text) AS execution_id, {", ".join(f"sum({field.name}) AS {field.name}" for field in fields(TokenUsage))},
+        {rows.SPENDING_SUMS}
+    FROM llm_interactions WHERE session_id = :id GROUP BY execution_id
+    """
+)
 
 
-# All that a session has run, as three columns beside its own: one statement sees one moment, and costs one way to the database.
-RUN_COLUMNS = f"""
-    (SELECT json_agg(x) FROM (
-        SELECT {columns_of(stages, "g")} FROM stages g WHERE g.session_id = s.id ORDER BY g.stage_index
-    ) x) AS stages,
-    (SELECT json_agg(x) FROM ({in_tree_order(columns_of(agent_executions, "e"), "s.id")}) x) AS executions,
-    (SELECT json_agg(x) FROM (
-        SELECT execution_id, {", ".join(f"sum({name}) AS {name}" for name in _USAGE_NAMES)}, {rows.SPENDING_SUMS}
-        FROM llm_interactions WHERE session_id = s.id GROUP BY execution_id
-    ) x) AS usage"""  # noqa: S608 - our own words
-_RUN = Statement(f"SELECT {RUN_COLUMNS} FROM (SELECT CAST(:id AS uuid) AS id) s")  # noqa: S608 - our own words
-
-
-def run_of(row: Row) -> SessionRun:
-    """What RUN_COLUMNS have read."""
-    usage: Sequence[Row] = row["usage"] or ()
+async def read_run(connection: AsyncConnection, session_id: str) -> SessionRun:
+    """Return everything that a session has run so far."""
+    stage_rows = await connection.execute(sa.select(stages).where(stages.c.session_id == session_id).order_by(stages.c.stage_index))
+    execution_rows = await connection.execute(_in_tree_order(session_id, *agent_executions.c))
+    usage = (await connection.execute(_USAGE, {"id": session_id})).mappings().all()
     return SessionRun(
-        tuple(rows.stage_of(stage) for stage in row["stages"] or ()),
-        tuple(rows.execution_of(execution) for execution in row["executions"] or ()),
-        {one["execution_id"]: rows.usage_of(one) for one in usage},
-        {one["execution_id"]: rows.spending_of(one) for one in usage},
+        tuple(rows.read(Stage, row) for row in stage_rows.mappings()),
+        tuple(rows.read(AgentExecution, row) for row in execution_rows.mappings()),
+        {row["execution_id"]: rows.usage_of(row) for row in usage},
+        {row["execution_id"]: rows.spending_of(row) for row in usage},
+    )
+
+
+async def execution_tree(connection: AsyncConnection, session_id: str) -> Sequence[ExecutionInTree]:
+    """Return the executions of a session, each before the sub-agents that it dispatched."""
+    columns = (agent_executions.c[field.name] for field in fields(ExecutionInTree))
+    return tuple(ExecutionInTree(**row) for row in (await connection.execute(_in_tree_order(session_id, *columns))).mappings())
+
+
+def _in_tree_order(session_id: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    execution, parent = agent_executions.c, agent_executions.alias("parent")
+    return (
+        sa.select(*columns)
+        .join(stages, stages.c.id == execution.stage_id)
+        .outerjoin(parent, parent.c.id == execution.parent_execution_id)
+        .where(execution.session_id == session_id)
+        .order_by(
+            stages.c.stage_index,
+            sa.func.coalesce(parent.c.agent_index, execution.agent_index),
+            parent.c.id.is_not(None),
+            execution.agent_index,
+        )
     )
 
 
 class InteractionRepository:
     def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+        self._engine = autocommit(engine)
 
     async def run(self, session_id: str) -> SessionRun:
-        """Everything a session has run so far."""
-        async with borrowed(self._engine) as connection:
-            (row,) = await _RUN.rows(connection, {"id": session_id})
-        return run_of(row)
+        """Return everything that a session has run so far."""
+        async with self._engine.connect() as connection:
+            return await read_run(connection, session_id)
 
     async def trace(self, session_id: str) -> Trace:
-        """Every call of a session, oldest first, without what was said in it."""
+        """Return every call of a session, oldest first, without its bodies."""
         async with self._engine.connect() as connection:
             llm = await _summaries(connection, llm_interactions, session_id)
             start = sa.func.left(mcp_interactions.c.arguments, _ARGUMENTS_START).label("arguments_start")
@@ -187,7 +184,7 @@ class InteractionRepository:
         )
 
     async def llm_call(self, session_id: str, interaction_id: str) -> LLMCall:
-        """One model call of a session, with the conversation as it was sent.
+        """Return one model call of a session, with the conversation as it was sent.
 
         Raises:
             NotFoundError: the session made no such call.
@@ -196,11 +193,14 @@ class InteractionRepository:
             row = await _one(connection, llm_interactions, session_id, interaction_id)
             interaction = rows.llm_interaction_of(row)
             own: list[dict[str, Any]] | None = interaction.request.get("messages")
-            conversation = await _stored(connection, interaction) if own is None else _given(own)
+            if own is None:
+                conversation = await _stored_conversation(connection, interaction)
+            else:
+                conversation = tuple(SentMessage(_message(entry), compacted_later=False) for entry in own)
         return LLMCall(interaction, conversation)
 
     async def tools_of(self, execution_id: str) -> Mapping[str, ToolDefinition]:
-        """The tools that servers told an execution of, by their names; those that are built in were told by no server."""
+        """Return the tools that servers listed for an execution, by name; the built-in ones are not among them."""
         table = mcp_interactions.c
         query = (
             sa.select(table.result)
@@ -208,19 +208,19 @@ class InteractionRepository:
             .order_by(table.started_at, table.id)
         )
         async with self._engine.connect() as connection:
-            listed: Sequence[Mapping[str, Any] | None] = (await connection.execute(query)).scalars().all()
-        told: Iterator[Mapping[str, Any]] = (tool for result in listed if result for tool in result.get("tools", ()))
-        return {tool["name"]: ToolDefinition(tool["name"], tool["description"], tool["parameters_schema"]) for tool in told}
+            results: Sequence[Mapping[str, Any] | None] = (await connection.execute(query)).scalars().all()
+        listed: Iterator[Mapping[str, Any]] = (tool for result in results if result for tool in result.get("tools", ()))
+        return {tool["name"]: ToolDefinition(tool["name"], tool["description"], tool["parameters_schema"]) for tool in listed}
 
     async def mcp_call(self, session_id: str, interaction_id: str) -> MCPInteraction:
-        """One exchange with a tool server.
+        """Return one exchange with a tool server.
 
         Raises:
             NotFoundError: the session made no such call.
         """
         async with self._engine.connect() as connection:
             row = await _one(connection, mcp_interactions, session_id, interaction_id)
-        return rows.mcp_interaction_of(row)
+        return rows.read(MCPInteraction, row)
 
 
 async def _summaries(connection: AsyncConnection, table: sa.Table, session_id: str, *more: sa.ColumnElement[Any]) -> list[sa.RowMapping]:
@@ -237,31 +237,22 @@ async def _one(connection: AsyncConnection, table: sa.Table, session_id: str, in
     return row
 
 
-async def _stored(connection: AsyncConnection, interaction: LLMInteraction) -> tuple[SentMessage, ...]:
-    """The execution's first messages, as many as were sent."""
+async def _stored_conversation(connection: AsyncConnection, interaction: LLMInteraction) -> tuple[SentMessage, ...]:
+    """Return the execution's first messages, as many as were sent, each as it was before later calls compacted it."""
     query = (
         sa.select(messages)
         .where(messages.c.execution_id == interaction.execution_id)
         .order_by(messages.c.sequence_number)
         .limit(interaction.message_count)
     )
-    return tuple(_sent(row, interaction.turn) for row in (await connection.execute(query)).mappings())
+    sent: list[SentMessage] = []
+    for row in (await connection.execute(query)).mappings():
+        compacted_later = row["compacted_before_turn"] is not None and interaction.turn < row["compacted_before_turn"]
+        content = row["original_content"] if compacted_later else row["content"]
+        sent.append(SentMessage(_message({**row, "content": content}), compacted_later=compacted_later))
+    return tuple(sent)
 
 
-def _sent(row: sa.RowMapping, turn: int) -> SentMessage:
-    """A message as call number `turn` was sent it: whole, if it was compacted only afterwards."""
-    calls = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
-    compacted_later = row["compacted_before_turn"] is not None and turn < row["compacted_before_turn"]
-    content = row["original_content"] if compacted_later else row["content"]
-    body = ConversationMessage(Role(row["role"]), content, calls, row["tool_call_id"], row["tool_name"])
-    return SentMessage(body, compacted_later=compacted_later)
-
-
-def _given(own: list[dict[str, Any]]) -> tuple[SentMessage, ...]:
-    """The messages that a request carries itself."""
-    return tuple(SentMessage(_given_message(entry), compacted_later=False) for entry in own)
-
-
-def _given_message(entry: dict[str, Any]) -> ConversationMessage:
+def _message(entry: Mapping[str, Any]) -> ConversationMessage:
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in entry.get("tool_calls") or ())
     return ConversationMessage(Role(entry["role"]), entry.get("content") or "", calls, entry.get("tool_call_id"), entry.get("tool_name"))

@@ -1,18 +1,18 @@
-"""Pages of the session list: one query a page, whatever its size, and a second one where sessions of it have not ended."""
+"""Pages of the session list, and the filter that sessions are listed and counted by."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from functools import cache
 from typing import Any
 
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from tarsy.db.cursor import Cursor
-from tarsy.db.driver import RawConnection, Row, Statement
 from tarsy.db.rows import SPENDING_SUMS, columns, judged_of, read, spending_of
-from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, ordered_page
+from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, ordered_page
 from tarsy.db.tables import sql_list
-from tarsy.db.work.queue_position import Standing, standings
+from tarsy.db.work.queue_position import QueuePosition, queue_positions
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.stage import StageType
@@ -22,8 +22,6 @@ from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 
 # As much of an alert as a list shows.
 EXCERPT_CHARACTERS = 300
-# Of sessions that have ended.
-_NO_WORK = Standing()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +76,7 @@ class SessionSummary:
     fallbacks: int = 0
     score: int | None = None
     questions: int = 0
-    standing: Standing
+    position: QueuePosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +85,24 @@ class SessionPage:
     next_cursor: str | None
 
 
-# A stage, its synthesis where it has one, and the executive summary.
+# Stages with their syntheses, and the executive summary.
 _STAGE_COUNT = """
     (SELECT count(*) + count(nullif(planned -> 'synthesis', 'null')) FROM jsonb_array_elements(s.chain_snapshot -> 'stages') AS planned)
     + CASE WHEN s.chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END"""
-# By the audit log, which also knows of sessions that were running, and of those from long ago.
+# From the audit log, which also has sessions that were running, and old ones.
 CANCELLED_BY = """
     CASE WHEN s.status IN ('cancelled', 'cancelling') THEN (
         SELECT l.actor FROM audit_log l WHERE l.session_id = s.id AND l.action = 'session.cancelled' ORDER BY l.id DESC LIMIT 1
     ) END"""
-_SHOWN = f"""
+_COLUMNS = f"""
     (SELECT i.severity FROM incidents i WHERE i.id = s.incident_id) AS severity, {CANCELLED_BY} AS cancelled_by,
-    s.id::text AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
+    CAST(s.id AS text) AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
     s.analysis_partial_reason, s.verdict, s.citations, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {TITLE_SEARCH_CHARACTERS}) AS alert_head,
     {_STAGE_COUNT} AS stage_count, stage.stage_name AS current_stage_name, stage.stage_index AS current_stage_index,
     coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls,
     coalesce(figures.agents, 0) AS agents, coalesce(figures.fallbacks, 0) AS fallbacks, coalesce(chats.questions, 0) AS questions,
-    (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1) AS score"""  # noqa: S608 - our own words
-_BESIDE = f"""
+    (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1) AS score"""
+_JOINS = f"""
     LEFT JOIN LATERAL (
         SELECT stage_name, stage_index FROM stages
         WHERE session_id = s.id AND stage_type NOT IN ({sql_list([StageType.CHAT, StageType.SCORING])})
@@ -112,16 +110,16 @@ _BESIDE = f"""
     ) stage ON true
     LEFT JOIN LATERAL (SELECT sum(total_tokens) AS total, {SPENDING_SUMS} FROM llm_interactions WHERE session_id = s.id) used ON true
     LEFT JOIN session_figures figures ON figures.session_id = s.id
-    LEFT JOIN chats ON chats.session_id = s.id"""  # noqa: S608 - our own words
-# What people type into search boxes, its last word also as a prefix; text without a word finds nothing. Only a word, which is quoted, can be
-# a prefix; what is excluded may end with a bracket.
-# No subquery: the planner must see the words to know whether they are rare (then the index) or common (then the newest rows).
+    LEFT JOIN chats ON chats.session_id = s.id"""
+# The text of a search box, its last word also as a prefix; text without a word finds nothing. Only a word, which is quoted, can be a
+# prefix; an exclusion may end with a bracket.
+# No subquery: the planner must see the words to know whether they are rare (then it reads the index) or common (then the newest rows).
 _WORDS = "websearch_to_tsquery('simple'::regconfig, :text)"
 _QUERY = f"CASE WHEN right({_WORDS}::text, 1) = chr(39) THEN ({_WORDS}::text || ':*')::tsquery ELSE {_WORDS} END"
 _SEARCH = f"(s.search @@ {_QUERY} OR s.verdict_search @@ {_QUERY})"
-# Nor a plan from before: whether the index or the newest rows are the shorter way depends on the words, by a factor of hundreds.
-_PLAN_ANEW = Statement("SET LOCAL plan_cache_mode = force_custom_plan")
-# By parameter: what it asks of a session.
+# No cached plan either: which of the two is faster depends on the words, by a factor of hundreds.
+_FORCE_CUSTOM_PLAN = sa.text("SET LOCAL plan_cache_mode = force_custom_plan")
+# By parameter.
 _CONDITIONS = {
     "ids": "s.id = ANY(CAST(:ids AS uuid[]))",
     "statuses": "s.status = ANY(CAST(:statuses AS text[]))",
@@ -133,12 +131,11 @@ _CONDITIONS = {
     "outcomes": "s.verdict_outcome = ANY(CAST(:outcomes AS text[]))",
     "confidences": "s.verdict_confidence = ANY(CAST(:confidences AS text[]))",
     "affected": "(lower(s.verdict_object) = :affected OR right(lower(s.verdict_object), length(:affected) + 1) = '/' || :affected)",
-    "after_id": "(s.created_at, s.id) < (:after_at, :after_id)",
 }
 
 
 async def read_page(
-    connection: RawConnection,
+    connection: AsyncConnection,
     where: SessionFilter,
     *,
     limit: int,
@@ -146,72 +143,48 @@ async def read_page(
     order: SessionOrder = NEWEST_FIRST,
     offset: int = 0,
 ) -> SessionPage:
-    """Read one page, with words to search for in a transaction. `after` names a place among the newest, `offset` one in any order."""
-    if where.text is not None:
-        await _PLAN_ANEW.rows(connection)
-    values = _values(where, after)
-    asked = tuple(name for name in _CONDITIONS if name in values)
-    # The list as people open it. The server keeps its plan where the statement itself says how many rows it is for. With conditions it
-    # plans anew, because what they ask for decides which index is the shorter way.
-    first = None if asked or offset or order.by is not SessionSort.CREATED else limit + 1
-    statement = _page(asked, order, first)
-    rows = await statement.rows(connection, {**values, "limit": limit + 1, "offset": offset, "reach": offset + limit + 1})
-    shown = rows[:limit]
-    places = await standings(connection, [row["id"] for row in shown if row["completed_at"] is None])
-    sessions = tuple(_summary(row, places.get(row["id"], _NO_WORK)) for row in shown)
+    """Return one page, in a transaction. `after` names a position among the newest, `offset` one in any order."""
+    conditions, values = await _conditions(connection, where)
+    if after:
+        conditions += " AND (s.created_at, s.id) < (:after_at, :after_id)"
+        values |= {"after_at": after.created_at, "after_id": after.id}
+    values |= {"limit": limit + 1, "offset": offset, "reach": offset + limit + 1}
+    query = sa.text(ordered_page(_COLUMNS, conditions, order, joins=_JOINS))
+    rows = (await connection.execute(query, values)).mappings().all()
+    positions = await queue_positions(connection, [row["id"] for row in rows[:limit] if row["completed_at"] is None])
+    sessions = tuple(
+        read(
+            SessionSummary,
+            row,
+            title=alert_title(row["alert_head"], row["alert_type"]),
+            alert_excerpt=row["alert_head"][:EXCERPT_CHARACTERS],
+            verdict=judged_of(row["verdict"]),
+            cost=spending_of(row),
+            position=positions.get(row["id"], QueuePosition()),
+        )
+        for row in rows[:limit]
+    )
     last = sessions[-1] if len(rows) > limit and order == NEWEST_FIRST else None
     return SessionPage(sessions, Cursor(last.created_at, last.id).encode() if last else None)
 
 
-async def count_by_status(connection: RawConnection, where: SessionFilter) -> Mapping[SessionStatus, int]:
-    """How many sessions fit, with words to search for in a transaction."""
+async def count_by_status(connection: AsyncConnection, where: SessionFilter) -> Mapping[SessionStatus, int]:
+    """Return how many sessions match, in a transaction."""
+    conditions, values = await _conditions(connection, where)
+    query = sa.text(f"SELECT s.status, count(*) AS number FROM alert_sessions s WHERE {conditions} GROUP BY s.status")
+    return {SessionStatus(row.status): row.number for row in await connection.execute(query, values)}
+
+
+async def _conditions(connection: AsyncConnection, where: SessionFilter) -> tuple[str, dict[str, Any]]:
+    """Return the condition of sessions `s` that match, and its parameters; prepare the transaction for a search."""
     if where.text is not None:
-        await _PLAN_ANEW.rows(connection)
-    values = _values(where, None)
-    rows = await _counts(tuple(name for name in _CONDITIONS if name in values)).rows(connection, values)
-    return {SessionStatus(row["status"]): row["number"] for row in rows}
-
-
-@cache
-def _page(asked: tuple[str, ...], order: SessionOrder, first: int | None) -> Statement:
-    return Statement(ordered_page(_SHOWN, _conditions(asked), order, beside=_BESIDE, first=first))
-
-
-@cache
-def _counts(asked: tuple[str, ...]) -> Statement:
-    return Statement(f"SELECT s.status, count(*) AS number FROM alert_sessions s WHERE {_conditions(asked)} GROUP BY s.status")  # noqa: S608 - our own words
-
-
-def _conditions(asked: tuple[str, ...]) -> str:
-    return " AND ".join(["s.deleted_at IS NULL", *(_CONDITIONS[name] for name in asked)])
-
-
-def _values(where: SessionFilter, after: Cursor | None) -> dict[str, Any]:
-    several = {name: [one.value for one in chosen] or None for name, chosen in _several(where).items()} | {"ids": list(where.ids) or None}
-    affected = where.affected.strip().lower() if where.affected is not None else None
-    values = columns(where) | several | {"affected": affected}
-    place = {"after_at": after.created_at, "after_id": after.id} if after else {}
-    return {name: value for name, value in values.items() if value is not None} | place
-
-
-def _several(where: SessionFilter) -> dict[str, Sequence[StrEnum]]:
-    return {"statuses": where.statuses, "outcomes": where.outcomes, "confidences": where.confidences}
-
-
-def _summary(row: Row, standing: Standing) -> SessionSummary:
-    """Not by `read`, which checks each field: a page is hundreds of rows, and all but these are what the table says they are."""
-    fields = dict(row)
-    head = fields.pop("alert_head")
-    severity, citations = fields["severity"], fields["citations"]
-    fields |= {
-        "status": SessionStatus(fields["status"]),
-        "severity": severity and Severity(severity),
-        "title": alert_title(head, fields["alert_type"]),
-        "alert_excerpt": head[:EXCERPT_CHARACTERS],
-        "verdict": judged_of(fields["verdict"]),
-        "citations": citations and read(CitationCounts, citations),
-        "cost": spending_of(fields),
-        "standing": standing,
+        await connection.execute(_FORCE_CUSTOM_PLAN)
+    values = columns(where) | {
+        "ids": list(where.ids),
+        "statuses": [status.value for status in where.statuses],
+        "outcomes": [outcome.value for outcome in where.outcomes],
+        "confidences": [confidence.value for confidence in where.confidences],
+        "affected": None if where.affected is None else where.affected.strip().lower(),
     }
-    del fields["cost_usd"], fields["unpriced_calls"]
-    return SessionSummary(**fields)
+    given = {name: value for name, value in values.items() if value is not None and value != []}
+    return " AND ".join(["s.deleted_at IS NULL", *(_CONDITIONS[name] for name in given)]), given

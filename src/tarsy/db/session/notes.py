@@ -1,4 +1,4 @@
-"""What reaches investigations from outside: stored here, told to the agents by the statements of their own steps."""
+"""Notes to running investigations (hints, and updates about their alerts): stored here, read by the agents with their steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, note
-from tarsy.db.driver import Row, Statement, borrowed
+from tarsy.db.connection import autocommit
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.outbox import publish
-from tarsy.db.rows import note_of, storable
+from tarsy.db.rows import Row, note_of, storable
 from tarsy.db.tables import alert_sessions
 from tarsy.domain import live_events
 from tarsy.domain.note import MAX_HINTS, Note, NoteKind, NoteState, SessionNote, note_state
 from tarsy.domain.status import SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
 
-# A storm must not fill the conversation that looks into it.
+# A storm of alerts must not fill the conversation that investigates it.
 MAX_NEWS = 20
 NO_MORE_NEWS = "There is more than agents are told of: further alerts of this incident that join or end are not mentioned."
 _MOST: Mapping[NoteKind, int] = {NoteKind.HINT: MAX_HINTS, NoteKind.ALERTS: MAX_NEWS, NoteKind.RESOLVED: MAX_NEWS}
 
-# A number that only these locks use. The count of a session's notes must not be taken twice; nothing else waits for it.
+# An arbitrary number that no other lock uses. Two transactions must not give the same number to a session's notes.
 _COUNTING = 0x7A26
-_LOCK = Statement(f"SELECT pg_advisory_xact_lock({_COUNTING}, hashtext(s.id)) FROM unnest(CAST(:sessions AS text[])) AS s(id)")  # noqa: S608 - our own number
-_STORE = Statement(
+_LOCK = sa.text(f"SELECT pg_advisory_xact_lock({_COUNTING}, hashtext(s.id)) FROM unnest(CAST(:sessions AS text[])) AS s(id)")
+_STORE = sa.text(
     """
     INSERT INTO notes (session_id, number, kind, author, content, created_at)
     SELECT d.session_id, b.last + 1, :kind, d.author, d.content || CASE WHEN b.same = :most - 1 THEN :no_more ELSE '' END, :at
@@ -35,18 +35,18 @@ _STORE = Statement(
         SELECT coalesce(max(number), 0) AS last, count(*) FILTER (WHERE kind = :kind) AS same FROM notes n WHERE n.session_id = d.session_id
     ) b
     WHERE b.same < :most
-    RETURNING session_id::text AS session_id, number, kind, author, content, created_at
+    RETURNING CAST(session_id AS text) AS session_id, number, kind, author, content, created_at
     """
 )
 _READ = """
-    SELECT n.session_id::text AS session_id, n.number, n.kind, n.author, n.content, n.created_at, s.status,
+    SELECT CAST(n.session_id AS text) AS session_id, n.number, n.kind, n.author, n.content, n.created_at, s.status,
         (SELECT array_agg(DISTINCT e.agent_name) FROM run_inputs i JOIN agent_executions e ON e.id = i.execution_id
          WHERE i.session_id = n.session_id AND i.kind = 'note' AND i.name = 'NOTE' || n.number) AS told
     FROM notes n JOIN alert_sessions s ON s.id = n.session_id
     WHERE {of} AND s.deleted_at IS NULL ORDER BY s.created_at, s.id, n.number LIMIT :most
 """
-_OF_SESSION = Statement(_READ.format(of="n.session_id = :id"))
-_OF_INCIDENT = Statement(_READ.format(of="s.incident_id = :id"))
+_OF_SESSION = sa.text(_READ.format(of="n.session_id = :id"))
+_OF_INCIDENT = sa.text(_READ.format(of="s.incident_id = :id"))
 # More than one session can have; an incident's page shows no more either.
 _SHOWN = sum(_MOST.values())
 
@@ -59,20 +59,26 @@ class NewNote:
 
 
 async def store_notes(connection: AsyncConnection, kind: NoteKind, new: Sequence[NewNote], at: datetime) -> list[tuple[str, Note]]:
-    """Store notes, at most one for each session; answers with those that were stored.
+    """Store notes, at most one for each session, and return those that were stored.
 
-    A session that has as many of the kind as its agents can bear gets no more.
+    A session that has the greatest number of notes of a kind gets no more.
     """
     if not new:
         return []
-    # Always in the same order, so that no two wait for each other.
+    # Always in the same order, so that there is no deadlock.
     ordered = sorted(new, key=lambda one: one.session_id)
     sessions = [one.session_id for one in ordered]
-    await _LOCK.rows(connection, {"sessions": sessions})
-    told = {"authors": [storable(one.author) for one in ordered], "contents": [storable(one.text) for one in ordered]}
-    limit = {"most": _MOST[kind], "no_more": "" if kind is NoteKind.HINT else f"\n\n{NO_MORE_NEWS}"}
-    stored = await _STORE.rows(connection, {"sessions": sessions, "kind": kind.value, "at": at, **told, **limit})
-    return [(row["session_id"], note_of(row)) for row in stored]
+    await connection.execute(_LOCK, {"sessions": sessions})
+    parameters = {
+        "sessions": sessions,
+        "authors": [storable(one.author) for one in ordered],
+        "contents": [storable(one.text) for one in ordered],
+        "kind": kind.value,
+        "at": at,
+        "most": _MOST[kind],
+        "no_more": "" if kind is NoteKind.HINT else f"\n\n{NO_MORE_NEWS}",
+    }
+    return [(row["session_id"], note_of(row)) for row in (await connection.execute(_STORE, parameters)).mappings()]
 
 
 class NoteRepository:
@@ -81,15 +87,18 @@ class NoteRepository:
         self._clock = clock or SystemClock()
 
     async def hint(self, session_id: str, text: str, *, author: str) -> SessionNote:
-        """Store what an engineer has to say to a session's agents.
+        """Store an engineer's hint for the agents of a session.
 
         Raises:
             NotFoundError: there is no such session.
-            ConflictError: it has ended, or was told enough.
+            ConflictError: it has ended, or has all the hints that it takes.
         """
+        query = sa.select(alert_sessions.c.status).where(alert_sessions.c.id == session_id, alert_sessions.c.deleted_at.is_(None))
         async with self._engine.begin() as connection:
-            status = await _status(connection, session_id)
-            if status.is_final:
+            status = await connection.scalar(query)
+            if status is None:
+                raise NotFoundError("session", session_id)
+            if SessionStatus(status).is_final:
                 raise ConflictError("The hint came too late: the investigation has ended. Ask it as a question instead.")
             stored = await store_notes(connection, NoteKind.HINT, [NewNote(session_id, author, text)], self._clock.now())
             if not stored:
@@ -100,24 +109,17 @@ class NoteRepository:
         return SessionNote(note=given, session_id=session_id, state=NoteState.WAITING)
 
     async def of_session(self, session_id: str) -> list[SessionNote]:
-        """The notes of a session, oldest first, with what became of them."""
+        """Return the notes of a session, oldest first, with the agents that have read them."""
         return await self._read(_OF_SESSION, session_id)
 
     async def of_incident(self, incident_id: str) -> list[SessionNote]:
-        """Those of all its investigations."""
+        """Return the notes of all investigations of an incident."""
         return await self._read(_OF_INCIDENT, incident_id)
 
-    async def _read(self, statement: Statement, wanted: str) -> list[SessionNote]:
-        async with borrowed(self._engine) as connection:
-            return [_session_note(row) for row in await statement.rows(connection, {"id": wanted, "most": _SHOWN})]
-
-
-async def _status(connection: AsyncConnection, session_id: str) -> SessionStatus:
-    query = sa.select(alert_sessions.c.status).where(alert_sessions.c.id == session_id, alert_sessions.c.deleted_at.is_(None))
-    status = (await connection.execute(query)).scalar_one_or_none()
-    if status is None:
-        raise NotFoundError("session", session_id)
-    return SessionStatus(status)
+    async def _read(self, statement: sa.TextClause, wanted: str) -> list[SessionNote]:
+        async with autocommit(self._engine).connect() as connection:
+            rows = (await connection.execute(statement, {"id": wanted, "most": _SHOWN})).mappings().all()
+        return [_session_note(row) for row in rows]
 
 
 def _session_note(row: Row) -> SessionNote:

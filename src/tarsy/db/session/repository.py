@@ -1,9 +1,7 @@
-"""Alert sessions: stored, found, asked to stop, deleted. Who works on them is the queue's business."""
+"""Alert sessions: stored, found, cancelled, deleted."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import asyncpg
 import sqlalchemy as sa
@@ -12,20 +10,27 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import notifications
 from tarsy.db.audit import AuditAction, note, note_each
+from tarsy.db.connection import autocommit, driver_error, snapshot
 from tarsy.db.cursor import Cursor
-from tarsy.db.driver import RawConnection, Statement, borrowed, columns_of, transaction
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.db.retry import cause_of
 from tarsy.db.rows import session_of
 from tarsy.db.run.journal import Deliver
-from tarsy.db.run.trace import RUN_COLUMNS, SessionRun, run_of
+from tarsy.db.run.trace import SessionRun, read_run
 from tarsy.db.session.admission import Admission
 from tarsy.db.session.listing import CANCELLED_BY, SessionFilter, SessionPage, count_by_status, read_page
 from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder
-from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, event_channels, events, session_scores, work
+from tarsy.db.tables import (
+    SESSION_COLUMNS,
+    agent_executions,
+    alert_sessions,
+    chat_user_messages,
+    event_channels,
+    events,
+    session_scores,
+    work,
+)
 from tarsy.db.work.parking import CancelAnswer, cancel
-from tarsy.db.work.queue_position import STANDINGS, QueueState, Standing, queue_state, standing_of, standing_values, standings
-from tarsy.db.work.subjects import UNREAD
+from tarsy.db.work.queue_position import QueuePosition, QueueState, queue_positions, queue_state
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live_events import session_channel
 from tarsy.domain.session import AlertSession, NewSession
@@ -35,38 +40,25 @@ from tarsy.kit.clock import Clock, SystemClock
 # A page of the list.
 CANCELLED_AT_ONCE = 200
 _LIVE = alert_sessions.c.deleted_at.is_(None)
-_GET = Statement(
-    f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id AND s.deleted_at IS NULL"  # noqa: S608 - our own words
-)
-# The session's columns come last: of two that have one name, the last is read. A session has one piece of work at the most, which PostgreSQL
-# has to be told: by its guess of ten, the plan that it could keep looks so dear that it makes a new one for each request.
-_DETAIL = Statement(
-    f"""
-    SELECT standing.*, {columns_of(alert_sessions, "s", without=UNREAD)}, {CANCELLED_BY} AS cancelled_by, {RUN_COLUMNS}
-    FROM alert_sessions s LEFT JOIN ({STANDINGS} LIMIT 1) standing ON true
-    WHERE s.id = :id AND s.deleted_at IS NULL
-    """  # noqa: S608 - our own words
-)
-_EXISTS = Statement("SELECT FROM alert_sessions WHERE id = :id AND deleted_at IS NULL")
-_ANY = Statement("SELECT FROM alert_sessions LIMIT 1")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDetail:
-    """A session, all that it has run, and where it stands in the queue."""
+    """A session with its whole run and its position in the queue."""
 
     session: AlertSession
     run: SessionRun
-    standing: Standing
-    # The person who asked it to stop.
+    position: QueuePosition
+    # The person who cancelled it.
     cancelled_by: str | None
 
 
 class SessionRepository:
-    """`deliver` hands what was committed to this process's own subscribers at once."""
+    """`deliver` passes committed events to this process's own subscribers at once."""
 
     def __init__(self, engine: AsyncEngine, clock: Clock | None = None, deliver: Deliver | None = None) -> None:
         self._engine = engine
+        self._autocommit = autocommit(engine)
         self._clock = clock or SystemClock()
         self._deliver = deliver
         self._admission = Admission(engine)
@@ -80,46 +72,53 @@ class SessionRepository:
         try:
             await self._admission.admit(session, max_queue_size=max_queue_size)
         except DBAPIError as error:
-            # Ids are made up, but for requests that can be sent again: this one was, and the other was faster.
-            if not isinstance(cause_of(error), asyncpg.UniqueViolationError) or await self.submitted(session.id) is None:
+            # Ids are random, except for requests with an idempotency key: this one was sent twice, and the other was faster.
+            if not isinstance(driver_error(error), asyncpg.UniqueViolationError) or await self.submitted(session.id) is None:
                 raise
 
     async def submitted(self, session_id: str) -> tuple[str, str] | None:
-        """The type and the text of a session's alert, hidden or not; None if there is no such session."""
+        """Return the type and the text of a session's alert, hidden or not; None if there is no such session."""
         table = alert_sessions.c
         query = sa.select(table.alert_type, table.alert_data).where(table.id == session_id)
-        async with self._engine.connect() as connection:
+        async with self._autocommit.connect() as connection:
             row = (await connection.execute(query)).one_or_none()
         return (row.alert_type, row.alert_data) if row else None
 
     async def any(self) -> bool:
-        """Whether there has been a session, hidden or not."""
-        async with borrowed(self._engine) as connection:
-            return await _ANY.row(connection, {}) is not None
+        """Return whether there is any session, hidden or not."""
+        async with self._autocommit.connect() as connection:
+            return (await connection.execute(sa.select(alert_sessions.c.id).limit(1))).first() is not None
 
     async def get(self, session_id: str) -> AlertSession:
-        """Read one session.
+        """Return one session.
 
         Raises:
             NotFoundError: there is none, or it was deleted.
         """
-        async with borrowed(self._engine) as connection:
-            row = await _GET.row(connection, {"id": session_id})
+        query = sa.select(*SESSION_COLUMNS).where(alert_sessions.c.id == session_id, _LIVE)
+        async with self._autocommit.connect() as connection:
+            row = (await connection.execute(query)).mappings().first()
         if row is None:
             raise NotFoundError("session", session_id)
         return session_of(row)
 
     async def detail(self, session_id: str) -> StoredDetail:
-        """Read one session with all that it has run.
+        """Return one session with its whole run, all read at the same moment.
 
         Raises:
             NotFoundError: there is none, or it was deleted.
         """
-        async with borrowed(self._engine) as connection:
-            row = await _DETAIL.row(connection, {"id": session_id, **standing_values([session_id])})
-        if row is None:
-            raise NotFoundError("session", session_id)
-        return StoredDetail(session_of(row), run_of(row), standing_of(row), row["cancelled_by"])
+        session = alert_sessions.alias("s")
+        columns = (session.c[column.name] for column in SESSION_COLUMNS)
+        query = sa.select(*columns, sa.text(f"{CANCELLED_BY} AS cancelled_by"))
+        async with snapshot(self._engine).connect() as connection:
+            found = await connection.execute(query.where(session.c.id == session_id, session.c.deleted_at.is_(None)))
+            row = found.mappings().first()
+            if row is None:
+                raise NotFoundError("session", session_id)
+            run = await read_run(connection, session_id)
+            positions = await queue_positions(connection, [session_id])
+        return StoredDetail(session_of(row), run, positions.get(session_id, QueuePosition()), row["cancelled_by"])
 
     async def require(self, session_id: str) -> None:
         """Check that a session exists, without reading it.
@@ -131,8 +130,9 @@ class SessionRepository:
             raise NotFoundError("session", session_id)
 
     async def exists(self, session_id: str) -> bool:
-        async with borrowed(self._engine) as connection:
-            return await _EXISTS.row(connection, {"id": session_id}) is not None
+        query = sa.select(alert_sessions.c.id).where(alert_sessions.c.id == session_id, _LIVE)
+        async with self._autocommit.connect() as connection:
+            return (await connection.execute(query)).first() is not None
 
     async def list(
         self,
@@ -143,49 +143,48 @@ class SessionRepository:
         order: SessionOrder = NEWEST_FIRST,
         offset: int = 0,
     ) -> SessionPage:
-        """One page of sessions, newest first unless `order` says otherwise. The next one is found by its cursor, or by an offset.
+        """Return one page of sessions, newest first unless `order` says otherwise. The next one is found by its cursor, or by an offset.
 
         Raises:
             BadCursorError: `cursor` does not come from a page.
         """
         after = Cursor.decode(cursor) if cursor else None
-        async with self._reading(where) as connection:
+        async with self._engine.connect() as connection:
             return await read_page(connection, where or SessionFilter(), limit=limit, after=after, order=order, offset=offset)
 
     async def counts(self, where: SessionFilter | None = None) -> Mapping[SessionStatus, int]:
-        """How many sessions fit, by status."""
-        async with self._reading(where) as connection:
+        """Return how many sessions match, by status."""
+        async with self._engine.connect() as connection:
             return await count_by_status(connection, where or SessionFilter())
 
-    def _reading(self, where: SessionFilter | None) -> AbstractAsyncContextManager[RawConnection]:
-        return transaction(self._engine) if where and where.text else borrowed(self._engine)
-
-    async def standing(self, session_id: str) -> Standing:
-        """Where a session stands in the queue."""
-        async with borrowed(self._engine) as connection:
-            return (await standings(connection, [session_id])).get(session_id, Standing())
+    async def queue_position(self, session_id: str) -> QueuePosition:
+        async with self._autocommit.connect() as connection:
+            return (await queue_positions(connection, [session_id])).get(session_id, QueuePosition())
 
     async def queue_state(self) -> QueueState:
-        async with self._engine.connect() as connection:
+        async with self._autocommit.connect() as connection:
             return await queue_state(connection)
 
     async def request_cancel(self, session_id: str, *, actor: str) -> CancelAnswer:
-        """Stop a session, now if it waits, otherwise by telling its worker. Asking twice changes nothing.
+        """Stop a session, at once if it waits, otherwise by notifying its worker. Asking twice changes nothing.
 
         Raises:
             NotFoundError: there is no such session.
         """
         async with self._engine.begin() as connection:
-            before = await _row_of(connection, session_id)
-            answer, told = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
-            if answer is not CancelAnswer.ALREADY_ENDED and before.status != SessionStatus.CANCELLING:
+            before = await _status(connection, session_id)
+            answer, events = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
+            if answer is not CancelAnswer.ALREADY_ENDED and before is not SessionStatus.CANCELLING:
                 await note(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
         if self._deliver:
-            self._deliver(told)
+            self._deliver(events)
         return answer
 
     async def cancel_matching(self, where: SessionFilter, *, actor: str) -> int:
-        """Stop every session that fits and has not ended; says how many. Those that wait the longest go last, so that none begins meanwhile."""
+        """Stop every session that matches and has not ended, and return how many.
+
+        Those that have waited longest, which are begun first, are stopped last: so none of the others begins meanwhile.
+        """
         stopped, after = 0, None
         open_ones = tuple(status for status in where.statuses or SessionStatus if not status.is_final)
         while open_ones:
@@ -207,7 +206,7 @@ class SessionRepository:
         of_session = (table.id == execution_id) & (table.session_id == session_id)
         open_ones = [status.value for status in RunStatus if not status.is_final]
         async with self._engine.begin() as connection:
-            await _row_of(connection, session_id)
+            await _status(connection, session_id)
             flag = sa.update(agent_executions).where(of_session, table.status.in_(open_ones)).values(cancel_requested=True)
             if (await connection.execute(flag)).rowcount:
                 details = {"execution_id": execution_id}
@@ -232,7 +231,7 @@ class SessionRepository:
             await note(connection, actor=actor, action=AuditAction.SESSION_DELETED, session_id=session_id)
 
     async def soft_delete_many(self, session_ids: Sequence[str], *, actor: str) -> int:
-        """Hide those of these sessions that have ended; says how many."""
+        """Hide those of these sessions that have ended, and return how many."""
         table = alert_sessions.c
         ended = table.status.in_([status.value for status in SessionStatus if status.is_final])
         hide = sa.update(alert_sessions).where(table.id.in_(session_ids), _LIVE, ended).values(deleted_at=self._clock.now())
@@ -243,7 +242,7 @@ class SessionRepository:
         return len(hidden)
 
     async def purge(self, session_id: str, *, actor: str) -> None:
-        """Erase a finished session and everything recorded of it, hidden or not; only the audit log remembers it.
+        """Erase a finished session, hidden or not, and everything stored about it except the audit log.
 
         Raises:
             NotFoundError: there is no such session.
@@ -252,7 +251,7 @@ class SessionRepository:
         async with self._engine.begin() as connection:
             await _require_ended(connection, session_id, hidden_too=True)
             await note(connection, actor=actor, action=AuditAction.SESSION_PURGED, session_id=session_id)
-            # In the order in which a worker that still writes locks them, so that neither waits for the other.
+            # In the order in which a worker that still writes locks them, so that there is no deadlock.
             for table in (work, chat_user_messages, session_scores):
                 await connection.execute(sa.delete(table).where(table.c.session_id == session_id))
             await connection.execute(sa.delete(alert_sessions).where(alert_sessions.c.id == session_id))
@@ -260,15 +259,15 @@ class SessionRepository:
             await connection.execute(sa.delete(event_channels).where(event_channels.c.name == session_channel(session_id)))
 
 
-async def _row_of(connection: AsyncConnection, session_id: str, *, hidden_too: bool = False) -> sa.Row[Any]:
+async def _status(connection: AsyncConnection, session_id: str, *, hidden_too: bool = False) -> SessionStatus:
     query = sa.select(alert_sessions.c.status).where(alert_sessions.c.id == session_id, *(() if hidden_too else (_LIVE,)))
-    row = (await connection.execute(query)).one_or_none()
-    if row is None:
+    status = await connection.scalar(query)
+    if status is None:
         raise NotFoundError("session", session_id)
-    return row
+    return SessionStatus(status)
 
 
 async def _require_ended(connection: AsyncConnection, session_id: str, *, hidden_too: bool = False) -> None:
-    row = await _row_of(connection, session_id, hidden_too=hidden_too)
-    if not SessionStatus(row.status).is_final:
-        raise ConflictError(f"Session {session_id} is {row.status}: cancel it first, then delete it.")
+    status = await _status(connection, session_id, hidden_too=hidden_too)
+    if not status.is_final:
+        raise ConflictError(f"Session {session_id} is {status}: cancel it first, then delete it.")

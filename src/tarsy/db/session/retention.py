@@ -1,4 +1,4 @@
-"""Old sessions: hidden, then erased, in batches. Any number of processes may try; one at a time does."""
+"""Old sessions and incidents: hidden, then erased, in batches. Any number of processes may try; one at a time does."""
 
 from datetime import timedelta
 
@@ -6,12 +6,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.audit import AuditAction
-from tarsy.db.tables import sql_list
+from tarsy.db.connection import autocommit
 from tarsy.domain.work import WorkState
 
-# An arbitrary number that only this lock uses.
-_LOCK = sa.text("SELECT pg_try_advisory_xact_lock(7421902)")
-# Short transactions: no writer should wait because old data are cleared away.
+# An arbitrary number that no other lock uses.
+_LOCK = sa.text("SELECT pg_try_advisory_xact_lock(7421903)")
+# Short transactions: no writer should wait because old data are deleted.
 BATCH = 200
 
 # `completed_at` comes first in both: it is indexed, and nothing is hidden before it has ended.
@@ -30,14 +30,14 @@ _ERASE = sa.text(
     WITH old AS (
         SELECT id FROM alert_sessions s
         WHERE s.completed_at < now() - CAST(:age AS interval) AND (NOT :hidden_only OR s.deleted_at < now() - CAST(:age AS interval))
-            AND NOT EXISTS (SELECT FROM work w WHERE w.session_id = s.id AND w.state <> {sql_list([WorkState.DONE])})
+            AND NOT EXISTS (SELECT FROM work w WHERE w.session_id = s.id AND w.state <> '{WorkState.DONE}')
         ORDER BY s.completed_at LIMIT :batch FOR UPDATE SKIP LOCKED
     ),
     erased AS (DELETE FROM alert_sessions s USING old WHERE s.id = old.id RETURNING s.id),
-    told AS (DELETE FROM events e USING old WHERE e.session_id = old.id),
+    published AS (DELETE FROM events e USING old WHERE e.session_id = old.id),
     channels AS (DELETE FROM event_channels c USING old WHERE c.name = 'session:' || old.id)
     INSERT INTO audit_log (actor, action, session_id) SELECT :actor, :action, id FROM erased
-    """  # noqa: S608 - our own words
+    """
 )
 _COUNT = sa.text("SELECT count(*) FROM alert_sessions WHERE completed_at < now() - CAST(:age AS interval)")
 
@@ -47,17 +47,20 @@ class OldSessions:
         self._engine = engine
 
     async def hide(self, *, days: int, actor: str) -> int:
-        """Soft-delete sessions that ended more than `days` ago; says how many."""
+        """Soft-delete sessions that ended more than `days` ago, and return how many."""
         return await self._in_batches(_HIDE, {"age": timedelta(days=days), "actor": actor, "action": AuditAction.SESSION_DELETED.value})
 
     async def erase(self, *, days: int, actor: str, hidden_only: bool) -> int:
-        """Erase sessions that ended (or, with `hidden_only`, were hidden) more than `days` ago; only the audit log remembers them."""
+        """Erase sessions that ended (or, with `hidden_only`, were hidden) more than `days` ago, and return how many.
+
+        Only their entries in the audit log remain.
+        """
         action = AuditAction.SESSION_PURGED.value
         return await self._in_batches(_ERASE, {"age": timedelta(days=days), "actor": actor, "action": action, "hidden_only": hidden_only})
 
     async def count(self, *, days: int) -> int:
-        """How many sessions ended more than `days` ago, hidden or not."""
-        async with self._engine.connect() as connection:
+        """Return how many sessions ended more than `days` ago, hidden or not."""
+        async with autocommit(self._engine).connect() as connection:
             return (await connection.execute(_COUNT, {"age": timedelta(days=days)})).scalar_one()
 
     async def _in_batches(self, statement: sa.TextClause, parameters: dict[str, object]) -> int:
@@ -71,7 +74,7 @@ class OldSessions:
         return done
 
 
-# An incident goes after the last of its investigations; what was only recorded, and what was changed, has none to wait for.
+# An incident is erased after the last of its investigations; alerts that were only recorded, changes and mutes have none.
 _FORGET = (
     """
     DELETE FROM incidents WHERE id IN (
@@ -105,7 +108,7 @@ _FORGET_DELIVERIES = sa.text(
     )
     """
 )
-# Longer than any sender goes on trying.
+# Longer than any sender repeats a request.
 DELIVERY_DAYS = 7
 
 
@@ -114,12 +117,15 @@ class OldIncidents:
         self._engine = engine
 
     async def forget(self, *, days: int) -> int:
-        """Erase incidents that were over more than `days` ago and whose investigations are gone, and what else senders said so long ago."""
-        forgotten = 0
+        """Erase incidents that were resolved more than `days` ago and have no investigations left, and other old data of senders.
+
+        Return how many rows were erased, the answers to webhooks not counted.
+        """
+        erased = 0
         for statement in _FORGET:
-            forgotten += await self._in_batches(sa.text(statement), days)
+            erased += await self._in_batches(sa.text(statement), days)
         await self._in_batches(_FORGET_DELIVERIES, min(days, DELIVERY_DAYS))
-        return forgotten
+        return erased
 
     async def _in_batches(self, statement: sa.TextClause, days: int) -> int:
         done, more = 0, True

@@ -1,14 +1,14 @@
-"""Pure module: the orders in which sessions can be listed, each with the words of SQL that an index serves.
+"""The orders in which sessions can be listed, each written so that an index serves it.
 
-Sessions that have what an order goes by come first, whichever way it goes; the others follow, the newest first. In the way that a reader
-expects of an order, the newest are first among equals too; the other way is the exact reverse, which the same index gives.
+Sessions that have a value to be sorted by come first, in either direction; the others follow, the newest first. In the default direction
+of an order the newest are first among equals too; the other direction is the exact reverse, which the same index gives.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tarsy.db.tables import CONFIDENCE_RANK, RUN_TIME, SEVERITY_RANK, VERIFIED_CITATIONS, sql_list
+from tarsy.db.tables import CONFIDENCE_RANK, RUN_TIME, SEVERITY_RANK, VERIFIED_CITATIONS
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.work import WorkState
 
@@ -17,14 +17,14 @@ class SessionSort(StrEnum):
     """How a list of sessions is sorted."""
 
     CREATED = "created"
-    # The order in which those that wait are begun.
+    # The order in which waiting sessions are begun.
     QUEUE = "queue"
     ALERT_TYPE = "alert_type"
     # Of its incident.
     SEVERITY = "severity"
     OUTCOME = "outcome"
     CONFIDENCE = "confidence"
-    # How many were verified.
+    # The number of verified ones.
     CITATIONS = "citations"
     AGENTS = "agents"
     FALLBACKS = "fallbacks"
@@ -51,7 +51,7 @@ class SessionOrder:
 
     @classmethod
     def of(cls, by: SessionSort, way: SortOrder | None) -> "SessionOrder":
-        """By something, in the way that a reader expects of it unless they say otherwise: names and places from the first, figures from the largest."""
+        """Return an order in the given or in its default direction: names and positions ascending, figures descending."""
         return cls(by, way or (SortOrder.ASC if by in _FROM_THE_FIRST else SortOrder.DESC))
 
 
@@ -61,28 +61,28 @@ _FROM_THE_FIRST = frozenset({SessionSort.QUEUE, SessionSort.ALERT_TYPE, SessionS
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    # What is sorted by, and by what next; `{way}` is the way it goes, `{back}` the other one.
+    # The columns to sort by; `{way}` is the direction, `{back}` the opposite one.
     order: str
-    # Which sessions have it, and which have not.
+    # The conditions of sessions with a value, and of those without.
     present: str
     absent: str
-    # The table beside the sessions' that holds it.
+    # The other table that holds the value.
     joined: str = ""
 
 
 def _column(name: str) -> _Key:
-    """Few values, from the first: the newest first within each."""
+    """Sort by a column with few values: the newest first within each."""
     return _Key(f"s.{name} {{way}}, s.created_at {{back}}, s.id {{back}}", f"s.{name} IS NOT NULL", f"s.{name} IS NULL")
 
 
 def _beside(table: str, column: str, having: str = "true") -> _Key:
-    """In a row of another table: what that has at most one of for a session."""
+    """Sort by a column of another table, which has at most one row for a session."""
     absent = f"NOT EXISTS (SELECT FROM {table} u WHERE u.session_id = s.id AND {having})"
     return _Key(f"u.{column} {{way}}, u.session_id {{way}}", having, absent, f"JOIN {table} u ON u.session_id = s.id")
 
 
 def _counted(table: str, column: str) -> _Key:
-    """A list shows nothing for a count of 0."""
+    """Sort by a count; a list shows nothing for 0."""
     return _beside(table, column, f"u.{column} > 0")
 
 
@@ -91,13 +91,13 @@ _LATEST_SCORE = """
         SELECT FROM session_scores later
         WHERE later.session_id = u.session_id AND later.total_score IS NOT NULL AND (later.created_at, later.id) > (u.created_at, u.id)
     )"""
-_READY = f"kind = '{INVESTIGATION}' AND state = {sql_list([WorkState.READY])}"
+_READY = f"kind = '{INVESTIGATION}' AND state = '{WorkState.READY}'"
 _KEYS: Mapping[SessionSort, _Key] = {
     SessionSort.QUEUE: _Key(
         "w.rank {way}, w.id {way}",
         "true",
         f"NOT EXISTS (SELECT FROM work WHERE subject_id = s.id AND {_READY})",
-        f"JOIN (SELECT subject_id, rank, id FROM work WHERE {_READY}) w ON w.subject_id = s.id",  # noqa: S608 - our own words
+        f"JOIN (SELECT subject_id, rank, id FROM work WHERE {_READY}) w ON w.subject_id = s.id",
     ),
     SessionSort.ALERT_TYPE: _column("alert_type"),
     SessionSort.OUTCOME: _column("verdict_outcome"),
@@ -123,27 +123,26 @@ _KEYS: Mapping[SessionSort, _Key] = {
     SessionSort.AGENTS: _counted("session_figures", "agents"),
     SessionSort.FALLBACKS: _counted("session_figures", "fallbacks"),
     SessionSort.QUESTIONS: _counted("chats", "questions"),
-    # Of several judgements the latest, as a list shows it.
+    # The latest score, as a list shows it.
     SessionSort.SCORE: _beside("session_scores", "total_score", _LATEST_SCORE),
 }
 
 
-def ordered_page(shown: str, conditions: str, order: SessionOrder, *, beside: str = "", first: int | None = None) -> str:
-    """The statement that shows `:limit` sessions after the first `:offset`; `:reach` is the sum of both.
+def ordered_page(columns: str, conditions: str, order: SessionOrder, *, joins: str = "") -> str:
+    """Return the query of `:limit` sessions after the first `:offset`; `:reach` is the sum of both.
 
-    `beside` joins what else is shown of them. With `first`, for an order by age, it shows so many from the beginning.
+    `joins` add the other tables that the columns come from.
     """
     if order.by is SessionSort.CREATED:
         ordered = f"ORDER BY s.created_at {order.way}, s.id {order.way}"
-        part = ":limit OFFSET :offset" if first is None else first
-        # What is shown is computed outside, for the rows of the page: where all that match must be sorted first, it would be for each of them.
-        found = f"SELECT * FROM alert_sessions s WHERE {conditions} {ordered} LIMIT {part}"  # noqa: S608 - our own words
-        return f"SELECT {shown} FROM ({found}) s {beside} {ordered}"  # noqa: S608 - our own words
+        # The columns are computed outside, for the rows of the page: inside they would be for every row that must be sorted.
+        found = f"SELECT * FROM alert_sessions s WHERE {conditions} {ordered} LIMIT :limit OFFSET :offset"
+        return f"SELECT {columns} FROM ({found}) s {joins} {ordered}"
     key = _KEYS[order.by]
     ordered = key.order.format(way=order.way, back=order.way.reverse)
-    # Two parts, each of which an index can give in order: the second is looked for only where the first does not fill the page.
+    # Two parts, each of which an index can give in order: the second is only read where the first does not fill the page.
     return f"""
-        SELECT {shown} FROM (
+        SELECT {columns} FROM (
             SELECT id, row_number() OVER () AS place FROM (
                 (SELECT s.id FROM alert_sessions s {key.joined} WHERE {conditions} AND {key.present}
                 ORDER BY {ordered} LIMIT :reach)
@@ -151,5 +150,5 @@ def ordered_page(shown: str, conditions: str, order: SessionOrder, *, beside: st
                 (SELECT s.id FROM alert_sessions s WHERE {conditions} AND {key.absent} ORDER BY s.created_at DESC, s.id DESC LIMIT :reach)
                 LIMIT :limit OFFSET :offset
             ) found
-        ) picked JOIN alert_sessions s ON s.id = picked.id {beside} ORDER BY picked.place
-        """  # noqa: S608 - our own words
+        ) picked JOIN alert_sessions s ON s.id = picked.id {joins} ORDER BY picked.place
+        """

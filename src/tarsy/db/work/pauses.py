@@ -1,4 +1,4 @@
-"""The stop switch: what is paused is not claimed, and with `now` what runs is parked too."""
+"""Pauses, the stop switch: paused work is not claimed, and with `now` running work is parked too."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import notifications
 from tarsy.db.audit import AuditAction, note
+from tarsy.db.connection import autocommit
 from tarsy.db.outbox import publish
 from tarsy.db.tables import pauses
 from tarsy.domain import live_events
@@ -19,31 +20,31 @@ class PauseRepository:
         self._engine = engine
 
     async def current(self) -> list[Pause]:
-        """What is paused, everything first."""
-        async with self._engine.connect() as connection:
+        """Return the pauses, that of everything first."""
+        async with autocommit(self._engine).connect() as connection:
             return await _pauses(connection)
 
     async def pause(self, chain_id: str | None, *, actor: str, reason: str, now: bool) -> list[Pause]:
-        """Hold back a chain, or everything; what runs finishes, or is parked `now`. A second pause of the same replaces the first."""
+        """Pause a chain, or everything; running work finishes, or is parked `now`. A second pause of the same replaces the first."""
         values = {"chain_id": chain_id or "", "actor": actor, "reason": reason, "parks_running": now}
         async with self._engine.begin() as connection:
             wanted = insert(pauses).values(values)
-            # What the first one parked stays parked, until the pause ends.
+            # Work that the first one parked stays parked until the pause ends.
             await connection.execute(wanted.on_conflict_do_update(index_elements=["chain_id"], set_=values))
             details = {"chain_id": chain_id, "reason": reason, "now": now}
-            return await _tell(connection, actor, AuditAction.WORK_PAUSED, details)
+            return await _publish(connection, actor, AuditAction.WORK_PAUSED, details)
 
     async def resume(self, chain_id: str | None, *, actor: str) -> list[Pause]:
-        """End a pause. The workers wake what it parked, because it is gone: nothing depends on this process living on."""
+        """End a pause. The workers wake the work that it parked because its row is gone: nothing depends on this process."""
         async with self._engine.begin() as connection:
             ended = await connection.execute(sa.delete(pauses).where(pauses.c.chain_id == (chain_id or "")))
             left = await _pauses(connection)
             if ended.rowcount:
-                left = await _tell(connection, actor, AuditAction.WORK_RESUMED, {"chain_id": chain_id})
+                left = await _publish(connection, actor, AuditAction.WORK_RESUMED, {"chain_id": chain_id})
         return left
 
 
-async def _tell(connection: AsyncConnection, actor: str, action: AuditAction, details: dict[str, Any]) -> list[Pause]:
+async def _publish(connection: AsyncConnection, actor: str, action: AuditAction, details: dict[str, Any]) -> list[Pause]:
     await note(connection, actor=actor, action=action, details=details)
     await notifications.notify(connection, notifications.PAUSE, details["chain_id"] or "")
     left = await _pauses(connection)

@@ -1,32 +1,30 @@
-"""Where sessions stand in the queue, for people."""
+"""The positions of sessions in the queue, and the state of the queue, as people see them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.driver import RawConnection, Row, Statement
 from tarsy.db.processes import ALIVE
-from tarsy.db.tables import alert_sessions, sql_list, work
+from tarsy.db.tables import alert_sessions, work
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.work import Pause, WorkState
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What the work of a session says about it; the defaults are those of a session that has long ended."""
+class QueuePosition:
+    """What the work of a session says about it; the defaults are those of a session that has ended."""
 
     # 1 for the next to be claimed; None when it is not ready.
     queue_position: int | None = None
-    # How often another worker had to go on where one was lost.
+    # How often another worker had to continue where one was lost.
     recoveries: int = 0
     # Why it is parked, or not claimed though it is ready.
     waiting_reason: str | None = None
-    # When it is looked at again though nothing happened.
+    # When it is tried again though nothing happened.
     waiting_until: datetime | None = None
 
 
@@ -46,39 +44,41 @@ class QueueState:
     running: int
     waiting: int
     oldest_pending_at: datetime | None
-    # Process → sessions it works on.
+    # The number of sessions that each process works on.
     running_by_pod: dict[str, int]
     # The first in line, in the order in which they are claimed.
     next_sessions: tuple[NextSession, ...]
 
 
-# A worker that is silent for so long, in a process that gave no sign of life either, has most probably stopped, though it is not yet known
-# for certain (`queue.orphan_threshold`). Where heartbeats are set to be rarer, the process speaks for it.
+# A worker without heartbeats for so long, in a process without heartbeats either, has most probably stopped, though it is not yet certain
+# (`queue.orphan_threshold`). Where workers are configured to send them less often, the heartbeats of the process count.
 _SILENCE_SECONDS = 30.0
 LEFT = "Waiting to be taken over: the process that worked on it has stopped."
-# One walk over the ready sessions, if any of these is among them, answers for the whole page.
-STANDINGS = f"""
-    SELECT w.subject_id::text AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
-        coalesce(w.handed_back_at, CASE WHEN w.state = {sql_list([WorkState.CLAIMED])} AND w.heartbeat_at < now() - :silence * interval '1 second'
+# The ready sessions are numbered once for all sessions that are asked for, if any of these is ready.
+_POSITIONS = sa.text(
+    f"""
+    SELECT CAST(w.subject_id AS text) AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
+        coalesce(w.handed_back_at, CASE WHEN w.state = '{WorkState.CLAIMED}' AND w.heartbeat_at < now() - :silence * interval '1 second'
             AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
             THEN w.heartbeat_at END) AS left_at,
         pause.chain_id AS pause, pause.since, pause.actor, pause.reason, pause.parks_running
     FROM work w
     LEFT JOIN (
         SELECT id, row_number() OVER (ORDER BY rank, id) AS number FROM work
-        WHERE kind = :kind AND state = {sql_list([WorkState.READY])} AND EXISTS (
-            SELECT FROM work o WHERE o.kind = :kind AND o.subject_id = ANY(CAST(:ids AS uuid[])) AND o.state = {sql_list([WorkState.READY])}
+        WHERE kind = :kind AND state = '{WorkState.READY}' AND EXISTS (
+            SELECT FROM work o WHERE o.kind = :kind AND o.subject_id = ANY(CAST(:ids AS uuid[])) AND o.state = '{WorkState.READY}'
         )
     ) place ON place.id = w.id
     LEFT JOIN LATERAL (
         SELECT p.* FROM pauses p WHERE p.chain_id IN ('', w.chain_id) ORDER BY p.chain_id LIMIT 1
     ) pause ON true
-    WHERE w.kind = :kind AND w.subject_id = ANY(CAST(:ids AS uuid[]))"""  # noqa: S608 - our own words
-_STANDINGS = Statement(STANDINGS)
+    WHERE w.kind = :kind AND w.subject_id = ANY(CAST(:ids AS uuid[]))
+    """
+)
 _OF_KIND = work.c.kind == INVESTIGATION
 _READY = (
     sa.select(sa.func.count().label("pending"), sa.func.min(work.c.created_at).label("oldest"))
-    # Written out, here and below, so that the partial indexes serve.
+    # The state is written out, here and below, so that the partial indexes are used.
     .where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.READY}'"))
 )
 _CLAIMED = (
@@ -100,32 +100,24 @@ _NEXT = (
 _PARKED = sa.select(sa.func.count()).where(_OF_KIND, work.c.state == sa.literal_column(f"'{WorkState.PARKED}'"))
 
 
-async def standings(connection: RawConnection, session_ids: Sequence[str]) -> dict[str, Standing]:
-    """Where each of these sessions stands, as far as there is work for it."""
+async def queue_positions(connection: AsyncConnection, session_ids: Sequence[str]) -> dict[str, QueuePosition]:
+    """Return the position of each of these sessions that has work."""
     if not session_ids:
         return {}
-    return {row["id"]: standing_of(row) for row in await _STANDINGS.rows(connection, standing_values(session_ids))}
-
-
-def standing_values(session_ids: Sequence[str]) -> dict[str, Any]:
-    """What STANDINGS reads."""
-    return {"ids": session_ids, "kind": INVESTIGATION, "silence": _SILENCE_SECONDS, "alive": ALIVE}
-
-
-def standing_of(row: Row) -> Standing:
-    """What a row of STANDINGS says; one without a state, that there is no work."""
-    return Standing() if row["state"] is None else Standing(row["number"], row["recoveries"], _reason(row), row["wake_at"])
-
-
-def _reason(row: Row) -> str | None:
-    if row["state"] != WorkState.READY or row["pause"] is None:
-        return row["parked_reason"] or (LEFT if row["left_at"] else None)
-    return Pause(row["pause"] or None, row["since"], row["actor"], row["reason"], row["parks_running"]).description
+    positions: dict[str, QueuePosition] = {}
+    parameters = {"ids": session_ids, "kind": INVESTIGATION, "silence": _SILENCE_SECONDS, "alive": ALIVE}
+    for row in await connection.execute(_POSITIONS, parameters):
+        if row.state == WorkState.READY and row.pause is not None:
+            reason = Pause(row.pause or None, row.since, row.actor, row.reason, row.parks_running).description
+        else:
+            reason = row.parked_reason or (LEFT if row.left_at else None)
+        positions[row.id] = QueuePosition(row.number, row.recoveries, reason, row.wake_at)
+    return positions
 
 
 async def queue_state(connection: AsyncConnection) -> QueueState:
     ready = (await connection.execute(_READY)).one()
     parked = (await connection.execute(_PARKED)).scalar_one()
     pods = {row.pod: row.sessions for row in await connection.execute(_CLAIMED)}
-    first = tuple(NextSession(str(row.id), alert_title(row.head, row.alert_type)) for row in await connection.execute(_NEXT))
+    first = tuple(NextSession(row.id, alert_title(row.head, row.alert_type)) for row in await connection.execute(_NEXT))
     return QueueState(ready.pending, sum(pods.values()), parked, ready.oldest, pods, first)

@@ -1,4 +1,4 @@
-"""Taking back work whose worker fell silent. Every process does it; compare-and-set lets exactly one win each piece."""
+"""Recovering work whose worker sends no heartbeats any more. Every process tries; each piece is recovered once."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.tables import events, work
-from tarsy.db.work.release import claimed_row, release
+from tarsy.db.work.release import lock_work, release
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live_events import LiveEventType, StoredLiveEvent, session_channel
 from tarsy.domain.status import RunStatus
@@ -17,18 +17,18 @@ log = structlog.get_logger(__name__)
 
 
 class Recovery:
-    """Finds and takes back orphaned work."""
+    """Finds orphan_release work and releases it."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
     async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]:
-        """Take back everything whose worker has been silent for longer than `silent_seconds`.
+        """Release all work without a heartbeat for `silent_seconds`.
 
-        `limits` says, for each kind that this process knows, how often work may stop in the same place.
+        `limits` is how often work may stop in the same place, for each kind that this process knows.
         """
         silent = work.c.heartbeat_at < sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, silent_seconds)
-        # Written out, so that the index of what is claimed serves.
+        # Written out, so that the partial index of claimed work is used.
         orphan = (work.c.state == sa.literal_column(f"'{WorkState.CLAIMED}'")) & silent & work.c.kind.in_(list(limits))
         async with self._engine.connect() as connection:
             ids = (await connection.execute(sa.select(work.c.id).where(orphan))).scalars().all()
@@ -36,8 +36,8 @@ class Recovery:
         published: list[StoredLiveEvent] = []
         for work_id in ids:
             try:
-                taken = await self._take_back(orphan & (work.c.id == work_id), limits)
-            except Exception as error:  # noqa: BLE001 - what cannot be taken back must not keep the others from it
+                taken = await self._recover(orphan & (work.c.id == work_id), limits)
+            except Exception as error:  # noqa: BLE001 - one that cannot be recovered must not keep the others from it
                 log.warning("queue.recovery_failed", work_id=work_id, error=str(error) or type(error).__name__)
                 continue
             if taken:
@@ -45,12 +45,12 @@ class Recovery:
                 published += taken[1]
         return recovered, published
 
-    async def _take_back(
+    async def _recover(
         self, orphan: sa.ColumnElement[bool], limits: Mapping[WorkKind, int]
     ) -> tuple[Recovered, list[StoredLiveEvent]] | None:
         async with self._engine.begin() as connection:
-            # A row that is locked has a writer: its worker lives, or another process takes it back.
-            row = await claimed_row(connection, orphan, skip_locked=True)
+            # A row that is locked has a writer: its worker lives, or another process recovers it.
+            row = await lock_work(connection, orphan, skip_locked=True)
             if row is None:
                 return None
             kind = WorkKind(row["kind"])
@@ -61,7 +61,7 @@ class Recovery:
         return Recovered(claim, given_up=given_up), published
 
 
-# Each tells that a step was brought to its end; that one was begun says nothing.
+# The events that announce the end of a step; that one was begun says nothing.
 _PROGRESS = tuple(
     kind.value
     for kind in (
@@ -74,13 +74,13 @@ _PROGRESS = tuple(
 
 
 async def _moved_on(connection: AsyncConnection, row: sa.RowMapping) -> bool:
-    """Whether the run has ended any step since it was claimed. Whatever is stored of a step is told."""
+    """Return whether the run has ended any step since it was claimed: every stored step was announced."""
     if row["session_id"] is None:
         return False
-    told = sa.select(events.c.id).where(
+    progress = sa.select(events.c.id).where(
         events.c.session_id == row["session_id"],
         events.c.channel == session_channel(row["session_id"]),
         events.c.created_at > row["claimed_at"],
         events.c.payload["type"].astext.in_(_PROGRESS),
     )
-    return (await connection.execute(told.limit(1))).first() is not None
+    return (await connection.execute(progress.limit(1))).first() is not None

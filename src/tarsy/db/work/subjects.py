@@ -1,6 +1,6 @@
-"""The nouns that work is about: which of their statuses go with which state of the work, and what is told of their moves.
+"""The subjects of work (sessions, questions, scores): which of their statuses go with which state of the work, and how moves are announced.
 
-A kind of work without an entry here has no noun that people see.
+A kind of work without an entry here has no subject that people see.
 """
 
 from abc import ABC, abstractmethod
@@ -8,16 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.driver import RawConnection, Row, Statement, columns_of
 from tarsy.db.incident.briefing import briefed
-from tarsy.db.rows import chat_message_of, score_of, session_of, storable
-from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusDoor, stored_analysis
-from tarsy.db.tables import alert_sessions
+from tarsy.db.rows import Row, read, session_of, storable
+from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusMoves, stored_analysis
+from tarsy.db.tables import SESSION_COLUMNS, alert_sessions
 from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, WorkKind
+from tarsy.domain.followup import ChatUserMessage, SessionScore
 from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageType
@@ -28,40 +30,49 @@ from tarsy.domain.work import ChatWork, End, ScoreWork
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subject(ABC):
-    """One kind's noun. Its row is locked after the row of its work, by every writer."""
+    """The subject of one kind of work. Every writer locks its row after the row of its work."""
 
     kind: WorkKind
-    door: StatusDoor
+    statuses: StatusMoves
     ready: StrEnum
     claimed: StrEnum
     parked: StrEnum
-    # What people see while a worker is told to stop, if it is a status of its own.
+    # What people see while the worker is being stopped, if it is a status of its own.
     cancelling: StrEnum | None = None
     # The stages that are its run.
     stage_types: frozenset[StageType]
-    # What else a claim sets.
+    # Other columns that a claim sets.
     at_claim: str = ""
 
+    @property
+    def columns(self) -> Sequence[sa.Column[Any]]:
+        """The columns that a claim returns."""
+        return list(self.statuses.table.c)
+
     @abstractmethod
-    async def read(self, connection: RawConnection, row: Row) -> object:
-        """What the handler is given."""
+    async def read(self, connection: AsyncConnection, row: Row) -> object:
+        """Return the value that the handler gets."""
 
     def begins(self, row: Row) -> bool:
-        """Whether this claim is its first; where it is not known, it is not."""
+        """Return whether this claim is known to be its first."""
         del row
         return False
 
     @abstractmethod
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
-        """What is told of a move that is no end."""
+        """Return the events that announce a move that is no end."""
 
     @abstractmethod
     async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
-        """Write and tell the end of the noun that the row of work names."""
+        """End the subject of a row of work, and return the events that announce it."""
 
 
 class SessionSubject(Subject):
-    async def read(self, connection: RawConnection, row: Row) -> AlertSession:
+    @property
+    def columns(self) -> Sequence[sa.Column[Any]]:
+        return SESSION_COLUMNS
+
+    async def read(self, connection: AsyncConnection, row: Row) -> AlertSession:
         session = session_of(row)
         return await briefed(connection, session) if session.incident_id is not None and self.begins(row) else session
 
@@ -71,22 +82,21 @@ class SessionSubject(Subject):
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         return live_events.session_status(
-            str(row["id"]), SessionStatus(row["status"]), alert_type=row["alert_type"], at=at, waiting_reason=reason
+            row["id"], SessionStatus(row["status"]), alert_type=row["alert_type"], at=at, waiting_reason=reason
         )
 
     async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
         analysis = await stored_analysis(connection, row["subject_id"])
+        partial_reason = storable(f"The session ended before all its stages were done: {ends.reason}")
         close = SessionClose(
             status=session_status_of(ends.status),
             completed_at=row["now"],
             final_analysis=analysis,
             analysis_is_partial=analysis is not None,
-            analysis_partial_reason=None
-            if analysis is None
-            else storable(f"The session ended before all its stages were done: {ends.reason}"),
+            analysis_partial_reason=None if analysis is None else partial_reason,
             error_message=storable(ends.reason),
         )
-        ended = self.door.move(
+        ended = self.statuses.move(
             close.status,
             completed_at=close.completed_at,
             final_analysis=analysis,
@@ -101,43 +111,38 @@ class SessionSubject(Subject):
 class _FollowUp(Subject):
     async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
         close = WorkClose(status=ends.status, completed_at=row["now"], error_message=storable(ends.reason))
-        ended = self.door.move(close.status, completed_at=close.completed_at, error_message=close.error_message)
-        found = await connection.execute(ended.where(self.door.table.c.id == row["subject_id"]))
+        ended = self.statuses.move(close.status, completed_at=close.completed_at, error_message=close.error_message)
+        found = await connection.execute(ended.where(self.statuses.table.c.id == row["subject_id"]))
         return (live_events.work_completed(row["session_id"], self.kind, row["subject_id"], close),) if found.rowcount else ()
 
 
 class QuestionSubject(_FollowUp):
-    async def read(self, connection: RawConnection, row: Row) -> ChatWork:
-        return ChatWork(await _session(connection, row["session_id"]), chat_message_of(row))
+    async def read(self, connection: AsyncConnection, row: Row) -> ChatWork:
+        return ChatWork(await _session(connection, row["session_id"]), read(ChatUserMessage, row))
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
         del at, reason  # a question that waits looks the same whatever it waits for
-        return (live_events.chat_message(chat_message_of(row)),)
+        return (live_events.chat_message(read(ChatUserMessage, row)),)
 
 
 class ScoreSubject(_FollowUp):
-    async def read(self, connection: RawConnection, row: Row) -> ScoreWork:
-        return ScoreWork(await _session(connection, row["session_id"]), score_of(row))
+    async def read(self, connection: AsyncConnection, row: Row) -> ScoreWork:
+        return ScoreWork(await _session(connection, row["session_id"]), read(SessionScore, row))
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
-        del row, at, reason  # a scoring is told of when it has ended
+        del row, at, reason  # a scoring is only announced when it has ended
         return ()
 
 
-# What only the database searches.
-UNREAD = frozenset({"search", "verdict_search"})
-_SESSION = Statement(f"SELECT {columns_of(alert_sessions, 's', without=UNREAD)} FROM alert_sessions s WHERE s.id = :id")  # noqa: S608 - our own words
-
-
-async def _session(connection: RawConnection, session_id: str) -> AlertSession:
-    (row,) = await _SESSION.rows(connection, {"id": session_id})
-    return session_of(row)
+async def _session(connection: AsyncConnection, session_id: str) -> AlertSession:
+    query = sa.select(*SESSION_COLUMNS).where(alert_sessions.c.id == session_id)
+    return session_of((await connection.execute(query)).mappings().one())
 
 
 _SUBJECTS = (
     SessionSubject(
         kind=INVESTIGATION,
-        door=SESSIONS,
+        statuses=SESSIONS,
         ready=SessionStatus.PENDING,
         claimed=SessionStatus.IN_PROGRESS,
         parked=SessionStatus.WAITING,
@@ -145,12 +150,12 @@ _SUBJECTS = (
         stage_types=frozenset(
             {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.EXEC_SUMMARY, StageType.ACTION, StageType.CHALLENGE}
         ),
-        at_claim=", started_at = coalesce(n.started_at, now())",
+        at_claim=", started_at = coalesce(s.started_at, now())",
     ),
-    # A follow-up that is parked looks like one that waits for its turn.
+    # A follow-up that is parked looks to people like one that is pending.
     QuestionSubject(
         kind=CHAT_ANSWER,
-        door=QUESTIONS,
+        statuses=QUESTIONS,
         ready=RunStatus.PENDING,
         claimed=RunStatus.ACTIVE,
         parked=RunStatus.PENDING,
@@ -158,7 +163,7 @@ _SUBJECTS = (
     ),
     ScoreSubject(
         kind=SCORING,
-        door=SCORES,
+        statuses=SCORES,
         ready=RunStatus.PENDING,
         claimed=RunStatus.ACTIVE,
         parked=RunStatus.PENDING,

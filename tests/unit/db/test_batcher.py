@@ -4,19 +4,19 @@ from collections.abc import Sequence
 
 import anyio
 
-from tarsy.db.batcher import Turns
+from tarsy.db.batcher import Batcher
 
-ENOUGH = 3
+MIN_BATCH = 3
 
 
-class Desk:
+class Handler:
     """Answers each request with itself, batch by batch, as each is let go on."""
 
     def __init__(self) -> None:
         self.batches: list[Sequence[int]] = []
         self.gates: list[anyio.Event] = []
 
-    async def do(self, wanted: Sequence[int]) -> Sequence[int]:
+    async def handle(self, wanted: Sequence[int]) -> Sequence[int]:
         self.batches.append(wanted)
         gate = anyio.Event()
         self.gates.append(gate)
@@ -25,41 +25,41 @@ class Desk:
 
 
 async def test_a_second_batch_begins_beside_the_first_when_enough_wait() -> None:
-    desk, answers = Desk(), list[int]()
-    turns = Turns(desk.do, together=64, seconds=5.0, at_once=2, enough=ENOUGH)
+    handler, answers = Handler(), list[int]()
+    batcher = Batcher(handler.handle, max_batch=64, seconds=5.0, concurrency=2, min_batch=MIN_BATCH)
 
     async def ask(number: int) -> None:
-        answers.append(await turns.take(number))
+        answers.append(await batcher.submit(number))
 
     async with anyio.create_task_group() as tasks:
-        for number in range(1, ENOUGH + 1):
+        for number in range(1, MIN_BATCH + 1):
             tasks.start_soon(ask, number)
             await anyio.wait_all_tasks_blocked()
         # The first did not wait for others; those that came after it are not enough yet.
-        assert desk.batches == [[1]]
+        assert handler.batches == [[1]]
         tasks.start_soon(ask, 4)
         tasks.start_soon(ask, 5)
         await anyio.wait_all_tasks_blocked()
         # Two are under way: the last waits for one of them.
-        assert desk.batches == [[1], [2, 3, 4]]
-        desk.gates[1].set()
+        assert handler.batches == [[1], [2, 3, 4]]
+        handler.gates[1].set()
         await anyio.wait_all_tasks_blocked()
         # One beside another that is under way is not enough.
         assert answers == [2, 3, 4]
-        assert desk.batches == [[1], [2, 3, 4]]
-        desk.gates[0].set()
+        assert handler.batches == [[1], [2, 3, 4]]
+        handler.gates[0].set()
         await anyio.wait_all_tasks_blocked()
-        assert desk.batches == [[1], [2, 3, 4], [5]]
-        desk.gates[2].set()
+        assert handler.batches == [[1], [2, 3, 4], [5]]
+        handler.gates[2].set()
     assert answers == [2, 3, 4, 1, 5]
 
 
 async def test_who_gives_up_while_two_batches_are_under_way_leaves_both_turns() -> None:
-    desk, answers = Desk(), list[int]()
-    turns = Turns(desk.do, together=64, seconds=5.0, at_once=2, enough=1)
+    handler, answers = Handler(), list[int]()
+    batcher = Batcher(handler.handle, max_batch=64, seconds=5.0, concurrency=2, min_batch=1)
 
     async def ask(number: int) -> None:
-        answers.append(await turns.take(number))
+        answers.append(await batcher.submit(number))
 
     async with anyio.create_task_group() as tasks:
         async with anyio.create_task_group() as impatient:
@@ -69,9 +69,9 @@ async def test_who_gives_up_while_two_batches_are_under_way_leaves_both_turns() 
             tasks.start_soon(ask, 3)
             await anyio.wait_all_tasks_blocked()
             impatient.cancel_scope.cancel()
-            for gate in desk.gates:
+            for gate in handler.gates:
                 gate.set()
         await anyio.wait_all_tasks_blocked()
-        assert desk.batches == [[1], [2], [3]]
-        desk.gates[2].set()
+        assert handler.batches == [[1], [2], [3]]
+        handler.gates[2].set()
     assert answers == [1, 2, 3]
