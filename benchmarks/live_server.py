@@ -15,7 +15,6 @@ from uvicorn.server import Server
 from tarsy.api import live as live_routes
 from tarsy.api.auth import AuthSettings
 from tarsy.api.http_server import prepare_listener
-from tarsy.api.live_socket import LiveSocket
 from tarsy.api.services import LiveServices
 from tarsy.db.connection import create_engine
 from tarsy.db.notifications import NotificationListener, NotificationSender
@@ -40,7 +39,7 @@ async def main(url: str, pieces_per_second: float) -> None:
     app = FastAPI()
     app.include_router(live_routes.router)
     app.state.services = SimpleNamespace(live=LiveServices(hub=live.hub), auth=AuthSettings())
-    server = Server(Config(app, ws=LiveSocket, log_level="error", lifespan="off", ws_per_message_deflate=False))
+    server = Server(Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         prepare_listener(listening)
         async with anyio.create_task_group() as tasks:
@@ -57,7 +56,7 @@ async def main(url: str, pieces_per_second: float) -> None:
                         payload = {"session_id": session, "event": {"id": event, "status": "streaming"}}
                         created = LiveEvent(session_channel(session), LiveEventType.TIMELINE_CREATED, payload)
                         stored = await publish(connection, [created], session_id=None)
-                        live.publisher.announce(stored)
+                        live.announce(stored)
                 await generate(live, streams, float(seconds), pieces_per_second)
                 print("done", flush=True)
             tasks.cancel_scope.cancel()
@@ -71,7 +70,7 @@ async def generate(live: LiveUpdates, streams: list[tuple[str, str]], seconds: f
         while said * interval < elapsed:
             session, event = streams[said % len(streams)]
             word = f"{time.time():.6f} "
-            live.publisher.publish(StreamDelta(session, event, lengths[session, event], word))
+            live.publish(StreamDelta(session, event, lengths[session, event], word))
             lengths[session, event] += len(word)
             said += 1
         await anyio.sleep(max(0.001, said * interval - elapsed))

@@ -309,7 +309,7 @@ class _Parts:
 
     @property
     def deliver(self) -> Callable[[Sequence[StoredLiveEvent]], None]:
-        return measured_delivery(self.live.publisher.announce, self.times)
+        return measured_delivery(self.live.announce, self.times)
 
     @property
     def gauges(self) -> ProcessGauges:
@@ -424,7 +424,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         results=StoredResults(engine),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
-        live=parts.live.publisher,
+        live=parts.live,
         mask=parts.mask,
         clock=clock,
     )
@@ -433,7 +433,7 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
         history=observer.history(SessionHistory(engine)),
         ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock, periods=_period_budgets(parts.config)),
         runbooks=parts.runbooks,
-        progress=parts.live.publisher,
+        progress=parts.live,
         cancellations=parts.cancellations,
         overrides=parts.given.overrides,
         recorded_inputs=parts.given.recorded_inputs,

@@ -11,7 +11,7 @@ from support.api_world import OPEN_POLICY, World, world
 from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import read_tokens
 from tarsy.domain.live_events import INCIDENTS_CHANNEL
-from tarsy.events.hub import ConnectionManager
+from tarsy.events.hub import Hub
 from tarsy.events.schema import SERVER_MESSAGE
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.policy import Policy
@@ -148,7 +148,7 @@ async def test_a_storm_is_cancelled_by_what_its_sessions_have_in_common(database
 
 async def test_watchers_of_incidents_are_told_of_every_change(database_url: str) -> None:
     async with world(database_url, policy=OPEN_POLICY) as api:
-        hub: ConnectionManager = api.services.live.hub
+        hub: Hub = api.services.live.hub
         told = list[Any]()
         async with anyio.create_task_group() as tasks:
             await tasks.start(hub.run)

@@ -48,7 +48,7 @@ from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.tool import ServerHealth, ServerState, ToolCalling, ToolDefinition
-from tarsy.events.hub import ConnectionManager
+from tarsy.events.hub import Hub
 from tarsy.events.live_state import LiveState
 from tarsy.intake.policy import Policy
 from tarsy.intake.service import IncidentService
@@ -178,7 +178,7 @@ def services_on(
             reloads=ReloadNotices(engine, pod_id="pod-1"),
         ),
         health=HealthServices(version="1.2.3", probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy}),
-        live=LiveServices(hub=ConnectionManager(Outbox(engine), repositories.sessions.exists, LiveState())),
+        live=LiveServices(hub=Hub(Outbox(engine), repositories.sessions.exists, LiveState())),
     )
 
 

@@ -40,7 +40,7 @@ class LiveNode:
         async with self.engine.begin() as connection:
             stored = await publish(connection, events, session_id=None)
         if announce:
-            self.live.publisher.announce(stored)
+            self.live.announce(stored)
         return stored
 
     async def write_status(self, session_id: str, count: int = 1, *, filler: str = "", announce: bool = True) -> list[StoredLiveEvent]:

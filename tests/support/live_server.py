@@ -14,7 +14,6 @@ from uvicorn.server import Server
 from support.live_node import LiveNode
 from tarsy.api import live, problems
 from tarsy.api.auth import AuthSettings
-from tarsy.api.live_socket import LiveSocket
 from tarsy.api.services import LiveServices
 
 
@@ -25,7 +24,7 @@ async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **opt
     problems.install(app)
     app.include_router(live.router)
     app.state.services = SimpleNamespace(live=LiveServices(hub=node.live.hub), auth=auth or AuthSettings())
-    server = Server(Config(app, ws=LiveSocket, log_level="error", lifespan="off", **options))
+    server = Server(Config(app, log_level="error", lifespan="off", **options))
     # Listening before the server runs: a client that is early waits in the queue.
     with socket.create_server(("127.0.0.1", 0)) as listening:
         host, port = listening.getsockname()

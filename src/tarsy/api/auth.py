@@ -6,16 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from urllib.parse import urlsplit
 
-from tarsy.api.tokens import COOKIE_NAME, ApiTokens
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
 
-# A server asks whether it may listen before it loads what requests are made of.
-if TYPE_CHECKING:
-    from starlette.requests import HTTPConnection
-    from starlette.types import Scope
-    from starlette.websockets import WebSocket
+from tarsy.api.tokens import COOKIE_NAME, ApiTokens
 
 # The author of what came without a name.
 ANONYMOUS = "api-client"
@@ -99,7 +96,7 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback if address else host == "localhost"
 
 
-def identify(connection: "HTTPConnection", settings: AuthSettings) -> Identity | None:
+def identify(connection: HTTPConnection, settings: AuthSettings) -> Identity | None:
     """Who is asking; None when they have to say and did not, or said something untrue."""
     from_proxy = is_trusted_proxy(peer_of(connection.scope), settings)
     if from_proxy and (forwarded := _forwarded_author(connection)):
@@ -134,7 +131,7 @@ def _origin_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, pattern.lower().rstrip("/").split("*"))))
 
 
-def host_allowed(connection: "HTTPConnection", settings: AuthSettings) -> bool:
+def host_allowed(connection: HTTPConnection, settings: AuthSettings) -> bool:
     """Whether the name under which we were addressed is one of ours: a guard against DNS rebinding.
 
     It is asked wherever an address alone opens the door. To a trusted proxy on this machine, a browser on it looks the same.
@@ -150,7 +147,7 @@ def host_allowed(connection: "HTTPConnection", settings: AuthSettings) -> bool:
     return name in LOCAL_HOSTS or name in settings.allowed_hosts
 
 
-def peer_of(scope: "Scope") -> str | None:
+def peer_of(scope: Scope) -> str | None:
     """The address at the other end of the socket, whatever headers say."""
     client = cast("tuple[str, int] | None", scope.get("client"))
     return client[0] if client else None
@@ -162,16 +159,7 @@ def is_trusted_proxy(peer: str | None, settings: AuthSettings) -> bool:
     return address is not None and any(address in network for network in settings.trusted_proxies)
 
 
-async def authenticate_websocket(websocket: "WebSocket") -> str | None:
-    """The author of a live connection, or None when it must be refused: wrong host, foreign origin or no login."""
-    settings: AuthSettings = websocket.app.state.services.auth
-    headers = websocket.headers
-    ours = host_allowed(websocket, settings) and origin_allowed(headers.get("origin"), headers.get("host"), settings.allowed_origins)
-    identity = identify(websocket, settings) if ours else None
-    return identity.author if identity else None
-
-
-def _forwarded_author(connection: "HTTPConnection") -> str | None:
+def _forwarded_author(connection: HTTPConnection) -> str | None:
     for header in FORWARDED_IDENTITY:
         author = _text(connection.headers.get(header, "")).strip()
         if author and author.isprintable():

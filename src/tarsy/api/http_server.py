@@ -12,8 +12,6 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import Server
 
-from tarsy.api.live_socket import LiveSocket
-
 
 class Streams:
     """What the endless answers of a server wait in. Cut off instead, each would leave a traceback in the log."""
@@ -194,7 +192,6 @@ def http_server(app: ASGIApp) -> HttpServer:
         Config(
             app,
             http=LimitedHttp,
-            ws=LiveSocket,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             log_config=None,
             access_log=False,

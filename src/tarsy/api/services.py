@@ -27,7 +27,7 @@ from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.tool import ServerHealth
-from tarsy.events.hub import ConnectionManager
+from tarsy.events.hub import Hub
 from tarsy.intake.service import IncidentService
 from tarsy.session.submission import SubmissionService
 from tarsy.setup.service import SetupDesk
@@ -127,7 +127,7 @@ class HealthServices:
 class LiveServices:
     """Live delivery. It outlives a reload of the configuration."""
 
-    hub: ConnectionManager
+    hub: Hub
     streams: Streams = field(default_factory=Streams)
 
 

@@ -1,1 +1,1 @@
-"""Live delivery: publisher, listener, hub."""
+"""Live delivery: stored events and running text from writers to the clients of every process."""

@@ -1,6 +1,6 @@
-"""Pure module: the newest events of one channel, put in order however they arrive, and read from any position.
+"""The newest events of one channel, put in order however they arrive, and read from any position.
 
-Readers keep their own position, so a slow one costs nothing but falls behind; what the feed no longer has is read from the store.
+Readers keep their own position, so a slow reader costs nothing but falls behind; older events are read from the store.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,29 +17,28 @@ CATCHUP_LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as it goes over the wire, encoded once for all readers."""
+    """An event as it is sent, encoded once for all readers."""
 
     id: int
-    type: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReadStore:
-    """What the reader needs is older than what the feed holds."""
+    """The reader needs events that are older than those in the feed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The reader's position cannot be continued from."""
+    """The reader cannot continue from its position."""
 
 
-def entry(event: StoredLiveEvent) -> Entry:
-    return Entry(event.id, str(event.payload.get("type", "")), orjson.dumps(event.payload).decode())
+def encoded(event: StoredLiveEvent) -> Entry:
+    return Entry(event.id, orjson.dumps(event.payload).decode())
 
 
 def continues(cursor: int, events: Sequence[StoredLiveEvent]) -> bool:
-    """Whether `events` follow `cursor` without a gap. They do not when retention or a deleted session has taken some."""
+    """Whether `events` follow `cursor` without a gap. Retention or a deleted session makes gaps."""
     return bool(events) and all(event.id == cursor + number for number, event in enumerate(events, start=1))
 
 
@@ -50,47 +49,48 @@ class Feed:
         self.channel = channel
         self.last = 0
         self.target = 0
-        # False until the channel's position is known, and again after news may have been missed.
-        self.settled = False
-        self._placed = False
-        self._heard_while_unsettled = 0
+        # True until the store's newest id is known, and again after notifications may have been missed.
+        self.stale = True
+        self._started = False
+        self._newest_while_stale = 0
         self._tail: list[Entry] = []
-        self._early: dict[int, StoredLiveEvent] = {}
+        self._out_of_order: dict[int, StoredLiveEvent] = {}
 
     @property
     def is_complete(self) -> bool:
         return self.last >= self.target
 
-    def offer(self, identity: int, payload: Mapping[str, Any] | None) -> bool:
-        """Take note of an event, in any order and any number of times; True if the feed has grown."""
-        if not self.settled:
-            self._heard_while_unsettled = max(self._heard_while_unsettled, identity)
+    def add(self, event_id: int, payload: Mapping[str, Any] | None) -> bool:
+        """Take note of an event, in any order and any number of times; without a payload, only of its id. True if the feed has grown."""
+        if self.stale:
+            self._newest_while_stale = max(self._newest_while_stale, event_id)
             return False
-        self.target = max(self.target, identity)
-        if identity <= self.last or payload is None:
+        self.target = max(self.target, event_id)
+        if event_id <= self.last or payload is None:
             return False
-        self._early[identity] = StoredLiveEvent(self.channel, identity, payload)
-        grown = self._take_early()
-        if len(self._early) > CATCHUP_LIMIT:
-            self._early.clear()
+        self._out_of_order[event_id] = StoredLiveEvent(self.channel, event_id, payload)
+        grown = self._append_in_order()
+        if len(self._out_of_order) > CATCHUP_LIMIT:
+            self._out_of_order.clear()
         return grown
 
-    def settle(self, last_id: int) -> None:
-        """The store's newest id, read after the feed began to listen: nothing newer can be missed from here on."""
-        # A database that knows less than we do was rewound (a restored backup, a failover that lost commits): its word counts.
-        if not self._placed or last_id < self.last:
+    def mark_stale(self) -> None:
+        """Note that events may have been missed: `refresh` must follow."""
+        self.stale = True
+        self._newest_while_stale = 0
+
+    def refresh(self, last_id: int) -> None:
+        """Set the store's newest id, read after this process began to listen: nothing newer can be missed from here on."""
+        # A database that is behind the feed was rewound (a restored backup, a failover that lost commits): it is right.
+        if not self._started or last_id < self.last:
             self._restart_at(last_id)
             self.target = last_id
-        self._placed = self.settled = True
-        self.target = max(self.target, last_id, self._heard_while_unsettled)
-
-    def unsettle(self) -> None:
-        """News may have been missed: `settle` must follow."""
-        self.settled = False
-        self._heard_while_unsettled = 0
+        self._started = True
+        self.stale = False
+        self.target = max(self.target, last_id, self._newest_while_stale)
 
     def extend(self, events: Sequence[StoredLiveEvent]) -> None:
-        """Take what the store has after `last`."""
+        """Append the events that the store has after `last`; skip all that is missing if they do not follow it."""
         if self.is_complete:
             return
         fresh = [event for event in events if event.id > self.last]
@@ -99,39 +99,37 @@ class Feed:
             return
         for event in fresh:
             self._append(event)
-        self._take_early()
+        self._append_in_order()
 
     def skip(self) -> None:
-        """Give up on what is missing: readers find out for themselves that they cannot continue."""
+        """Give up the missing events: readers notice that they cannot continue."""
         self._restart_at(self.target)
 
     def after(self, cursor: int) -> Sequence[Entry] | ReadStore | Lost:
-        """What a reader at `cursor` gets next."""
+        """Return the events that follow `cursor`."""
         lag = self.last - cursor
         if cursor > self.target or lag > CATCHUP_LIMIT:
             return Lost()
         if lag <= 0:
-            # Ahead of us: the reader was told by another process what is still on its way to this one.
+            # The reader may be ahead: another process sent it events that are still on their way to this one.
             return ()
         if lag > len(self._tail):
             return ReadStore()
         return self._tail[len(self._tail) - lag :]
 
-    def _take_early(self) -> bool:
+    def _append_in_order(self) -> bool:
         before = self.last
-        while (event := self._early.pop(self.last + 1, None)) is not None:
+        while (event := self._out_of_order.pop(self.last + 1, None)) is not None:
             self._append(event)
         return self.last > before
 
     def _append(self, event: StoredLiveEvent) -> None:
-        self._tail.append(entry(event))
+        self._tail.append(encoded(event))
+        del self._tail[:-CATCHUP_LIMIT]
         self.last = event.id
         self.target = max(self.target, event.id)
-        # Trimmed by halves, so that an append does not move the whole list.
-        if len(self._tail) >= 2 * CATCHUP_LIMIT:
-            del self._tail[:-CATCHUP_LIMIT]
 
     def _restart_at(self, last_id: int) -> None:
         self.last = last_id
         self._tail.clear()
-        self._early.clear()
+        self._out_of_order.clear()

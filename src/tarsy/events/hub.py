@@ -1,10 +1,10 @@
-"""The hub: which connections follow which channel, and how every channel is kept complete.
+"""The hub: which connections follow which channel, and how every followed channel is kept complete.
 
-An event may arrive twice (from this process and by notification), late, out of order or only as a number: the feed puts it in order
-and the hub fetches what is missing from the store.
+An event may arrive twice (from this process and by notification), late, out of order or only as an id: the feed puts it in order
+and the hub fetches missing events from the store.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import SubscriptionConfirmed
 from tarsy.events.store import EventStore, RetryingStore, SessionExists
 
-# Two writers of one process may report their commits in the wrong order: the other is waited for before the store is asked.
+# Two writers of one process may report their commits in the wrong order: the hub waits this long for the other before it asks the store.
 OUT_OF_ORDER_SECONDS = 0.01
 
 
@@ -40,9 +40,11 @@ class RefusedError(Exception):
 class _Channel:
     feed: Feed
     followers: dict[Connection, None] = field(default_factory=dict[Connection, None])
-    settled: anyio.Event = field(default_factory=anyio.Event)
-    # Counts the reasons to ask the store where the channel stands: an answer given before the last one is worth nothing.
-    doubts: int = 0
+    # Set while the feed is not stale.
+    refreshed: anyio.Event = field(default_factory=anyio.Event)
+    # How often the feed became stale: an answer of the store to a query made before the last time is out of date.
+    stale_count: int = 0
+    # Whether a task fetches missing events.
     filling: bool = False
 
     def wake(self) -> None:
@@ -50,8 +52,8 @@ class _Channel:
             connection.wake()
 
 
-class ConnectionManager:
-    """The meeting point of writers and readers in one process."""
+class Hub:
+    """Connects the writers and the readers of one process."""
 
     def __init__(self, store: EventStore, session_exists: SessionExists, live_state: LiveState, *, limits: HubLimits | None = None) -> None:
         self._store = RetryingStore(store, session_exists)
@@ -60,13 +62,11 @@ class ConnectionManager:
         self._channels: dict[str, _Channel] = {}
         self._connections = 0
         self._tasks: TaskGroup | None = None
-        # Told of every channel that gets its first follower here.
-        self.on_followed: Callable[[str], None] = _ask_no_one
-        # Returns when whatever is written from then on is heard of here.
-        self.hear: Callable[[], Awaitable[None]] = _hear_already
+        # Called with every channel that gets its first follower here.
+        self.on_followed: Callable[[str], None] = lambda _channel: None
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Own the tasks that complete channels, until cancelled."""
+        """Run the tasks that complete channels, until cancelled."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             task_status.started()
@@ -74,7 +74,7 @@ class ConnectionManager:
 
     @property
     def followed(self) -> Sequence[str]:
-        """The channels that clients here follow."""
+        """The channels that clients of this process follow."""
         return tuple(self._channels)
 
     @property
@@ -85,23 +85,23 @@ class ConnectionManager:
         return channel in self._channels
 
     def deliver(self, events: Sequence[StoredLiveEvent]) -> None:
-        """Hand over what this process has just committed; never waits."""
+        """Take the events that this process has just committed; never waits."""
         for event in events:
-            self._take(event.channel, event.id, event.payload)
+            self._receive(event.channel, event.id, event.payload)
 
     def on_notification(self, text: str) -> None:
-        """Hand over what any process has committed."""
+        """Take the notification of an event that any process has committed."""
         message = orjson.loads(text)
-        self._take(message["channel"], message["id"], message.get("payload"))
+        self._receive(message["channel"], message["id"], message.get("payload"))
 
     def on_gap(self) -> None:
-        """Notifications may have been lost: ask the store where every channel stands."""
+        """Ask the store for the newest id of every channel: notifications may have been lost."""
         for channel in self._channels.values():
-            self._doubt(channel)
+            self._mark_stale(channel)
 
     @contextmanager
     def connect(self) -> Generator[Connection]:
-        """A new connection, followed through to its end.
+        """Yield a new connection, and end its subscriptions with it.
 
         Raises:
             RefusedError: there are too many.
@@ -113,44 +113,44 @@ class ConnectionManager:
         try:
             yield connection
         finally:
-            self._disconnect(connection)
-
-    def _disconnect(self, connection: Connection) -> None:
-        self._connections -= 1
-        for name in tuple(connection.joined):
-            self.unsubscribe(connection, name)
+            self._connections -= 1
+            for name in tuple(connection.joined):
+                self.unsubscribe(connection, name)
 
     async def subscribe(self, connection: Connection, name: str, last_event_id: int | None) -> None:
         """Let `connection` follow a channel from `last_event_id`, or from now.
 
         Raises:
             UnknownChannelError: there is no such channel.
-            RefusedError: it follows too many, or the session does not exist.
+            RefusedError: the connection follows too many, or the session does not exist.
         """
-        await self._check(connection, name)
-        channel = self._join(connection, name)
-        await self._reach(channel, last_event_id or 0)
-        cursor = channel.feed.last if last_event_id is None else last_event_id
-        connection.answer(SubscriptionConfirmed(channel=name, last_event_id=channel.feed.last))
-        connection.follow(channel.feed, cursor)
-
-    async def _check(self, connection: Connection, name: str) -> None:
         session_id = session_of(name)
         if name not in connection.joined and len(connection.joined) >= self._limits.subscriptions:
             raise RefusedError(f"One connection follows {self._limits.subscriptions} channels at most.")
         if session_id is not None and not await self._store.session_exists(session_id):
             raise RefusedError(f"There is no session {session_id}.")
+        channel = self._channels.get(name)
+        if channel is None:
+            channel = self._channels[name] = _Channel(Feed(name))
+            self._start(self._refresh, channel)
+            self.on_followed(name)
+        channel.followers[connection] = None
+        connection.joined.add(name)
+        await self._wait_for(channel, last_event_id or 0)
+        cursor = channel.feed.last if last_event_id is None else last_event_id
+        connection.reply(SubscriptionConfirmed(channel=name, last_event_id=channel.feed.last))
+        connection.follow(channel.feed, cursor)
 
     async def catch_up(self, connection: Connection, name: str, last_event_id: int) -> None:
-        """Tell a follower again of everything after `last_event_id`.
+        """Send a follower all events after `last_event_id` again.
 
         Raises:
-            RefusedError: it does not follow the channel.
+            RefusedError: the connection does not follow the channel.
         """
         if name not in connection.subscriptions:
             raise RefusedError(f"Subscribe to {name[:80]!r} before catching up with it.")
         channel = self._channels[name]
-        await self._reach(channel, last_event_id)
+        await self._wait_for(channel, last_event_id)
         connection.follow(channel.feed, last_event_id)
 
     def unsubscribe(self, connection: Connection, name: str) -> None:
@@ -162,28 +162,28 @@ class ConnectionManager:
         channel.followers.pop(connection, None)
         if not channel.followers:
             del self._channels[name]
-            self._live_state.forget_foreign(name)
+            self._live_state.drop_relayed(name)
 
-    def tell(self, topic: Topic, agreed: int) -> None:
-        """A topic of the live state has changed after position `agreed`."""
+    def topic_changed(self, topic: Topic, unchanged: int) -> None:
+        """Send what is new in a topic of the live state, of which the part before position `unchanged` stayed as it was."""
         channel = self._channels.get(topic.channel)
         if channel is None:
             return
-        if topic.anchor is None and channel.feed.settled:
-            # Its timeline event was announced before its first text, so everything known by now is enough to wait for.
+        if topic.anchor is None and not channel.feed.stale:
+            # The topic's timeline event was announced before its first text, so it is among the events known by now.
             topic.anchor = channel.feed.target
         for connection in channel.followers:
-            connection.tell(topic, agreed)
+            connection.topic_changed(topic, unchanged)
 
-    def _take(self, name: str, identity: int, payload: Mapping[str, Any] | None) -> None:
+    def _receive(self, name: str, event_id: int, payload: Mapping[str, Any] | None) -> None:
         if payload is not None:
             self._end_topics(payload)
         channel = self._channels.get(name)
         if channel is None:
             return
-        if channel.feed.offer(identity, payload):
+        if channel.feed.add(event_id, payload):
             channel.wake()
-        if channel.feed.settled and not channel.feed.is_complete and not channel.filling:
+        if not channel.feed.stale and not channel.feed.is_complete and not channel.filling:
             channel.filling = True
             self._start(self._fill, channel, OUT_OF_ORDER_SECONDS if payload is not None else 0.0)
 
@@ -194,70 +194,53 @@ class ConnectionManager:
         elif kind == LiveEventType.SESSION_COMPLETED:
             self._live_state.end_session(payload["session_id"])
 
-    def _join(self, connection: Connection, name: str) -> _Channel:
-        channel = self._channels.get(name)
-        if channel is None:
-            channel = self._channels[name] = _Channel(Feed(name))
-            self._start(self._settle, channel)
-            self.on_followed(name)
-        channel.followers[connection] = None
-        connection.joined.add(name)
-        return channel
-
-    async def _reach(self, channel: _Channel, event_id: int) -> None:
-        """Wait until the feed knows its place; a client that has seen more than this process is no reason to doubt the client."""
-        await channel.settled.wait()
+    async def _wait_for(self, channel: _Channel, event_id: int) -> None:
+        """Wait until the feed knows the newest id; if the client has seen a newer one elsewhere, ask the store again."""
+        await channel.refreshed.wait()
         if event_id > channel.feed.target:
-            self._doubt(channel)
-            await channel.settled.wait()
+            self._mark_stale(channel)
+            await channel.refreshed.wait()
 
-    def _doubt(self, channel: _Channel) -> None:
-        channel.doubts += 1
-        if channel.feed.settled:
-            channel.feed.unsettle()
-            channel.settled = anyio.Event()
-            self._start(self._settle, channel)
+    def _mark_stale(self, channel: _Channel) -> None:
+        channel.stale_count += 1
+        if not channel.feed.stale:
+            channel.feed.mark_stale()
+            channel.refreshed = anyio.Event()
+            self._start(self._refresh, channel)
 
-    async def _settle(self, channel: _Channel) -> None:
-        feed, doubts = channel.feed, -1
-        last_id = 0
-        while doubts != channel.doubts:
-            doubts = channel.doubts
-            await self.hear()
+    async def _refresh(self, channel: _Channel) -> None:
+        """Ask the store for the channel's newest id, then fetch the events up to it."""
+        feed = channel.feed
+        last_id, asked_at = 0, -1
+        while asked_at != channel.stale_count:
+            asked_at = channel.stale_count
             last_id = await self._store.last_id(feed.channel)
-        feed.settle(last_id)
+        feed.refresh(last_id)
         for topic in self._live_state.on_channel(feed.channel):
             if topic.anchor is None or topic.anchor > feed.target:
                 topic.anchor = feed.target
-        channel.settled.set()
+        channel.refreshed.set()
         if not feed.is_complete and not channel.filling:
             channel.filling = True
             await self._fill(channel, 0.0)
         channel.wake()
 
-    async def _fill(self, channel: _Channel, patience: float) -> None:
+    async def _fill(self, channel: _Channel, delay: float) -> None:
+        """Fetch missing events until the feed is complete."""
         feed = channel.feed
-        await anyio.sleep(patience)
-        while feed.settled and not feed.is_complete:
+        await anyio.sleep(delay)
+        while not feed.stale and not feed.is_complete:
             if feed.target - feed.last > CATCHUP_LIMIT:
                 feed.skip()
-            else:
-                self._extend(feed, await self._store.read_after(feed.channel, feed.last, CATCHUP_LIMIT))
+                continue
+            events = await self._store.read_after(feed.channel, feed.last, CATCHUP_LIMIT)
+            for event in events:
+                self._end_topics(event.payload)
+            feed.extend(events)
         channel.filling = False
         channel.wake()
-
-    def _extend(self, feed: Feed, events: Sequence[StoredLiveEvent]) -> None:
-        for event in events:
-            self._end_topics(event.payload)
-        feed.extend(events)
 
     def _start(self, work: Callable[..., Any], *arguments: Any) -> None:
         if self._tasks is None:
             raise RuntimeError("the hub is not running")
         self._tasks.start_soon(work, *arguments)
-
-
-def _ask_no_one(_channel: str) -> None: ...
-
-
-async def _hear_already() -> None: ...

@@ -1,4 +1,4 @@
-"""Pure module: the control messages between a client and the server. Events themselves are in `tarsy.domain.announce` and `live_state`."""
+"""The control messages between a client and the server. Events are in `tarsy.domain.live_events` and `tarsy.events.live_state`."""
 
 from typing import Annotated, Literal
 
@@ -45,7 +45,7 @@ class BadActionError(ValueError):
 
 
 def parse_action(text: str | bytes) -> Subscribe | Unsubscribe | Catchup | Ping:
-    """Read a client's message.
+    """Parse a client's message.
 
     Raises:
         BadActionError: it is none of the actions.

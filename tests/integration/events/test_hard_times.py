@@ -73,7 +73,7 @@ async def test_text_published_while_the_line_was_cut_is_not_lost(here: LiveNode,
         for number in range(60):
             if number in (20, 40):
                 await cut_off(here)
-            here.live.publisher.publish(delta(session, event, len(whole), f"word {number} "))
+            here.live.publish(delta(session, event, len(whole), f"word {number} "))
             whole += f"word {number} "
             await anyio.lowlevel.checkpoint()
         seen = await read_until(connection, lambda messages: text_of(messages, event) == whole)

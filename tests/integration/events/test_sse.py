@@ -47,7 +47,7 @@ async def test_a_script_follows_a_session_and_continues_after_its_last_event(nod
 async def test_text_comes_without_an_id(node: LiveNode, http: httpx.AsyncClient) -> None:
     session, event = new_id(), new_id()
     await node.write([created_event(session, event)])
-    node.live.publisher.publish(delta(session, event, 0, "two\nlines"))
+    node.live.publish(delta(session, event, 0, "two\nlines"))
     async with aconnect_sse(http, "GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as source:
         [_, created, chunk] = await take(source, 3)
     assert (created.event, created.id) == ("timeline_event.created", "1")

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from support.live_node import GIVE_UP_SECONDS, LiveNode, Message, completed_event, created_event, delta, live_node, new_id
 from tarsy.domain.live_events import session_channel
-from tarsy.events.connection import Connection, WriteNow
+from tarsy.events.connection import Connection
 
 ROUNDS = 40
 WRITERS = 3
@@ -69,7 +69,7 @@ async def write(node: LiveNode, session: str, chance: Random) -> None:
         await node.write([created_event(session, event, filler="x" * chance.choice([0, 0, 9_000]))])
         for number in range(chance.randrange(6)):
             piece = f"{number} word "
-            node.live.publisher.publish(delta(session, event, len(text), piece))
+            node.live.publish(delta(session, event, len(text), piece))
             text += piece
             await anyio.sleep(chance.random() * 0.004)
         await node.write([completed_event(session, event, text + "x" * chance.choice([0, 9_000]))], announce=chance.random() < 0.9)
@@ -80,22 +80,9 @@ async def read(reader: Reader, nodes: list[LiveNode], session: str, until: int, 
     while reader.last < until:
         node = chance.choice(nodes)
         with node.live.hub.connect() as connection:
-            connection.write_now = short_way(reader, chance) if chance.random() < 0.5 else None
             await node.live.hub.subscribe(connection, session_channel(session), reader.last)
             with anyio.move_on_after(chance.random() * 0.4):
                 await follow(reader, connection, until, lazy=chance.random() < 0.3, chance=chance)
-
-
-def short_way(reader: Reader, chance: Random) -> WriteNow:
-    """A socket that takes text at once, but for now and then."""
-
-    def write_now(message: str) -> bool:
-        takes = chance.random() < 0.8
-        if takes:
-            reader.take(orjson.loads(message))
-        return takes
-
-    return write_now
 
 
 async def follow(reader: Reader, connection: Connection, until: int, *, lazy: bool, chance: Random) -> None:

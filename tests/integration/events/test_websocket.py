@@ -127,12 +127,12 @@ async def test_text_never_arrives_before_its_event_nor_after_its_end(node: LiveN
     async with client(address) as browser:
         await browser.subscribe(session_channel(session))
         await node.write([created_event(session, event)])
-        node.live.publisher.publish(delta(session, event, 0, "one "))
+        node.live.publish(delta(session, event, 0, "one "))
         heard = [await browser.hear(), await browser.hear()]
         assert [message["type"] for message in heard] == ["timeline_event.created", "stream.chunk"]
-        node.live.publisher.publish(delta(session, event, 4, "two"))
+        node.live.publish(delta(session, event, 4, "two"))
         await node.write([completed_event(session, event, "one two")])
-        node.live.publisher.publish(delta(session, event, 7, "late"))
+        node.live.publish(delta(session, event, 7, "late"))
         await browser.say(action="ping")
         while heard[-1]["type"] != "pong":
             heard.append(await browser.hear())
@@ -144,13 +144,13 @@ async def test_text_never_arrives_before_its_event_nor_after_its_end(node: LiveN
 async def test_a_client_that_joins_in_mid_stream_gets_the_text_so_far(node: LiveNode, address: str) -> None:
     session, event = new_id(), new_id()
     await node.write([created_event(session, event)])
-    node.live.publisher.publish(delta(session, event, 0, "so far"))
+    node.live.publish(delta(session, event, 0, "so far"))
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=0)
         heard = [await browser.hear(), await browser.hear()]
         assert heard[0]["type"] == "timeline_event.created"
         assert (heard[1]["offset"], heard[1]["delta"]) == (0, "so far")
-        node.live.publisher.publish(delta(session, event, 6, " and on"))
+        node.live.publish(delta(session, event, 6, " and on"))
         heard.append(await browser.hear())
         assert heard[2]["offset"] == 6
         assert text_of(heard, event) == "so far and on"
@@ -161,20 +161,20 @@ async def test_a_stream_that_starts_over_replaces_what_was_shown(node: LiveNode,
     async with client(address) as browser:
         await browser.subscribe(session_channel(session))
         await node.write([created_event(session, event)])
-        node.live.publisher.publish(delta(session, event, 0, "a first attempt"))
+        node.live.publish(delta(session, event, 0, "a first attempt"))
         heard = [await browser.hear(), await browser.hear()]
-        node.live.publisher.publish(delta(session, event, 0, "another"))
+        node.live.publish(delta(session, event, 0, "another"))
         heard.append(await browser.hear())
         assert text_of(heard, event) == "another"
 
 
 async def test_progress_reaches_the_list_and_whoever_joins_it_later(node: LiveNode, address: str) -> None:
     session = new_id()
-    node.live.publisher.progress(session, stage_name="look", stage_index=1, stage_count=3)
+    node.live.progress(session, stage_name="look", stage_index=1, stage_count=3)
     async with client(address) as browser:
         await browser.subscribe("sessions")
         assert (await browser.hear())["stage_index"] == 1
-        node.live.publisher.progress(session, stage_name="look", stage_index=2, stage_count=3)
+        node.live.progress(session, stage_name="look", stage_index=2, stage_count=3)
         assert await browser.hear() == {
             "type": "session.progress",
             "channel": "sessions",
@@ -265,3 +265,23 @@ async def test_whoever_must_log_in_must_do_so_here_too(node: LiveNode) -> None:
             await connect(f"ws://{address}/ws")
         async with client(address, additional_headers={"Authorization": "Bearer 0123456789abcdef0123456789abcdef"}):
             pass
+
+
+async def test_a_client_that_sleeps_has_the_whole_text_when_it_wakes(node: LiveNode, address: str) -> None:
+    """Far more than its socket holds: the text so far comes when the client reads again."""
+    session, event, pieces, piece = new_id(), new_id(), 300, "x" * 20_000
+    async with (
+        connect(f"ws://{address}/ws", max_queue=1, max_size=None, compression=None, close_timeout=0.1) as sleeper,
+    ):
+        await sleeper.send(orjson.dumps({"action": "subscribe", "channel": session_channel(session)}).decode())
+        heard: list[Message] = [orjson.loads(await sleeper.recv()), orjson.loads(await sleeper.recv())]
+        await node.write([created_event(session, event)])
+        for number in range(pieces):
+            node.live.publish(delta(session, event, number * len(piece), piece))
+            await anyio.lowlevel.checkpoint()
+        with anyio.fail_after(GIVE_UP_SECONDS):
+            while len(text_of(heard, event)) < pieces * len(piece):
+                heard.append(orjson.loads(await sleeper.recv()))
+        chunks = [message for message in heard if message["type"] == "stream.chunk"]
+        assert text_of(heard, event) == piece * pieces
+        assert len(chunks) < pieces

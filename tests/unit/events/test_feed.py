@@ -13,9 +13,9 @@ def event(identity: int) -> StoredLiveEvent:
     return StoredLiveEvent(CHANNEL, identity, {"type": "session.status", "id": identity})
 
 
-def settled(last_id: int = 0) -> Feed:
+def started(last_id: int = 0) -> Feed:
     feed = Feed(CHANNEL)
-    feed.settle(last_id)
+    feed.refresh(last_id)
     return feed
 
 
@@ -25,15 +25,15 @@ def read(feed: Feed, cursor: int) -> list[int]:
     return [entry.id for entry in entries]
 
 
-def offer(feed: Feed, identity: int) -> bool:
-    return feed.offer(identity, event(identity).payload)
+def add(feed: Feed, identity: int) -> bool:
+    return feed.add(identity, event(identity).payload)
 
 
 @given(arrivals=st.permutations(range(1, 40)), repeated=st.lists(st.integers(1, 39), max_size=20), data=st.data())
 def test_any_order_with_any_repetition_is_read_once_and_in_order(arrivals: list[int], repeated: list[int], data: st.DataObject) -> None:
-    feed, cursor, seen = settled(), 0, list[int]()
+    feed, cursor, seen = started(), 0, list[int]()
     for identity in [*arrivals, *repeated]:
-        offer(feed, identity)
+        add(feed, identity)
         if data.draw(st.booleans()):
             fresh = read(feed, cursor)
             seen += fresh
@@ -44,12 +44,12 @@ def test_any_order_with_any_repetition_is_read_once_and_in_order(arrivals: list[
 
 @given(lost=st.sets(st.integers(1, 30)), bare=st.sets(st.integers(1, 30)))
 def test_what_never_arrives_or_arrives_as_a_number_is_completed_from_the_store(lost: set[int], bare: set[int]) -> None:
-    feed = settled()
+    feed = started()
     for identity in range(1, 31):
         if identity in bare:
-            feed.offer(identity, None)
+            feed.add(identity, None)
         elif identity not in lost:
-            offer(feed, identity)
+            add(feed, identity)
     while not feed.is_complete:
         feed.extend([event(identity) for identity in range(feed.last + 1, 31)])
     assert read(feed, 0) == list(range(1, feed.last + 1))
@@ -58,8 +58,8 @@ def test_what_never_arrives_or_arrives_as_a_number_is_completed_from_the_store(l
 
 def test_events_that_come_before_the_position_is_known_are_not_missed() -> None:
     feed = Feed(CHANNEL)
-    offer(feed, 8)
-    feed.settle(6)
+    add(feed, 8)
+    feed.refresh(6)
     assert feed.last == 6
     assert not feed.is_complete
     feed.extend([event(7), event(8)])
@@ -67,45 +67,45 @@ def test_events_that_come_before_the_position_is_known_are_not_missed() -> None:
 
 
 def test_a_reader_further_back_than_the_feed_reads_the_store() -> None:
-    feed = settled(50)
-    offer(feed, 51)
+    feed = started(50)
+    add(feed, 51)
     assert isinstance(feed.after(40), ReadStore)
     assert read(feed, 50) == [51]
 
 
 def test_a_reader_more_than_the_limit_behind_cannot_continue() -> None:
-    feed = settled(CATCHUP_LIMIT + 10)
+    feed = started(CATCHUP_LIMIT + 10)
     assert isinstance(feed.after(9), Lost)
     assert isinstance(feed.after(10), ReadStore)
 
 
 def test_a_reader_ahead_waits_for_what_is_known_to_exist_and_cannot_continue_from_what_is_not() -> None:
-    feed = settled(5)
-    feed.offer(7, None)
+    feed = started(5)
+    feed.add(7, None)
     assert feed.after(7) == ()
     assert isinstance(feed.after(8), Lost)
 
 
 def test_events_taken_by_retention_are_skipped_so_that_readers_notice() -> None:
-    feed = settled(5)
-    feed.offer(9, None)
+    feed = started(5)
+    feed.add(9, None)
     feed.extend([event(8), event(9)])
     assert feed.is_complete
     assert isinstance(feed.after(5), ReadStore)
 
 
 def test_a_rewound_database_is_followed_back() -> None:
-    feed = settled(100)
-    feed.unsettle()
-    feed.offer(52, None)
-    feed.settle(51)
+    feed = started(100)
+    feed.mark_stale()
+    feed.add(52, None)
+    feed.refresh(51)
     assert feed.last == 51
     assert feed.target == 52
     assert isinstance(feed.after(100), Lost)
 
 
 def test_as_many_events_as_may_be_caught_up_with_are_always_at_hand() -> None:
-    feed = settled()
+    feed = started()
     for identity in range(1, 5 * CATCHUP_LIMIT):
-        offer(feed, identity)
+        add(feed, identity)
     assert read(feed, feed.last - CATCHUP_LIMIT) == list(range(feed.last - CATCHUP_LIMIT + 1, feed.last + 1))

@@ -25,7 +25,7 @@ from tarsy.domain.step import WorkClose
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
 from tarsy.domain.work import Pause
-from tarsy.events.live_state import Progress, stream_chunk
+from tarsy.events.live_state import OpenStream, Progress
 from tarsy.events.schema import SERVER_MESSAGE, json_schema
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -128,10 +128,12 @@ def test_every_type_of_event_is_documented() -> None:
 def test_text_and_progress_have_their_documented_shape() -> None:
     progress = Progress(SESSION, own=True)
     progress.update({"session_id": SESSION, "stage_name": "look", "stage_index": 0, "stage_count": 1})
-    told = progress.since(0)
-    assert told is not None
-    for message in (stream_chunk(StreamDelta(SESSION, "e", 0, "x")), told[0]):
-        SERVER_MESSAGE.validate_json(message)
+    stream = OpenStream(StreamDelta(SESSION, "e", 0, ""), own=True)
+    stream.write(0, "x")
+    for topic in (stream, progress):
+        update = topic.since(0)
+        assert update is not None
+        SERVER_MESSAGE.validate_json(update[0])
 
 
 def test_the_exported_schema_is_the_current_one() -> None:
