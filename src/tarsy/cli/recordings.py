@@ -94,7 +94,7 @@ def report(
     from tarsy.db.repositories import SessionRepositories
     from tarsy.report.html import as_html
     from tarsy.report.markdown import as_markdown
-    from tarsy.report.reading import read_report
+    from tarsy.report.report import read_report
 
     suffix = output.suffix.lower() if output else ".md"
     if suffix not in _PAGES | _MARKDOWN:

@@ -1,12 +1,11 @@
-"""A report as one HTML page that loads nothing and runs nothing. Pure module.
+"""A report as one HTML page that loads nothing and runs nothing.
 
-Everything that a model, a tool or an alert said is escaped, or rendered from Markdown without HTML, links and images: the page shows their words and
-obeys none.
+All text of models, tools and alerts is escaped, or rendered from Markdown without HTML, links and images.
 """
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from markdown_it import MarkdownIt
@@ -18,17 +17,16 @@ from tarsy.report.report import (
     NO_VERDICT,
     Bracket,
     CitedText,
-    Exchange,
-    Exhibit,
+    Passage,
     Report,
     brackets,
     cautions,
-    exhibit_line,
+    check_result,
     facts,
-    moment,
     no_analysis,
+    source_line,
+    utc_time,
     verdict_facts,
-    worth,
 )
 
 _STYLE = """
@@ -44,39 +42,42 @@ mark { background: var(--mark); color: inherit; } section:target { outline: 2px 
 @media print { body { max-width: none; margin: 0; } }
 """
 _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-# Longer text is shown as it is: no analysis has such a length, and rendering is what a hostile text could make slow.
+# Longer text is not rendered: no analysis is so long, and a hostile text could make rendering slow.
 _LONGEST_RENDERED = 100_000
-# Stand for a citation while the text around it is rendered; private characters, which are taken out of the text before.
+# Placeholders for a citation while the text around it is rendered: private-use characters, which are removed from the text before.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _NO_MARKS = str.maketrans("", "", _OPEN + _CLOSE)
+_SIGN = {CitationStatus.QUOTE_FOUND: "✓", CitationStatus.ID_ONLY: "○", CitationStatus.FAILED: "✗ not verified"}
 
 
 def as_html(report: Report) -> str:
-    """The report as a page, whole and complete in itself."""
+    """Return the report as a self-contained page."""
+    parts = [_table(facts(report)), *(f'<p class="caution">{escape(one)}</p>' for one in cautions(report))]
+    if report.session.verdict or report.analysis.text:
+        parts.append(_verdict(report))
+    if report.session.executive_summary:
+        parts.append(f"<h2>Summary</h2>\n{_rendered(CitedText(report.session.executive_summary), report)}")
+    analysis = _rendered(report.analysis, report) if report.analysis.text else f"<p>{no_analysis(report)}</p>"
+    parts.append(f"<h2>Analysis</h2>\n{analysis}")
+    if report.chat:
+        parts.append("<h2>Questions and answers</h2>")
+    for one in report.chat:
+        answer = _rendered(one.answer, report) if one.answer.text else f"<p>{escape(one.error or 'There is no answer.')}</p>"
+        parts.append(f"<h3>{escape(one.author)}, {utc_time(one.asked_at)}</h3><pre>{escape(one.question)}</pre>\n{answer}")
+    parts.append(f"<h2>Alert</h2>\n<pre>{escape(report.session.alert_data)}</pre>")
+    if report.evidence or report.left_out:
+        parts.append("<h2>What is cited</h2>")
+    for evidence in report.evidence:
+        head = f'<section id="{_anchor(evidence.id)}"><h3>{escape(evidence.id)}</h3><p>{escape(source_line(evidence))}</p>'
+        rest = f"\n… [{evidence.skipped} characters are left out here] …" if evidence.skipped else ""
+        parts.append(f"{head}<pre>{''.join(map(_passage, evidence.passages))}{rest}</pre></section>")
+    parts += (f'<section id="{_anchor(one)}"><h3>{escape(one)}</h3><p>Left out for length.</p></section>' for one in report.left_out)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'\">"
         f'<meta name="referrer" content="no-referrer"><title>{escape(report.title)}</title><style>{_STYLE}</style></head>\n<body><main>\n'
-        f"<h1>{escape(report.title)}</h1>\n" + "\n".join(_parts(report)) + "\n</main></body></html>\n"
+        f"<h1>{escape(report.title)}</h1>\n" + "\n".join(parts) + "\n</main></body></html>\n"
     )
-
-
-def _parts(report: Report) -> Iterator[str]:
-    yield _table(facts(report))
-    yield from (f'<p class="caution">{escape(one)}</p>' for one in cautions(report))
-    yield from _verdict(report)
-    if report.session.executive_summary:
-        yield f"<h2>Summary</h2>\n{_rendered(CitedText(report.session.executive_summary), report)}"
-    analysis = _rendered(report.analysis, report) if report.analysis.text else f"<p>{no_analysis(report)}</p>"
-    yield f"<h2>Analysis</h2>\n{analysis}"
-    if report.chat:
-        yield "<h2>Questions and answers</h2>"
-        yield from (_exchange(one, report) for one in report.chat)
-    yield f"<h2>Alert</h2>\n<pre>{escape(report.session.alert_data)}</pre>"
-    if report.exhibits or report.left_out:
-        yield "<h2>What is cited</h2>"
-        yield from map(_exhibit, report.exhibits)
-        yield from (f'<section id="{_anchor(one)}"><h3>{escape(one)}</h3><p>Left out for length.</p></section>' for one in report.left_out)
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
@@ -84,17 +85,15 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
     return f"<table>{''.join(cells)}</table>"
 
 
-def _verdict(report: Report) -> Iterator[str]:
+def _verdict(report: Report) -> str:
     judged = report.session.verdict
     if judged is None:
-        if report.analysis.text:
-            yield f"<p>{NO_VERDICT}</p>"
-        return
+        return f"<p>{NO_VERDICT}</p>"
     rests_on = ", ".join(_linked(one, report) for one in judged.verdict.evidence)
     ruled_out = "".join(
         f"<li>{escape(one.hypothesis)} {', '.join(_linked(name, report) for name in one.evidence)}</li>" for one in judged.verdict.ruled_out
     )
-    yield (
+    return (
         f'<div class="verdict"><h2>Verdict</h2>{_table(verdict_facts(judged))}'
         + (f"<p>Rests on {rests_on}.</p>" if rests_on else "")
         + (f"<p>Ruled out:</p><ul>{ruled_out}</ul>" if ruled_out else "")
@@ -103,7 +102,7 @@ def _verdict(report: Report) -> Iterator[str]:
 
 
 def _rendered(text: CitedText, report: Report) -> str:
-    """Markdown as HTML, its citations as links to what they cite."""
+    """Render Markdown, with its citations as links to the evidence."""
     if len(text.text) > _LONGEST_RENDERED:
         return f"<pre>{escape(text.text)}</pre>"
     marked: list[str] = []
@@ -113,19 +112,15 @@ def _rendered(text: CitedText, report: Report) -> str:
         marked += (text.text[position : one.start].translate(_NO_MARKS), f"{_OPEN}{number}{_CLOSE}")
         position = one.end
     marked.append(text.text[position:].translate(_NO_MARKS))
-    before, *others = _html_of("".join(marked)).split(_OPEN)
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
+    markdown.add_render_rule("fence", _code)
+    before, *others = markdown.render("".join(marked)).split(_OPEN)
     pieces = (other.partition(_CLOSE) for other in others)
     return before + "".join(f"{_bracket(found[int(number)], report)}{rest}" for number, _, rest in pieces)
 
 
-def _html_of(text: str) -> str:
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
-    # The language that a block names would stand in an attribute.
-    markdown.add_render_rule("fence", _code)
-    return markdown.render(text)
-
-
 def _code(_: RendererProtocol, tokens: Sequence[Token], place: int, *__: object) -> str:
+    """Render a code block without the attribute that names its language."""
     return f"<pre><code>{escape(tokens[place].content)}</code></pre>\n"
 
 
@@ -135,42 +130,25 @@ def _bracket(bracket: Bracket, report: Report) -> str:
         quotation = one.checked.citation.quotation
         words = f": “{escape(quotation)}”" if quotation else ""
         link = _linked(one.checked.citation.evidence_id, report)
-        said = f' <span title="{escape(worth(one))}">{_SIGN[one.checked.status]}</span>'
-        cited.append(f'<span class="{one.checked.status.value}">{link}{words}{said}</span>')
+        sign = f' <span title="{escape(check_result(one))}">{_SIGN[one.checked.status]}</span>'
+        cited.append(f'<span class="{one.checked.status.value}">{link}{words}{sign}</span>')
     return f"[{', '.join(cited)}]"
-
-
-_SIGN = {CitationStatus.QUOTE_FOUND: "✓", CitationStatus.ID_ONLY: "○", CitationStatus.FAILED: "✗ not verified"}
 
 
 def _linked(evidence_id: str, report: Report) -> str:
     name = escape(evidence_id)
-    return f'<a href="#{_anchor(evidence_id)}">{name}</a>' if evidence_id in (*report.shown_ids, *report.left_out) else name
+    return f'<a href="#{_anchor(evidence_id)}">{name}</a>' if evidence_id in report.evidence_ids else name
 
 
 def _anchor(evidence_id: str) -> str:
     return escape(f"evidence-{evidence_id}")
 
 
-def _exchange(exchange: Exchange, report: Report) -> str:
-    asked = f"<h3>{escape(exchange.author)}, {moment(exchange.asked_at)}</h3><pre>{escape(exchange.question)}</pre>"
-    answer = _rendered(exchange.answer, report) if exchange.answer.text else f"<p>{escape(exchange.error or 'There is no answer.')}</p>"
-    return f"{asked}\n{answer}"
-
-
-def _exhibit(exhibit: Exhibit) -> str:
-    head = f'<section id="{_anchor(exhibit.id)}"><h3>{escape(exhibit.id)}</h3><p>{escape(exhibit_line(exhibit))}</p>'
-    return f"{head}<pre>{''.join(_passages(exhibit))}</pre></section>"
-
-
-def _passages(exhibit: Exhibit) -> Iterator[str]:
-    for one in exhibit.passages:
-        position = 0
-        if one.skipped:
-            yield f"\n… [{one.skipped} characters are left out here] …\n"
-        for start, end in one.quoted:
-            yield f"{escape(one.text[position:start])}<mark>{escape(one.text[start:end])}</mark>"
-            position = end
-        yield escape(one.text[position:])
-    if exhibit.skipped:
-        yield f"\n… [{exhibit.skipped} characters are left out here] …"
+def _passage(passage: Passage) -> str:
+    """Render a passage with its quotations marked."""
+    parts = [f"\n… [{passage.skipped} characters are left out here] …\n"] if passage.skipped else []
+    position = 0
+    for start, end in passage.quoted:
+        parts.append(f"{escape(passage.text[position:start])}<mark>{escape(passage.text[start:end])}</mark>")
+        position = end
+    return "".join((*parts, escape(passage.text[position:])))

@@ -1,7 +1,7 @@
-"""A report as Markdown, for tickets and wikis. Pure module.
+"""A report as Markdown, for tickets and wikis.
 
-What tools and alerts said stands in code blocks that nothing in them can end. What models said is Markdown of their own; if a viewer would load or run
-anything of it, its brackets are taken from it.
+Text of tools and alerts is put in code blocks that nothing in them can end. Text of models is Markdown of its own; it is escaped if a viewer
+would load or run anything in it.
 """
 
 import re
@@ -13,25 +13,22 @@ from markdown_it.token import Token
 from tarsy.domain.citation import open_fence
 from tarsy.report.report import (
     NO_VERDICT,
-    Bracket,
     CitedText,
-    Exchange,
-    Exhibit,
     Report,
     brackets,
     cautions,
-    exhibit_line,
+    check_result,
     facts,
-    moment,
     no_analysis,
+    source_line,
+    utc_time,
     verdict_facts,
-    worth,
 )
 
 _SIGNIFICANT = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
-# What a viewer of Markdown may load, or hand to a browser as it is.
+# The tokens that a viewer of Markdown may load, or pass to a browser unchanged.
 _ACTIVE = frozenset({"html_block", "html_inline", "image"})
-# Longer text is shown as it is: no analysis has such a length, and reading it is what a hostile text could make slow.
+# Longer text is put in a code block: no analysis is so long, and a hostile text could make parsing slow.
 _LONGEST_READ = 60_000
 _MOST_IMAGES = 100
 _END = "The end"
@@ -41,27 +38,24 @@ _FENCE = re.compile(r"`{3,}")
 
 
 def as_markdown(report: Report) -> str:
-    """The report as one Markdown text."""
-    return "\n\n".join(_parts(report)) + "\n"
-
-
-def _parts(report: Report) -> Iterator[str]:
-    yield f"# {_plain(report.title)}"
-    yield _listed(facts(report))
-    yield from (f"> **{_plain(one)}**" for one in cautions(report))
-    yield from _verdict(report)
+    parts = [f"# {_plain(report.title)}", _listed(facts(report)), *(f"> **{_plain(one)}**" for one in cautions(report)), *_verdict(report)]
     if report.session.executive_summary:
-        yield f"## Summary\n\n{_harmless(report.session.executive_summary)}"
-    yield "# Analysis"
-    yield _cited(report.analysis, report) if report.analysis.text else no_analysis(report)
+        parts.append(f"## Summary\n\n{_harmless(report.session.executive_summary)}")
+    parts += ("# Analysis", _cited(report.analysis, report) if report.analysis.text else no_analysis(report))
     if report.chat:
-        yield "# Questions and answers"
-        yield from (_exchange(one, report) for one in report.chat)
-    yield f"# Alert\n\n{_block(report.session.alert_data)}"
-    if report.exhibits or report.left_out:
-        yield "# What is cited"
-        yield from map(_exhibit, report.exhibits)
-        yield from (f"{_head(one)}\n\nLeft out for length." for one in report.left_out)
+        parts.append("# Questions and answers")
+    for one in report.chat:
+        answer = _cited(one.answer, report) if one.answer.text else _plain(one.error or "There is no answer.")
+        parts.append(f"## {_plain(one.author)}, {utc_time(one.asked_at)}\n\n{_block(one.question)}\n\n{answer}")
+    parts.append(f"# Alert\n\n{_block(report.session.alert_data)}")
+    if report.evidence or report.left_out:
+        parts.append("# What is cited")
+    for evidence in report.evidence:
+        shown = [part for one in evidence.passages for part in (*_left_out(one.skipped), one.text)]
+        text = "\n".join((*shown, *_left_out(evidence.skipped)))
+        parts += (_head(evidence.id), _plain(source_line(evidence)), _block(text))
+    parts += (f"{_head(one)}\n\nLeft out for length." for one in report.left_out)
+    return "\n\n".join(parts) + "\n"
 
 
 def _listed(rows: Iterator[tuple[str, str]]) -> str:
@@ -85,38 +79,23 @@ def _verdict(report: Report) -> Iterator[str]:
 
 
 def _cited(text: CitedText, report: Report) -> str:
+    """Return a text with links to the evidence, and what checking its citations found."""
     parts: list[str] = []
     position = 0
-    for one in brackets(text):
-        parts += (text.text[position : one.start], _bracket(one, report))
-        position = one.end
+    for bracket in brackets(text):
+        cited = (
+            f"{_linked(one.checked.citation.evidence_id, report)}"
+            + (f": “{one.checked.citation.quotation}”" if one.checked.citation.quotation else "")
+            + f" ({check_result(one)})"
+            for one in bracket.citations
+        )
+        parts += (text.text[position : bracket.start], f"\\[{'; '.join(cited)}\\]")
+        position = bracket.end
     return _harmless("".join((*parts, text.text[position:])))
 
 
-def _bracket(bracket: Bracket, report: Report) -> str:
-    cited = (
-        f"{_linked(one.checked.citation.evidence_id, report)}"
-        + (f": “{one.checked.citation.quotation}”" if one.checked.citation.quotation else "")
-        + f" ({worth(one)})"
-        for one in bracket.citations
-    )
-    return f"\\[{'; '.join(cited)}\\]"
-
-
 def _linked(evidence_id: str, report: Report) -> str:
-    known = evidence_id in report.shown_ids or evidence_id in report.left_out
-    return f"[{evidence_id}](#evidence-{evidence_id})" if known else evidence_id
-
-
-def _exchange(exchange: Exchange, report: Report) -> str:
-    answer = _cited(exchange.answer, report) if exchange.answer.text else _plain(exchange.error or "There is no answer.")
-    return f"## {_plain(exchange.author)}, {moment(exchange.asked_at)}\n\n{_block(exchange.question)}\n\n{answer}"
-
-
-def _exhibit(exhibit: Exhibit) -> str:
-    shown = [part for one in exhibit.passages for part in (*_left_out(one.skipped), one.text)]
-    text = "\n".join((*shown, *_left_out(exhibit.skipped)))
-    return "\n\n".join((_head(exhibit.id), _plain(exhibit_line(exhibit)), _block(text)))
+    return f"[{evidence_id}](#evidence-{evidence_id})" if evidence_id in report.evidence_ids else evidence_id
 
 
 def _head(evidence_id: str) -> str:
@@ -134,12 +113,12 @@ def _block(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words on one line that mean nothing to Markdown."""
+    """Return the text on one line, with everything escaped that means something in Markdown."""
     return _SIGNIFICANT.sub(r"\\\1", " ".join(text.split()))
 
 
 def _harmless(text: str) -> str:
-    """Markdown as it was written, unless a viewer would load or run something of it, or it would swallow what follows."""
+    """Return Markdown unchanged, unless a viewer would load or run something in it, or it would swallow the text behind it."""
     if len(text) > _LONGEST_READ or text.count("![") > _MOST_IMAGES:
         return _block(text)
     if _is_harmless(text):
@@ -150,8 +129,8 @@ def _harmless(text: str) -> str:
 
 
 def _is_harmless(text: str) -> bool:
-    """Whether nothing of it is active, and a heading behind it is a heading."""
-    # Links are read by no one before they are followed; looking for their ends takes seconds in a text full of brackets.
+    """Whether nothing in the text is active, and a heading behind it is a heading."""
+    # Nothing loads a link before it is followed, and looking for the ends of links takes seconds in a text full of brackets.
     tokens = MarkdownIt("commonmark", {"html": True}).disable("link").parse(f"{text}\n\n# {_END}")
     is_ended = len(tokens) >= _HEADING and tokens[-_HEADING].type == "heading_open" and tokens[-2].content == _END
     return is_ended and not _any_active(tokens)

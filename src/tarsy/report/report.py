@@ -1,27 +1,34 @@
-"""What a report holds. Pure module."""
+"""A report on a session: reading its content, and the facts and sentences that its HTML and Markdown forms share."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
 
+from tarsy.db.errors import NotFoundError
+from tarsy.db.repositories import SessionRepositories
 from tarsy.db.run.evidence import EvidenceText, PlacedCitation, SeenEvidence
+from tarsy.domain.alert import alert_title
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import JudgedVerdict
+from tarsy.kit.clock import SystemClock
 
-# A result of ordinary size stands whole in the report; of a larger one only what is quoted, with its surroundings.
-WHOLE_EXHIBIT = 40_000
+# Evidence of ordinary size is shown whole; of larger evidence only what is quoted, with its surroundings.
+WHOLE_EVIDENCE = 40_000
 _SURROUNDINGS = 1_500
-# Characters of all that is cited: a report is to be read, and sent by mail.
+# Characters of all evidence: a report is to be read, and sent by mail.
 MOST_SHOWN = 4_000_000
+
+RECORDED = "The model's words come from a recording: no model looked at this alert."
+NO_VERDICT = "This analysis came without a verdict."
 
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """Words of an agent, and where in them what is cited."""
+    """An agent's text, and where in it what is cited."""
 
     text: str
     citations: tuple[PlacedCitation, ...] = ()
@@ -29,7 +36,7 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """A question about the session and its answer, which may be none."""
+    """A question about the session and its answer, which may be empty."""
 
     question: str
     author: str
@@ -40,7 +47,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a text: how many characters before it are not shown, and where in it the quotations stand."""
+    """A part of a text: how many characters before it are not shown, and where in it the quotations are."""
 
     skipped: int
     text: str
@@ -48,8 +55,8 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
-    """Something that is cited, as much of it as the report shows; `skipped` characters at its end it does not."""
+class CitedEvidence:
+    """The passages of cited evidence that the report shows; the `skipped` characters at its end are not shown."""
 
     seen: SeenEvidence
     passages: tuple[Passage, ...]
@@ -73,55 +80,103 @@ class Report:
     cost: Spending
     analysis: CitedText
     chat: tuple[Exchange, ...]
-    exhibits: tuple[Exhibit, ...]
-    # Cited things that would have made the report too large.
+    evidence: tuple[CitedEvidence, ...]
+    # Ids of cited evidence that would have made the report too large.
     left_out: tuple[str, ...]
     made_at: datetime
 
     @property
-    def shown_ids(self) -> frozenset[str]:
-        return frozenset(one.id for one in self.exhibits)
+    def evidence_ids(self) -> frozenset[str]:
+        """The ids that have a place in the report, also those left out for length."""
+        return frozenset((*(one.id for one in self.evidence), *self.left_out))
 
 
-def exhibit_of(evidence: EvidenceText, texts: Sequence[CitedText]) -> Exhibit:
-    """A result as a report shows it, with what the texts quote of it."""
-    quoted = _quoted_places(evidence, texts)
-    passages: list[Passage] = []
-    position = 0
-    for start, end in _shown_places(len(evidence.text), quoted):
-        inside = tuple((first - start, last - start) for first, last in quoted if start <= first and last <= end)
-        passages.append(Passage(start - position, evidence.text[start:end], inside))
-        position = end
-    return Exhibit(evidence.seen, tuple(passages), len(evidence.text) - position)
+async def read_report(repositories: SessionRepositories, session_id: str) -> Report:
+    """Read the content of a report on a session.
+
+    Raises:
+        NotFoundError: there is no such session.
+    """
+    session = await repositories.sessions.get(session_id)
+    run = await repositories.interactions.run(session.id)
+    checked = await repositories.citations.of_analysis(session.id)
+    analysis = CitedText(checked.text, checked.citations)
+    chat: list[Exchange] = []
+    for message in await repositories.chats.list(session.id):
+        answer = CitedText("")
+        answering = next((one for one in reversed(run.executions) if message.stage_id and one.stage_id == message.stage_id), None)
+        if answering:
+            checked = await repositories.citations.of_execution(message.session_id, answering.id)
+            answer = CitedText(checked.text, checked.citations)
+        chat.append(
+            Exchange(
+                question=message.content,
+                author=message.author,
+                asked_at=message.created_at,
+                answer=answer,
+                error=message.error_message or "",
+            )
+        )
+    texts = [analysis, *(one.answer for one in chat)]
+    evidence, left_out = within_limit(await _read_evidence(repositories, session, texts))
+    return Report(
+        session=session,
+        title=alert_title(session.alert_data, session.alert_type),
+        models=tuple(dict.fromkeys(one.model_name for one in run.executions if one.model_name)),
+        cost=run.total_spending,
+        analysis=analysis,
+        chat=tuple(chat),
+        evidence=evidence,
+        left_out=left_out,
+        made_at=SystemClock().now(),
+    )
 
 
-def within_limit(exhibits: Sequence[Exhibit]) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
-    """As many as a report has room for, and the ids of the others."""
-    sizes = accumulate(one.size for one in exhibits)
-    kept = tuple(one for one, size in zip(exhibits, sizes, strict=True) if size <= MOST_SHOWN)
-    return kept, tuple(one.id for one in exhibits[len(kept) :])
+async def _read_evidence(repositories: SessionRepositories, session: AlertSession, texts: Sequence[CitedText]) -> list[CitedEvidence]:
+    """Return all cited evidence in the order of the citations. A citation of evidence that does not exist is marked as failed in the text."""
+    cited: list[str] = []
+    if session.verdict:
+        cited += session.verdict.verdict.evidence
+        cited += (evidence_id for one in session.verdict.verdict.ruled_out for evidence_id in one.evidence)
+    cited += (one.checked.citation.evidence_id for text in texts for one in text.citations)
+    found: list[CitedEvidence] = []
+    for evidence_id in dict.fromkeys(cited):
+        try:
+            # One after the other: of a large result only the shown passages stay in memory.
+            found.append(cited_evidence(await repositories.evidence.read(session.id, evidence_id), texts))
+        except NotFoundError:
+            continue
+    return found
 
 
-def _quoted_places(evidence: EvidenceText, texts: Sequence[CitedText]) -> list[tuple[int, int]]:
-    """Where the verified quotations of the texts stand in a result. A quotation of a fold that our code made has no place there."""
-    found = {
+def cited_evidence(evidence: EvidenceText, texts: Sequence[CitedText]) -> CitedEvidence:
+    """Select the passages of some evidence to show, with the verified quotations of it in `texts`."""
+    size = len(evidence.text)
+    places = {
         one.checked.found_at
         for text in texts
         for one in text.citations
         if one.checked.citation.evidence_id == evidence.seen.id and one.checked.status is CitationStatus.QUOTE_FOUND
     }
-    return _merged(sorted(place for place in found if place and place[1] <= len(evidence.text)))
-
-
-def _shown_places(size: int, quoted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    if size <= WHOLE_EXHIBIT:
-        return [(0, size)]
-    if not quoted:
-        return [(0, WHOLE_EXHIBIT // 2), (size - WHOLE_EXHIBIT // 2, size)]
-    return _merged([(max(start - _SURROUNDINGS, 0), min(end + _SURROUNDINGS, size)) for start, end in quoted])
+    # A quotation from a fold that TARSy made is not in the text: its place is behind the end.
+    quoted = _merged(sorted(place for place in places if place and place[1] <= size))
+    if size <= WHOLE_EVIDENCE:
+        shown = [(0, size)]
+    elif quoted:
+        shown = _merged([(max(start - _SURROUNDINGS, 0), min(end + _SURROUNDINGS, size)) for start, end in quoted])
+    else:
+        shown = [(0, WHOLE_EVIDENCE // 2), (size - WHOLE_EVIDENCE // 2, size)]
+    passages: list[Passage] = []
+    position = 0
+    for start, end in shown:
+        inside = tuple((first - start, last - start) for first, last in quoted if start <= first and last <= end)
+        passages.append(Passage(start - position, evidence.text[start:end], inside))
+        position = end
+    return CitedEvidence(evidence.seen, tuple(passages), size - position)
 
 
 def _merged(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join the places that overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in places:
         if merged and start <= merged[-1][1]:
@@ -131,34 +186,37 @@ def _merged(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-RECORDED = "The model's words come from a recording: no model looked at this alert."
-NO_VERDICT = "This analysis came without a verdict."
+def within_limit(evidence: Sequence[CitedEvidence]) -> tuple[tuple[CitedEvidence, ...], tuple[str, ...]]:
+    """Return as much evidence as a report has room for, and the ids of the rest."""
+    sizes = accumulate(one.size for one in evidence)
+    kept = tuple(one for one, size in zip(evidence, sizes, strict=True) if size <= MOST_SHOWN)
+    return kept, tuple(one.id for one in evidence[len(kept) :])
 
 
-def moment(at: datetime | None) -> str:
+def utc_time(at: datetime | None) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if at else ""
 
 
 def facts(report: Report) -> Iterator[tuple[str, str]]:
-    """The head of a report: name and value."""
+    """Yield the names and values at the head of a report."""
     session = report.session
     yield "Session", session.id
     yield "Alert type", session.alert_type
     yield "Status", session.status.value.replace("_", " ")
-    yield "Received", moment(session.created_at)
+    yield "Received", utc_time(session.created_at)
     if session.started_at and session.completed_at:
-        yield "Investigated", f"{moment(session.started_at)}, {(session.completed_at - session.started_at).total_seconds():.0f} s"
+        yield "Investigated", f"{utc_time(session.started_at)}, {(session.completed_at - session.started_at).total_seconds():.0f} s"
     if report.models:
         yield "Model", ", ".join(report.models)
     if str(report.cost):
         yield "Cost", str(report.cost)
     if session.citations and session.citations.cited:
         yield "Citations", f"{session.citations.verified} of {session.citations.cited} verified"
-    yield "Report made", moment(report.made_at)
+    yield "Report made", utc_time(report.made_at)
 
 
 def cautions(report: Report) -> Iterator[str]:
-    """What a reader must know before anything else."""
+    """Yield the sentences that a reader must see before anything else."""
     session = report.session
     if session.is_recorded:
         yield RECORDED
@@ -188,15 +246,15 @@ def no_analysis(report: Report) -> str:
     return "There is no analysis." if report.session.status.is_final else "There is no analysis yet."
 
 
-def exhibit_line(exhibit: Exhibit) -> str:
-    """What was called and when it was read."""
-    seen = exhibit.seen
+def source_line(evidence: CitedEvidence) -> str:
+    """Return the tool call that the evidence is the result of, and when it was read."""
+    seen = evidence.seen
     if seen.tool is None:
         return "as the agents were given it"
     call = f"{seen.server}.{seen.tool}" if seen.server else seen.tool
     ended = ", not made: it shows nothing" if seen.refused else ", failed" if seen.is_error else ""
     return (
-        f"{call} {seen.arguments or '{}'}, read {moment(seen.read_at)}{ended}"
+        f"{call} {seen.arguments or '{}'}, read {utc_time(seen.read_at)}{ended}"
         if seen.read_at
         else f"{call} {seen.arguments or '{}'}{ended}"
     )
@@ -204,7 +262,7 @@ def exhibit_line(exhibit: Exhibit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """One bracket of a text, with every citation in it."""
+    """One bracket of a text, with all citations in it."""
 
     start: int
     end: int
@@ -212,7 +270,7 @@ class Bracket:
 
 
 def brackets(text: CitedText) -> Iterator[Bracket]:
-    """The brackets of a text in order; what does not lie within it, or overlaps another, is left as text."""
+    """Yield the brackets of a text in order, without those that are outside of it or overlap another."""
     grouped: dict[tuple[int, int], list[PlacedCitation]] = {}
     for one in text.citations:
         grouped.setdefault((one.start, one.end), []).append(one)
@@ -223,8 +281,7 @@ def brackets(text: CitedText) -> Iterator[Bracket]:
             position = end
 
 
-def worth(citation: PlacedCitation) -> str:
-    """What checking a citation found, in words."""
+def check_result(citation: PlacedCitation) -> str:
     match citation.checked.status:
         case CitationStatus.QUOTE_FOUND:
             return "verified"

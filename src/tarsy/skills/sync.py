@@ -1,4 +1,4 @@
-"""Bringing skills from Git here: what is accepted at the start, what is new by `tarsy skills sync`, and the operator's word on it."""
+"""Synchronises skills with their Git repositories: accepted commits at the start, new ones by `tarsy skills sync` and `tarsy skills accept`."""
 
 import difflib
 import json
@@ -31,7 +31,7 @@ _WAITING = "waiting.json"
 
 @dataclass(frozen=True, slots=True)
 class Repositories:
-    """The Git sources of a configuration, and where their commits lie."""
+    """The Git sources of a configuration, and the directory of their checkouts."""
 
     directory: Path
     sources: tuple[SkillSourceConfig, ...]
@@ -42,7 +42,7 @@ class Repositories:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """One source after a look at its repository: what is used, and what is new if anything is."""
+    """One source after its repository was fetched: the commit in use, and the one that waits to be accepted."""
 
     source: SkillSourceConfig
     used: str | None
@@ -52,10 +52,10 @@ class Synced:
 
 
 def repositories(directory: Path | None, env: Mapping[str, str]) -> Repositories | None:
-    """The Git sources of the configuration; None where there is no file, or none of them.
+    """Return the Git sources of the configuration; None if there is no configuration file or no such source.
 
     Raises:
-        ConfigError: a directory was named that holds no configuration.
+        ConfigError: a directory was named that has no configuration.
     """
     found = find_directory(directory, with_dotenv(env, None))
     if found is None:
@@ -71,7 +71,7 @@ def repositories(directory: Path | None, env: Mapping[str, str]) -> Repositories
 
 
 def fetch_accepted(here: Repositories) -> None:
-    """Bring every accepted commit that is not here yet. What was never accepted is left for the operator.
+    """Fetch every accepted commit that is not here yet.
 
     Raises:
         GitError: a repository could not be read; the text names it.
@@ -83,10 +83,10 @@ def fetch_accepted(here: Repositories) -> None:
 
 
 def bring_accepted(directory: Path | None, env: Mapping[str, str]) -> None:
-    """What a start and a reload do before they read the configuration.
+    """Fetch the accepted commits before a start or a reload loads the configuration.
 
     Raises:
-        ConfigError: a directory was named that holds no configuration, or an accepted commit cannot be had.
+        ConfigError: a directory was named that has no configuration, or an accepted commit cannot be fetched.
     """
     if (here := repositories(directory, env)) is None:
         return
@@ -97,51 +97,50 @@ def bring_accepted(directory: Path | None, env: Mapping[str, str]) -> None:
 
 
 def sync(here: Repositories) -> Iterator[Synced | GitError]:
-    """Look at every repository: bring what is accepted, and for branches and tags also what is new, to be accepted or not."""
+    """Fetch every repository: its accepted commit and, for branches and tags, the newest one, which waits to be accepted."""
     for source in here.sources:
         try:
-            yield _sync(here, source)
+            used = here.lock.commit_of(source)
+            if used:
+                _fetch(here, source, used)
+            if source.ref and is_commit(source.ref):
+                yield Synced(source, used)
+                continue
+            newest = _fetch(here, source, source.ref or DEFAULT_BRANCH)
+            waiting = _waiting(here, source) | {source.ref or DEFAULT_BRANCH: newest}
+            (repository_dir(here.checkouts, source) / _WAITING).write_text(json.dumps(waiting), encoding="utf-8")
+            if newest == used:
+                yield Synced(source, used)
+                continue
+            before = _texts(checkout_dir(here.checkouts, source, used)) if used else dict[str, str]()
+            changes = difference(before, _texts(checkout_dir(here.checkouts, source, newest)))
+            yield Synced(source, used, newest, changes, _problems(here, source, newest))
         except GitError as error:
             yield error
 
 
-def _sync(here: Repositories, source: SkillSourceConfig) -> Synced:
-    used = here.lock.commit_of(source)
-    if used:
-        _fetch(here, source, used)
-    if source.ref and is_commit(source.ref):
-        return Synced(source, used)
-    newest = _fetch(here, source, source.ref or DEFAULT_BRANCH)
-    _note_waiting(here, source, newest)
-    if newest == used:
-        return Synced(source, used)
-    before = _texts(checkout_dir(here.checkouts, source, used)) if used else None
-    changes = difference(before or {}, _texts(checkout_dir(here.checkouts, source, newest)))
-    return Synced(source, used, newest, changes, _problems(here, source, newest))
-
-
 def accept(here: Repositories) -> tuple[SkillLock, list[Synced]]:
-    """Take what the last `sync` has shown, and nothing newer; returns the new lock, written to the configuration directory, and what it changed.
+    """Accept what the last `sync` has shown, and nothing newer; return the new lock, written to the configuration directory, and the changes.
 
     Raises:
         GitError: a skill that waits is malformed.
     """
-    lock, taken = here.lock, list[Synced]()
+    lock, accepted = here.lock, list[Synced]()
     for source in here.sources:
         waiting = _waiting(here, source).get(source.ref or DEFAULT_BRANCH)
         if (source.ref and is_commit(source.ref)) or waiting is None or waiting == lock.commit_of(source):
             continue
         if problems := _problems(here, source, waiting):
             raise GitError(f"{source.git} cannot be accepted:\n" + "\n".join(map(str, problems)))
-        taken.append(Synced(source, lock.commit_of(source), waiting))
+        accepted.append(Synced(source, lock.commit_of(source), waiting))
         lock = lock.accepting(source, waiting)
-    if taken:
+    if accepted:
         (here.directory / LOCK_FILE).write_text(lock.written(), encoding="utf-8")
-    return lock, taken
+    return lock, accepted
 
 
 def _fetch(here: Repositories, source: SkillSourceConfig, ref: str) -> str:
-    """Bring a commit, or the newest of a branch or tag, and say which it is."""
+    """Fetch a commit, or the newest of a branch or tag, and return its id."""
     if is_commit(ref) and checkout_dir(here.checkouts, source, ref).is_dir():
         return ref
     address = str(source.git)
@@ -164,23 +163,17 @@ def _texts(root: Path) -> Mapping[str, str]:
 
 
 def _waiting(here: Repositories, source: SkillSourceConfig) -> dict[str, str]:
-    """The commit by ref that the operator was shown last."""
+    """Return the commit of each ref that the operator was shown last."""
     file = repository_dir(here.checkouts, source) / _WAITING
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
-def _note_waiting(here: Repositories, source: SkillSourceConfig, commit: str) -> None:
-    file = repository_dir(here.checkouts, source) / _WAITING
-    file.write_text(json.dumps(_waiting(here, source) | {source.ref or DEFAULT_BRANCH: commit}), encoding="utf-8")
-
-
 def difference(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """What a new commit would change for agents: its files compared with those in use, in the form of `diff -u`; empty if they are the same."""
-    return "".join(line for path in sorted({*before, *after}) for line in _changed(path, before.get(path), after.get(path)))
-
-
-def _changed(path: str, before: str | None, after: str | None) -> Iterator[str]:
-    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
-    lines = ((before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True))
-    for line in difflib.unified_diff(*lines, *names):
-        yield line if line.endswith("\n") else f"{line}\n"
+    """Return what a new commit would change for agents, in the form of `diff -u`; empty if the files are the same."""
+    changed: list[str] = []
+    for path in sorted({*before, *after}):
+        old, new = before.get(path), after.get(path)
+        names = (f"a/{path}" if old is not None else "/dev/null", f"b/{path}" if new is not None else "/dev/null")
+        lines = difflib.unified_diff((old or "").splitlines(keepends=True), (new or "").splitlines(keepends=True), *names)
+        changed += (line if line.endswith("\n") else f"{line}\n" for line in lines)
+    return "".join(changed)

@@ -22,7 +22,7 @@ from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
 from tarsy.report.html import as_html
 from tarsy.report.markdown import as_markdown
-from tarsy.report.report import MOST_SHOWN, WHOLE_EXHIBIT, CitedText, Exchange, Exhibit, Report, exhibit_of, within_limit
+from tarsy.report.report import MOST_SHOWN, WHOLE_EVIDENCE, CitedEvidence, CitedText, Exchange, Report, cited_evidence, within_limit
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LOG = "03:02:11 write /data/wal: No space left on device\n03:02:12 pod web-1 evicted"
@@ -103,7 +103,7 @@ def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> 
         cost=Spending(Decimal("0.25")),
         analysis=text,
         chat=(Exchange(question=f"Sure? {said}", author="bob", asked_at=AT, answer=cited(f"Yes [A1].{said}")),),
-        exhibits=(exhibit_of(evidence(log), [text]),),
+        evidence=(cited_evidence(evidence(log), [text]),),
         left_out=(),
         made_at=AT,
     )
@@ -249,35 +249,35 @@ def test_how_a_session_stands_is_said_first(changes: dict[str, Any], told: str) 
 
 
 def test_a_session_that_failed_before_any_analysis_says_so() -> None:
-    made = replace(report("", verdict=None, status=SessionStatus.FAILED, final_analysis=None), chat=(), exhibits=())
+    made = replace(report("", verdict=None, status=SessionStatus.FAILED, final_analysis=None), chat=(), evidence=())
     assert "There is no analysis." in as_html(made)
     assert "without a verdict" not in as_html(made), "there is nothing that could have one"
     assert "There is no analysis." in as_markdown(made)
 
 
 def test_of_a_large_result_the_quoted_places_are_shown_and_the_rest_is_counted() -> None:
-    large = f"{'x' * WHOLE_EXHIBIT}\n{LOG}\n{'y' * WHOLE_EXHIBIT}"
+    large = f"{'x' * WHOLE_EVIDENCE}\n{LOG}\n{'y' * WHOLE_EVIDENCE}"
     quoting = cited('[A1: "No space left on device"]').citations[0]
     place = large.index("No space")
     moved = replace(quoting, checked=replace(quoting.checked, found_at=(place, place + 23)))
-    made = replace(report("Full."), exhibits=(exhibit_of(evidence(large), [CitedText("", (moved,))]),))
+    made = replace(report("Full."), evidence=(cited_evidence(evidence(large), [CitedText("", (moved,))]),))
     assert "<mark>No space left on device</mark>" in as_html(made)
     for text in (Page(as_html(made)).words, as_markdown(made)):
         assert "No space left on device" in text
         assert text.count("characters are left out here") == 2
-        assert len(text) < WHOLE_EXHIBIT
+        assert len(text) < WHOLE_EVIDENCE
 
 
 def test_of_a_large_result_that_is_only_named_beginning_and_end_are_shown() -> None:
-    shown = exhibit_of(evidence(f"OLDEST{'x' * 2 * WHOLE_EXHIBIT}NEWEST"), [])
-    assert (shown.passages[0].text[:6], shown.passages[1].text[-6:], shown.passages[1].skipped) == ("OLDEST", "NEWEST", WHOLE_EXHIBIT + 12)
+    shown = cited_evidence(evidence(f"OLDEST{'x' * 2 * WHOLE_EVIDENCE}NEWEST"), [])
+    assert (shown.passages[0].text[:6], shown.passages[1].text[-6:], shown.passages[1].skipped) == ("OLDEST", "NEWEST", WHOLE_EVIDENCE + 12)
 
 
 def test_what_there_is_no_room_for_is_named() -> None:
-    one = exhibit_of(evidence("x" * WHOLE_EXHIBIT), [])
-    many = [Exhibit(replace(one.seen, id=f"A{number}"), one.passages) for number in range(1, MOST_SHOWN // WHOLE_EXHIBIT + 3)]
+    one = cited_evidence(evidence("x" * WHOLE_EVIDENCE), [])
+    many = [CitedEvidence(replace(one.seen, id=f"A{number}"), one.passages) for number in range(1, MOST_SHOWN // WHOLE_EVIDENCE + 3)]
     kept, left_out = within_limit(many)
-    assert (len(kept), left_out) == (MOST_SHOWN // WHOLE_EXHIBIT, ("A101", "A102"))
-    made = replace(report("Full [A101]."), exhibits=kept[:1], left_out=left_out)
+    assert (len(kept), left_out) == (MOST_SHOWN // WHOLE_EVIDENCE, ("A101", "A102"))
+    made = replace(report("Full [A101]."), evidence=kept[:1], left_out=left_out)
     assert '<section id="evidence-A101"><h3>A101</h3><p>Left out for length.</p></section>' in as_html(made)
     assert "## A102\n\nLeft out for length." in as_markdown(made)

@@ -21,8 +21,9 @@ from tarsy.db.errors import NotFoundError
 from tarsy.db.session.listing import SessionFilter
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import recording_text
-from tarsy.report.reading import read_report
-from tarsy.report.report import Report
+from tarsy.report.html import as_html
+from tarsy.report.markdown import as_markdown
+from tarsy.report.report import read_report
 
 router = api_router(tag="sessions")
 # Of one session; a router of its own because the OpenAPI document lists these operations before others.
@@ -51,7 +52,7 @@ async def get_report(
     """The session as a file: alert, verdict, analysis, questions, and every cited result."""
     report = await read_report(repositories, str(session_id))
     # Rendering takes a second at the worst, in which other requests are answered.
-    text = await to_thread.run_sync(_written, report, form)
+    text = await to_thread.run_sync(as_html if form is ReportFormat.HTML else as_markdown, report)
     # A file, never a page of this site: it holds words that no one has checked.
     name = f'attachment; filename="tarsy-{session_id}.{form}"'
     return Response(text.encode("utf-8", "replace"), media_type=_REPORT_MEDIA[form], headers={"Content-Disposition": name})
@@ -73,19 +74,6 @@ async def get_recording(session_id: SessionId, repositories: RepositoriesDep) ->
     text = await to_thread.run_sync(recording_text, recording)
     name = f'attachment; filename="tarsy-{session_id}.json"'
     return Response(text.encode(), media_type="application/json", headers={"Content-Disposition": name})
-
-
-def _written(report: Report, form: ReportFormat) -> str:
-    from tarsy.report.html import as_html  # noqa: PLC0415 - the same
-    from tarsy.report.markdown import as_markdown  # noqa: PLC0415 - what renders Markdown is loaded by the first reader, not by every start
-
-    match form:
-        case ReportFormat.HTML:
-            return as_html(report)
-        case ReportFormat.MD:
-            return as_markdown(report)
-        case _:
-            assert_never(form)
 
 
 HEADINGS = (
