@@ -1,8 +1,8 @@
-"""A `base_url` that leads to something else than a model's API, told by the head of what it answers. Knows no HTTP library, only what theirs share."""
+"""The meaning of vendors' failures: one table from status codes, words and exception names to error codes, without knowing any SDK."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,41 +10,6 @@ from typing import Any, cast
 
 from tarsy.domain.llm import ErrorCode
 from tarsy.kit.text import clip
-
-# A proxy that asks for a login, or a gateway that is busy, may say so with a page.
-_PAGES_ALLOWED = {401, 403, 407, 408, 429}
-
-
-class WrongAddressError(Exception):
-    """What is asked for is not at this address; the operator can act."""
-
-
-async def refuse_wrong_address(response: Any) -> None:
-    """Look at a response before the SDK reads it as an answer.
-
-    Raises:
-        WrongAddressError: it is a web page, or says that there is nothing at its address.
-    """
-    status, kind = response.status_code, response.headers.get("content-type", "")
-    if kind.startswith("text/html") and status < 500 and status not in _PAGES_ALLOWED:
-        raise WrongAddressError(
-            f"{address_of(response.request)} answered with a web page (HTTP {status}), not as a model does: check base_url"
-        )
-    if status in {404, 405} and "json" not in kind:
-        raise WrongAddressError(f"there is nothing at {address_of(response.request)} (HTTP {status}): check base_url")
-
-
-HOOKS = {"response": [refuse_wrong_address]}
-
-
-def address_of(request: Any) -> str:
-    """Where a request went; neither a login nor a key in the query is told."""
-    return f"{host_of(request)}{request.url.path}"
-
-
-def host_of(request: Any) -> str:
-    return f"{request.url.scheme}://{request.url.netloc.decode()}"
-
 
 # Enough for a vendor's explanation, too little for a page of HTML.
 LONGEST_MESSAGE = 2000
@@ -63,12 +28,13 @@ _SERVER_TROUBLE = re.compile(
 
 _GATEWAY_TIMEOUT = re.compile(r"(?:HTTP|status|code|error)[ :=]*504\b|gateway time-?out", re.IGNORECASE)
 _TIMED_OUT = re.compile(r"timed[ -]?out|time-?out|DEADLINE_EXCEEDED|deadline exceeded", re.IGNORECASE)
-# The vendor's gateway did not wait any longer, and what some content networks say for that.
+# A gateway's timeout, and the status that some content networks use for it.
 _TIMEOUTS = {504, 524}
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_RETRY_DELAY = re.compile(r'"retryDelay": "(\d+(?:\.\d+)?)s"')
 
-# Names of exceptions, here or among their bases, that mean the connection broke; the SDKs bring two copies of the same HTTP library.
+# Names of exceptions, or of their bases, that mean a broken connection. By name, because the SDKs bring two copies of one HTTP library.
 _CONNECTION = {
     "TransportError",
     "NetworkError",
@@ -79,37 +45,85 @@ _CONNECTION = {
     "OSError",
 }
 _TIMEOUT = {"TimeoutException", "APITimeoutError", "TimeoutError"}
-# Google's credentials, asked for a token, gave none.
+# Google's credentials did not yield a token.
 _TOKENLESS = {"GoogleAuthError"}
 _UNREADABLE = {"JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError", "UnicodeDecodeError"}
+
+# Statuses with which a proxy that asks for a login, or a busy gateway, may send a page.
+_PAGES_ALLOWED = {401, 403, 407, 408, 429}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a call failed. `transient`: trying again at once may help, so we do; `retryable`: a caller may try again later."""
+    """Why a call failed. `transient`: retrying at once may help, so we do; `retryable`: a caller may try again later."""
 
     code: ErrorCode
     message: str
     retryable: bool = False
     transient: bool = False
-    # What the vendor asked for, in seconds.
+    # The seconds that the vendor asked to wait.
     retry_after: float | None = None
     # No rule here knows it: the log should show where it came from.
     unexpected: bool = False
 
 
+class SilenceError(Exception):
+    """The vendor sent nothing for too long; `started` tells whether its answer had begun."""
+
+    def __init__(self, seconds: float, *, started: bool) -> None:
+        self.started = started
+        super().__init__(f"nothing more came for {seconds:g} s" if started else f"no answer began within {seconds:g} s")
+
+
 class UnfinishedStreamError(Exception):
-    """The stream ended without the vendor's word that the answer is complete."""
+    """The stream ended before the vendor declared the answer complete."""
 
 
 class RefusedAnswerError(Exception):
-    """The vendor declined to answer this prompt; asking the same again changes nothing."""
+    """The vendor declined to answer this prompt; sending the same again changes nothing."""
+
+
+class WrongAddressError(Exception):
+    """A `base_url` leads to something else than a model's API; the operator can act."""
+
+
+async def refuse_wrong_address(response: Any) -> None:
+    """Check the head of a response before the SDK reads it as an answer.
+
+    Raises:
+        WrongAddressError: it is a web page, or says that there is nothing at its address.
+    """
+    status, kind = response.status_code, response.headers.get("content-type", "")
+    if kind.startswith("text/html") and status < 500 and status not in _PAGES_ALLOWED:
+        raise WrongAddressError(
+            f"{address_of(response.request)} answered with a web page (HTTP {status}), not as a model does: check base_url"
+        )
+    if status in {404, 405} and "json" not in kind:
+        raise WrongAddressError(f"there is nothing at {address_of(response.request)} (HTTP {status}): check base_url")
+
+
+# Event hooks for the HTTP clients of the SDKs.
+HOOKS = {"response": [refuse_wrong_address]}
+
+
+def address_of(request: Any) -> str:
+    """Return the address of a request without a login, or a key in its query."""
+    return f"{host_of(request)}{request.url.path}"
+
+
+def host_of(request: Any) -> str:
+    return f"{request.url.scheme}://{request.url.netloc.decode()}"
 
 
 def describe(error: BaseException, *, now: datetime | None = None) -> Failure:
-    """Say what `error`, raised by an SDK, means."""
-    chain = tuple(_chain(error))
-    status = next((found for link in chain if (found := _status(link)) is not None), None)
+    """Return the meaning of `error`, which an SDK or `attempts` raised."""
+    if isinstance(error, SilenceError):
+        return Failure(code=ErrorCode.STALLED if error.started else ErrorCode.TIMEOUT, message=str(error), retryable=True)
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None:
+        chain.append(cause)
+    statuses = (getattr(link, name, None) for link in chain for name in ("status_code", "code"))
+    status = next((value for value in statuses if isinstance(value, int) and 400 <= value < 600), None)
     words = _vendor_words(chain)
     text = " ".join((*map(str, chain), words or ""))
     message = clip(_message(chain, status, words), LONGEST_MESSAGE)
@@ -138,7 +152,7 @@ def _by_status(status: int, text: str, message: str, retry_after: float | None) 
 
 
 def _by_words(text: str, message: str) -> Failure | None:
-    """Errors told inside a stream that began with HTTP 200 have no status, only words."""
+    """Classify an error inside a stream that began with HTTP 200: it has no status, only words."""
     if _TOO_LONG.search(text):
         return Failure(code=ErrorCode.CONTEXT_TOO_LONG, message=message)
     if _BAD_KEY.search(text):
@@ -146,7 +160,7 @@ def _by_words(text: str, message: str) -> Failure | None:
     if _RATE_LIMIT.search(text):
         return Failure(code=ErrorCode.RATE_LIMITED, message=message, retryable=True, transient=True)
     if _TIMED_OUT.search(text):
-        # As after our own time limits: a wait that long is not begun again at once.
+        # As after our own time limits: such a long wait is not repeated at once.
         return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True)
     if _SERVER_TROUBLE.search(text):
         return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True)
@@ -154,14 +168,14 @@ def _by_words(text: str, message: str) -> Failure | None:
 
 
 def code_in_words(text: str) -> ErrorCode:
-    """What a failure means of which only words are known."""
+    """Return the code of a failure of which only words are known."""
     if _GATEWAY_TIMEOUT.search(text):
         return ErrorCode.TIMEOUT
     found = _by_words(text, text)
     return found.code if found else ErrorCode.PROVIDER_UNAVAILABLE
 
 
-def _by_name(chain: tuple[BaseException, ...], message: str) -> Failure:
+def _by_name(chain: Sequence[BaseException], message: str) -> Failure:
     names = {base.__name__ for link in chain for base in type(link).__mro__}
     if names & _TOKENLESS:
         return Failure(code=ErrorCode.CREDENTIALS, message=message)
@@ -169,42 +183,24 @@ def _by_name(chain: tuple[BaseException, ...], message: str) -> Failure:
         return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True)
     if names & (_CONNECTION | _UNREADABLE) or UnfinishedStreamError.__name__ in names:
         return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, transient=True)
-    # Something the SDK did not expect either: it may pass, but repeating it blindly does not help it.
+    # The SDK did not expect it either: it may pass, but repeating the call at once does not help.
     return Failure(code=ErrorCode.PROVIDER_UNAVAILABLE, message=message, retryable=True, unexpected=True)
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    link: BaseException | None = error
-    while link is not None:
-        yield link
-        link = link.__cause__
-
-
-def _status(error: BaseException) -> int | None:
-    for name in ("status_code", "code"):
-        value = getattr(error, name, None)
-        if isinstance(value, int) and 400 <= value < 600:
-            return value
-    return None
-
-
-def _message(chain: tuple[BaseException, ...], status: int | None, words: str | None) -> str:
+def _message(chain: Sequence[BaseException], status: int | None, words: str | None) -> str:
     if status is not None:
         # The path may be wrong as well as the model's name.
-        place = f" from {address}" if status in {404, 405} and (address := _asked(chain, address_of)) else ""
-        return f"HTTP {status}{place}: {words or _words(chain[0])}"
-    # Of a connection, the SDKs say only that there is none; what stands behind that says why, and to whom.
-    address = _asked(chain, host_of)
-    *before, last = dict.fromkeys(map(_words, chain))
+        place = f" from {address}" if status in {404, 405} and (address := _requested(chain, address_of)) else ""
+        return f"HTTP {status}{place}: {words or str(chain[0]) or type(chain[0]).__name__}"
+    # The SDKs report only that there is no connection; the causes tell why, and to which host.
+    address = _requested(chain, host_of)
+    *before, last = dict.fromkeys(str(link) or type(link).__name__ for link in chain)
     reasons = "; ".join((*(reason.rstrip(".") for reason in before), last))
     return words or (f"{reasons} ({address})" if address else reasons)
 
 
-def _words(error: BaseException) -> str:
-    return str(error) or type(error).__name__
-
-
-def _asked(chain: tuple[BaseException, ...], of: Callable[[Any], str]) -> str | None:
+def _requested(chain: Sequence[BaseException], of: Callable[[Any], str]) -> str | None:
+    """Return what `of` reads from the request of the first error that has one."""
     for link in chain:
         for holder in (link, getattr(link, "response", None)):
             try:
@@ -214,12 +210,21 @@ def _asked(chain: tuple[BaseException, ...], of: Callable[[Any], str]) -> str | 
     return None
 
 
-def _vendor_words(chain: tuple[BaseException, ...]) -> str | None:
-    """The vendor's own sentence, out of the JSON that surrounds it; the whole body, if that is something else."""
-    sources = ((getattr(link, "body", None), getattr(link, "details", None)) for link in chain)
-    sentences = (_sentence(source) for pair in sources for source in pair)
-    bodies = (_body(link) for link in chain)
-    return next((words for words in (*sentences, *bodies) if words), None)
+def _vendor_words(chain: Sequence[BaseException]) -> str | None:
+    """Return the vendor's own sentence from the JSON around it, or else the whole body."""
+    for link in chain:
+        for source in (getattr(link, "body", None), getattr(link, "details", None)):
+            if sentence := _sentence(source):
+                return sentence
+    for link in chain:
+        try:
+            text: Any = cast("Any", link).response.text
+        except (AttributeError, RuntimeError):
+            # There is no body, or the SDK has not read it.
+            continue
+        if isinstance(text, str) and text.strip():
+            return text.strip()
+    return None
 
 
 def _sentence(body: Any) -> str | None:
@@ -235,30 +240,22 @@ def _sentence(body: Any) -> str | None:
     return message if isinstance(message, str) else None
 
 
-def _body(error: BaseException) -> str | None:
-    try:
-        text: Any = cast("Any", error).response.text
-    except (AttributeError, RuntimeError):
-        # There is none, or the SDK has not read it.
-        return None
-    return text.strip() if isinstance(text, str) else None
-
-
-def _retry_after(chain: tuple[BaseException, ...], now: datetime) -> float | None:
+def _retry_after(chain: Sequence[BaseException], now: datetime) -> float | None:
     for link in chain:
         headers = getattr(getattr(link, "response", None), "headers", None)
         if headers is not None:
-            found = parse_retry_after(headers.get("retry-after-ms"), headers.get("retry-after"), now)
-            if found is not None:
-                return found
-        found = _google_retry_delay(getattr(link, "details", None))
-        if found is not None:
-            return found
+            seconds = parse_retry_after(headers.get("retry-after-ms"), headers.get("retry-after"), now)
+            if seconds is not None:
+                return seconds
+        # Google's own way.
+        details: Any = getattr(link, "details", None)
+        if found := _RETRY_DELAY.search(json.dumps(details, default=str)) if details else None:
+            return float(found.group(1))
     return None
 
 
 def parse_retry_after(milliseconds: str | None, value: str | None, now: datetime) -> float | None:
-    """Read Retry-After as seconds or as a date, or the finer header some vendors add."""
+    """Parse Retry-After, in seconds or as a date, or the finer header that some vendors add."""
     if milliseconds and _NUMBER.fullmatch(milliseconds):
         return float(milliseconds) / 1000
     if not value:
@@ -269,8 +266,3 @@ def parse_retry_after(milliseconds: str | None, value: str | None, now: datetime
         return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
     except (ValueError, TypeError):
         return None
-
-
-def _google_retry_delay(details: Any) -> float | None:
-    found = re.search(r'"retryDelay": "(\d+(?:\.\d+)?)s"', json.dumps(details, default=str)) if details else None
-    return float(found.group(1)) if found else None

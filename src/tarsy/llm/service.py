@@ -1,4 +1,4 @@
-"""The LLM service: the in-process client behind gRPC, with health, reflection and a graceful end. Imported on first use."""
+"""The LLM service: the in-process client behind gRPC, with health checks, reflection and a graceful shutdown."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -26,7 +26,7 @@ from tarsy.llm.wire import (
 
 log = structlog.get_logger(__name__)
 
-# Clients may ask every ten seconds whether the service is still there, calls or no calls.
+# Clients may send a keepalive ping every ten seconds, with or without calls.
 KEEPALIVE_OPTIONS = (("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000), ("grpc.keepalive_permit_without_calls", 1))
 
 
@@ -40,7 +40,7 @@ class ServerTLS:
 
 
 class Models(Protocol):
-    """What the service serves: the in-process client, or one around it."""
+    """The client that the service serves: the in-process client, or a wrapper around it."""
 
     def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]: ...
 
@@ -48,60 +48,76 @@ class Models(Protocol):
 
 
 class LLMService:
-    """A running server. `port` is the one really bound."""
+    """A running server. `port` is the one that it has bound."""
 
-    def __init__(self, client: Models, server: grpc.aio.Server, health_servicer: Any, port: int) -> None:
+    def __init__(self, client: Models, server: grpc.aio.Server, health_servicer: Any) -> None:
         self._client = client
         self._server = server
         self._health = health_servicer
-        self.port = port
+        self.port = 0
+
+    async def generate(
+        self, message: pb.GenerateRequest, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> AsyncGenerator[pb.GenerateResponse]:
+        """Answer one call. gRPC cancels it when its caller leaves."""
+        metadata = dict(context.invocation_metadata() or ())
+        extra = metadata.get(CALL_METADATA)
+        # Each call has a task, and with it a context, of its own.
+        attach(extract({name: value for name, value in metadata.items() if isinstance(value, str)}))
+        try:
+            request, endpoint = request_from_proto(message, extra if isinstance(extra, bytes) else None)
+        except UnreadableRequestError as error:
+            yield chunk_to_proto(ErrorChunk(str(error), ErrorCode.INVALID_REQUEST))
+            return
+        async with aclosing(self._client.generate_for(request, project=endpoint.project, location=endpoint.location)) as chunks:
+            async for chunk in chunks:
+                yield chunk_to_proto(chunk)
+                if isinstance(chunk, ErrorChunk | FinishChunk):
+                    return
+        yield pb.GenerateResponse(is_final=True)
 
     async def wait(self) -> None:
-        """Until `stop` has ended it."""
+        """Wait until `stop` has ended the server."""
         await self._server.wait_for_termination()
 
     async def stop(self, grace: float) -> None:
-        """Take no new calls, give those under way `grace` seconds, then cancel them."""
+        """Accept no new calls, give running ones `grace` seconds, then cancel them."""
         await self._health.enter_graceful_shutdown()
         await self._server.stop(grace)
         await self._client.aclose()
 
 
 async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS | None = None) -> LLMService:
-    """Start serving `client`; port 0 takes any free one.
+    """Start serving `client`; port 0 takes a free one.
 
     Raises:
         OSError: the address cannot be bound, or the TLS files cannot be read.
     """
-    # Two services on one port would share its callers without a word to either operator.
+    # Without it, two services could share a port, and its callers, unnoticed.
     server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS, ("grpc.so_reuseport", 0)))
-    health_servicer = _add_health(server)
+    asynchronous: Any = vars(health)["aio"]  # the type stubs do not know it
+    health_servicer = asynchronous.HealthServicer()
+    register: Any = health_pb2_grpc.add_HealthServicer_to_server  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
+    register(health_servicer, server)
+    service = LLMService(client, server, health_servicer)
     handler = grpc.unary_stream_rpc_method_handler(
-        _Calls(client).generate,
+        service.generate,
         request_deserializer=pb.GenerateRequest.FromString,
         response_serializer=pb.GenerateResponse.SerializeToString,
     )
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Generate": handler}),))
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    bound = _bind(server, address_of(host, port), tls)
+    service.port = _bind(server, address_of(host, port), tls)
     await server.start()
     for name in ("", SERVICE):
         await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
-    log.info("llm_service.started", host=host, port=bound, tls=tls is not None)
-    return LLMService(client, server, health_servicer, bound)
+    log.info("llm_service.started", host=host, port=service.port, tls=tls is not None)
+    return service
 
 
 def address_of(host: str, port: int) -> str:
-    """A host and a port as gRPC reads them: without brackets it takes the port of an IPv6 address for its last group."""
+    """Return host and port in gRPC's spelling: without brackets it takes the port of an IPv6 address for its last group."""
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
-
-
-def _add_health(server: grpc.aio.Server) -> Any:
-    asynchronous: Any = vars(health)["aio"]  # the type stubs do not know it
-    servicer = asynchronous.HealthServicer()
-    register: Any = health_pb2_grpc.add_HealthServicer_to_server  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
-    register(servicer, server)
-    return servicer
 
 
 def _bind(server: grpc.aio.Server, address: str, tls: ServerTLS | None) -> int:
@@ -114,29 +130,3 @@ def _bind(server: grpc.aio.Server, address: str, tls: ServerTLS | None) -> int:
         return server.add_secure_port(address, credentials)
     except RuntimeError as error:
         raise OSError(f"cannot listen on {address}: {error}") from error
-
-
-class _Calls:
-    """Answers one call after another; cancelled by gRPC when its caller goes away."""
-
-    def __init__(self, client: Models) -> None:
-        self._client = client
-
-    async def generate(
-        self, message: pb.GenerateRequest, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> AsyncGenerator[pb.GenerateResponse]:
-        metadata = dict(context.invocation_metadata() or ())
-        beside = metadata.get(CALL_METADATA)
-        # Each call has a task, and with it a context, of its own.
-        attach(extract({name: value for name, value in metadata.items() if isinstance(value, str)}))
-        try:
-            request, where = request_from_proto(message, beside if isinstance(beside, bytes) else None)
-        except UnreadableRequestError as error:
-            yield chunk_to_proto(ErrorChunk(str(error), ErrorCode.INVALID_REQUEST))
-            return
-        async with aclosing(self._client.generate_for(request, project=where.project, location=where.location)) as chunks:
-            async for chunk in chunks:
-                yield chunk_to_proto(chunk)
-                if isinstance(chunk, ErrorChunk | FinishChunk):
-                    return
-        yield pb.GenerateResponse(is_final=True)

@@ -1,4 +1,4 @@
-"""Tools as vendors accept them: names, parameter schemas, arguments and call ids. Pure."""
+"""Tools as vendors accept them: names, parameter schemas, arguments and call ids."""
 
 import json
 import uuid
@@ -12,20 +12,20 @@ _OWN_CALL = "tarsy-"
 
 
 class ToolNames:
-    """The names of one request, both ways."""
+    """Translates the vendor's spelling of the tool names of one request."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._canonical = {vendor_name(name): name for name in names}
 
     def from_vendor(self, name: str) -> str:
-        """Bring a vendor's spelling back; a name that was never offered is guessed at, so that the refusal can quote it."""
+        """Return the name for a vendor's spelling. One that was never offered is guessed, so that the refusal can quote it."""
         return self._canonical.get(name) or name.replace("__", ".", 1)
 
 
 def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `schema` with an object at its root; alternatives there are laid over each other. The tool's own schema still decides what a call may hold.
+    """Return `schema` with an object at its root; alternatives at the root are merged. Calls are still validated by the tool's own schema.
 
-    Some servers write null where a list is empty, for which a vendor refuses the whole call.
+    Null values are dropped: some servers write them for empty lists, and vendors refuse the whole call for it.
     """
     merged = {name: value for name, value in schema.items() if name not in _COMBINATORS and value is not None}
     merged["type"] = "object"
@@ -43,7 +43,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def arguments_object(arguments: str) -> dict[str, Any]:
-    """Arguments as the object vendors insist on; what is not one is passed on as text, so that the model sees what it wrote."""
+    """Parse arguments into the object that vendors require. Other text is wrapped in one, so that the model sees what it wrote."""
     try:
         parsed: Any = json.loads(arguments or "{}")
     except ValueError:
@@ -52,7 +52,7 @@ def arguments_object(arguments: str) -> dict[str, Any]:
 
 
 def own_call_id() -> str:
-    """An id for a call whose vendor or server gave none: recognisable, and never sent back to it."""
+    """Return an id for a call that came without one. It is recognisable, because it must not be sent back to the vendor."""
     return f"{_OWN_CALL}{uuid.uuid4().hex}"
 
 

@@ -1,14 +1,12 @@
-"""The contract's messages and our values, both ways. Pure; imported with protobuf on first use.
+"""The contract's messages as our values, and back.
 
-What the fixed fields have no room for (track, turn, time limits, recording) travels as one piece of metadata that other services ignore.
+Fields that the contract has no room for (track, turn, time limits, recording) travel as one piece of metadata that other services ignore.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, assert_never, cast
-
-import orjson
 
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
@@ -41,7 +39,7 @@ CALL_METADATA = "tarsy-call-bin"
 MESSAGE_SIZE = 64 * 1024 * 1024
 MESSAGE_OPTIONS = (("grpc.max_send_message_length", MESSAGE_SIZE), ("grpc.max_receive_message_length", MESSAGE_SIZE))
 
-# The contract's names of the backends; ours are understood too.
+# The contract's names of the backends; ours are accepted too.
 _BACKENDS = {LLMBackend.LANGCHAIN: "langchain", LLMBackend.NATIVE_GEMINI: "google-native"}
 _BACKENDS_BACK = {
     "": LLMBackend.LANGCHAIN,
@@ -52,32 +50,41 @@ _BACKENDS_BACK = {
 
 _FINISHES = {reason.value: reason for reason in FinishReason}
 _CODES = {code.value: code for code in ErrorCode}
-# Codes by which another try cannot help.
+# Codes after which another try cannot help.
 _FINAL = {ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG}
 
 
 class UnreadableRequestError(ValueError):
-    """A request holds something outside the contract; its sender can act."""
+    """A request is outside the contract; its sender can act."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is reached, as far as the sender has already looked it up in its own environment."""
+    """The parts of an address that the sender has looked up in its own environment."""
 
     base_url: str | None = None
     project: str | None = None
     location: str | None = None
 
 
-def request_to_proto(request: GenerateInput, where: Endpoint) -> pb.GenerateRequest:
+def request_to_proto(request: GenerateInput, endpoint: Endpoint) -> pb.GenerateRequest:
     provider = request.provider
     return pb.GenerateRequest(
         session_id=request.session_id,
         execution_id=request.execution_id,
         clear_cache=request.clear_cache,
-        messages=[_message_to_proto(message) for message in request.messages],
+        messages=[
+            pb.ConversationMessage(
+                role=message.role.value,
+                content=message.content,
+                tool_calls=[pb.ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in message.tool_calls],
+                tool_call_id=message.tool_call_id or "",
+                tool_name=message.tool_name or "",
+            )
+            for message in request.messages
+        ],
         tools=[
-            pb.ToolDefinition(name=tool.name, description=tool.description, parameters_schema=_schema_text(tool.parameters_schema))
+            pb.ToolDefinition(name=tool.name, description=tool.description, parameters_schema=json.dumps(tool.parameters_schema))
             for tool in request.tools
         ],
         llm_config=pb.LLMConfig(
@@ -85,10 +92,10 @@ def request_to_proto(request: GenerateInput, where: Endpoint) -> pb.GenerateRequ
             model=provider.model,
             api_key_env=provider.api_key_env or "",
             credentials_env=provider.credentials_env or "",
-            base_url=where.base_url or "",
+            base_url=endpoint.base_url or "",
             native_tools=dict(provider.native_tools),
-            project=where.project or "",
-            location=where.location or "",
+            project=endpoint.project or "",
+            location=endpoint.location or "",
             backend=_BACKENDS[request.backend],
         ),
     )
@@ -110,37 +117,46 @@ def call_metadata(request: GenerateInput) -> bytes:
 
 
 def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> tuple[GenerateInput, Endpoint]:
-    """Read a request.
+    """Parse a request.
 
     Raises:
-        UnreadableRequestError: it is not one.
+        UnreadableRequestError: it is outside the contract.
     """
     config = message.llm_config
     try:
-        beside: Mapping[str, Any] = json.loads(metadata or b"{}")
+        extra: Mapping[str, Any] = json.loads(metadata or b"{}")
         request = GenerateInput(
             session_id=message.session_id,
             execution_id=message.execution_id,
             clear_cache=message.clear_cache,
-            messages=tuple(_message_from_proto(entry) for entry in message.messages),
+            messages=tuple(
+                ConversationMessage(
+                    Role(entry.role),
+                    entry.content,
+                    tuple(ToolCall(call.id, call.name, call.arguments) for call in entry.tool_calls),
+                    entry.tool_call_id or None,
+                    entry.tool_name or None,
+                )
+                for entry in message.messages
+            ),
             tools=tuple(ToolDefinition(tool.name, tool.description, _schema(tool.parameters_schema)) for tool in message.tools),
-            provider=_provider(config, beside),
+            provider=_provider(config, extra),
             backend=_BACKENDS_BACK[config.backend],
-            track=str(beside.get("track", "")),
-            turn=int(beside.get("turn", 0)),
-            max_output_tokens=beside.get("max_output_tokens"),
+            track=str(extra.get("track", "")),
+            turn=int(extra.get("turn", 0)),
+            max_output_tokens=extra.get("max_output_tokens"),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UnreadableRequestError(f"the request cannot be read: {error!r}") from error
     return request, Endpoint(project=config.project or None, location=config.location or None)
 
 
-def _provider(config: pb.LLMConfig, beside: Mapping[str, Any]) -> ResolvedProvider:
+def _provider(config: pb.LLMConfig, extra: Mapping[str, Any]) -> ResolvedProvider:
     known = {
-        name: beside[name] for name in ("first_chunk_timeout", "stall_timeout", "recording", "replay_speed") if beside.get(name) is not None
+        name: extra[name] for name in ("first_chunk_timeout", "stall_timeout", "recording", "replay_speed") if extra.get(name) is not None
     }
     return ResolvedProvider(
-        name=beside.get("provider_name") or config.provider,
+        name=extra.get("provider_name") or config.provider,
         type=ProviderType(config.provider.lower()),
         model=config.model,
         api_key_env=config.api_key_env or None,
@@ -151,39 +167,11 @@ def _provider(config: pb.LLMConfig, beside: Mapping[str, Any]) -> ResolvedProvid
     )
 
 
-def _schema_text(schema: Mapping[str, Any]) -> str:
-    """Every call carries the schemas of all its tools: written by the quick encoder, but for the odd one that it refuses."""
-    try:
-        return orjson.dumps(schema).decode()
-    except TypeError:
-        return json.dumps(schema)
-
-
 def _schema(text: str) -> dict[str, Any]:
     parsed: Any = json.loads(text or "{}")
     if not isinstance(parsed, dict):
         raise TypeError("a tool's parameters_schema is not a JSON object")
     return cast("dict[str, Any]", parsed)
-
-
-def _message_to_proto(message: ConversationMessage) -> pb.ConversationMessage:
-    return pb.ConversationMessage(
-        role=message.role.value,
-        content=message.content,
-        tool_calls=[pb.ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in message.tool_calls],
-        tool_call_id=message.tool_call_id or "",
-        tool_name=message.tool_name or "",
-    )
-
-
-def _message_from_proto(message: pb.ConversationMessage) -> ConversationMessage:
-    return ConversationMessage(
-        Role(message.role),
-        message.content,
-        tuple(ToolCall(call.id, call.name, call.arguments) for call in message.tool_calls),
-        message.tool_call_id or None,
-        message.tool_name or None,
-    )
 
 
 def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
@@ -211,7 +199,7 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
 
 
 def chunks_from_proto(message: pb.GenerateResponse) -> tuple[Chunk, ...]:
-    """Read a response: what it holds, and why the answer that ends with it is not whole. Other services do not say that, or also why one is whole."""
+    """Parse a response: its content, and the finish reason of an answer that was cut. Other services send no reason, or also one for a whole answer."""
     chunk, finish = _content(message), _FINISHES.get(message.finish_reason)
     chunks = () if chunk is None else (chunk,)
     return chunks if finish is None else (*chunks, FinishChunk(finish))
@@ -242,7 +230,7 @@ def _content(message: pb.GenerateResponse) -> Chunk | None:
 
 
 def _error_code(error: pb.ErrorInfo) -> ErrorCode:
-    """Other services have codes of their own: these mean what their words say, as far as that agrees with what they call final."""
+    """Return our code for an error. Codes of other services are judged by their words, unless these contradict `retryable`."""
     known = _CODES.get(error.code)
     if known is not None and known is not ErrorCode.PROVIDER_UNAVAILABLE:
         return known

@@ -19,27 +19,27 @@ EMPTY = Failure(code=ErrorCode.EMPTY_RESPONSE, message="", retryable=True)
 
 
 def test_waits_double_and_end_after_three_retries() -> None:
-    assert [delay_before_retry(POLICY, LIMITED, done, luck=1.0) for done in range(4)] == [1.0, 2.0, 4.0, None]
+    assert [delay_before_retry(POLICY, LIMITED, done, jitter=1.0) for done in range(4)] == [1.0, 2.0, 4.0, None]
 
 
-def test_luck_takes_up_to_half_of_a_wait() -> None:
-    assert [delay_before_retry(POLICY, LIMITED, done, luck=0.0) for done in range(3)] == [0.5, 1.0, 2.0]
+def test_jitter_takes_up_to_half_of_a_wait() -> None:
+    assert [delay_before_retry(POLICY, LIMITED, done, jitter=0.0) for done in range(3)] == [0.5, 1.0, 2.0]
 
 
 def test_an_empty_answer_waits_three_times_three_seconds() -> None:
-    assert [delay_before_retry(POLICY, EMPTY, done, luck=0.5) for done in range(4)] == [3.0, 3.0, 3.0, None]
+    assert [delay_before_retry(POLICY, EMPTY, done, jitter=0.5) for done in range(4)] == [3.0, 3.0, 3.0, None]
 
 
 def test_what_the_vendor_asks_for_is_waited_exactly_unless_it_is_too_long() -> None:
     def asked(seconds: float) -> Failure:
         return Failure(code=ErrorCode.RATE_LIMITED, message="", transient=True, retry_after=seconds)
 
-    assert delay_before_retry(POLICY, asked(17.0), 0, luck=0.5) == 17.0
-    assert delay_before_retry(POLICY, asked(3600.0), 0, luck=0.5) is None
+    assert delay_before_retry(POLICY, asked(17.0), 0, jitter=0.5) == 17.0
+    assert delay_before_retry(POLICY, asked(3600.0), 0, jitter=0.5) is None
 
 
 def test_what_is_not_transient_is_not_tried_again() -> None:
-    assert delay_before_retry(POLICY, Failure(code=ErrorCode.CREDENTIALS, message=""), 0, luck=0.5) is None
+    assert delay_before_retry(POLICY, Failure(code=ErrorCode.CREDENTIALS, message=""), 0, jitter=0.5) is None
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
 from tarsy.llm.failures import HOOKS
-from tarsy.llm.providers.google_client import google_credentials
+from tarsy.llm.providers.google_credentials import google_credentials
 from tarsy.llm.providers.provider import NO_KEY, Block, ClientCache, ModelKey, TurnMemory, key_of, longest_answer, restored_blocks, turn_key
 from tarsy.llm.signals import Alive, Finished, Signal
 from tarsy.llm.tool_dialect import ToolNames, arguments_object, object_schema, own_call_id

@@ -33,125 +33,10 @@ from tarsy.llm.providers.provider import ClientCache, TurnMemory, key_of, vendor
 from tarsy.llm.signals import Alive, CodeExecutions, Finished, Signal
 from tarsy.llm.tool_dialect import ToolNames, own_call_id
 
-
-class GeminiAnswer:
-    """One answer as it arrives: turns each piece into signals and remembers the signatures on the way."""
-
-    def __init__(self, names: ToolNames) -> None:
-        self._names = names
-        self._text: list[str] = []
-        self._call_ids: list[str] = []
-        self._call_signatures: dict[str, bytes] = {}
-        self._text_signature: bytes | None = None
-        self._executions = CodeExecutions()
-
-    def signals(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
-        """What one piece of the stream says.
-
-        Raises:
-            RefusedAnswerError: the prompt was blocked.
-        """
-        _raise_if_blocked(response)
-        yield Alive.SIGN
-        for signal in self._said(response):
-            yield from self._executions.feed(signal)
-
-    def _said(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
-        if response.usage_metadata is not None:
-            yield _usage(response.usage_metadata)
-        for candidate in (response.candidates or [])[:1]:
-            content = candidate.content
-            for part in (content.parts if content is not None else None) or []:
-                yield from self._part(part)
-            yield from _grounding(candidate)
-            if candidate.finish_reason is not None:
-                yield Finished(candidate.finish_reason.name.lower())
-
-    def turn(self) -> tuple[str, Signatures] | None:
-        """The turn's key and signatures, once complete; None when there is nothing to keep."""
-        if not self._call_signatures and self._text_signature is None:
-            return None
-        key = key_of(tuple(self._call_ids), "".join(self._text))
-        return key, Signatures(dict(self._call_signatures), self._text_signature)
-
-    def _part(self, part: types.Part) -> Iterator[Signal]:
-        if part.function_call is not None:
-            yield self._call(part.function_call, part.thought_signature)
-            return
-        if part.thought_signature is not None:
-            self._text_signature = part.thought_signature
-        if part.executable_code is not None:
-            yield CodeExecutionChunk(part.executable_code.code or "", "")
-        elif part.code_execution_result is not None:
-            yield CodeExecutionChunk("", _outcome(part.code_execution_result))
-        elif part.text and part.thought:
-            yield ThinkingChunk(part.text)
-        elif part.text:
-            self._text.append(part.text)
-            yield TextChunk(part.text)
-
-    def _call(self, call: types.FunctionCall, signature: bytes | None) -> ToolCallChunk:
-        call_id = call.id or own_call_id()
-        self._call_ids.append(call_id)
-        if signature is not None:
-            self._call_signatures[call_id] = signature
-        return ToolCallChunk(call_id, self._names.from_vendor(call.name or ""), json.dumps(call.args or {}, ensure_ascii=False))
-
-
-def _outcome(result: types.CodeExecutionResult) -> str:
-    """What the code printed; where it printed nothing and failed, how."""
-    if result.output or result.outcome is None or result.outcome is types.Outcome.OUTCOME_OK:
-        return result.output or ""
-    return result.outcome.name.removeprefix("OUTCOME_").replace("_", " ").lower()
-
-
-def _raise_if_blocked(response: types.GenerateContentResponse) -> None:
-    feedback = response.prompt_feedback
-    if feedback is not None and feedback.block_reason is not None:
-        detail = feedback.block_reason_message or feedback.block_reason.name.lower()
-        raise RefusedAnswerError(f"the prompt was blocked: {detail}")
-
-
-def _usage(usage: types.GenerateContentResponseUsageMetadata) -> TokenUsage:
-    """Thinking is billed as output, so it counts as output, as it does with the other vendors."""
-    given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
-    thinking = usage.thoughts_token_count or 0
-    made = (usage.candidates_token_count or 0) + thinking
-    return TokenUsage(given, made, usage.total_token_count or given + made, thinking, usage.cached_content_token_count or 0)
-
-
-def _grounding(candidate: types.Candidate) -> Iterator[GroundingChunk]:
-    metadata = candidate.grounding_metadata
-    if metadata is not None and (found := _searched(metadata)) != GroundingChunk():
-        yield found
-    pages = candidate.url_context_metadata
-    if pages is not None and pages.url_metadata:
-        yield GroundingChunk(sources=tuple(GroundingSource(page.retrieved_url or "", "") for page in pages.url_metadata))
-
-
-def _searched(metadata: types.GroundingMetadata) -> GroundingChunk:
-    pages = [chunk.web for chunk in metadata.grounding_chunks or () if chunk.web is not None]
-    return GroundingChunk(
-        web_search_queries=tuple(metadata.web_search_queries or ()),
-        sources=tuple(GroundingSource(page.uri or "", page.title or "") for page in pages),
-        supports=tuple(_support(support) for support in metadata.grounding_supports or ()),
-        search_entry_point_html=(metadata.search_entry_point.rendered_content or "") if metadata.search_entry_point else "",
-    )
-
-
-def _support(support: types.GroundingSupport) -> GroundingSupport:
-    segment = support.segment or types.Segment()
-    return GroundingSupport(
-        segment.start_index or 0, segment.end_index or 0, segment.text or "", tuple(support.grounding_chunk_indices or ())
-    )
-
-
 log = structlog.get_logger(__name__)
 
 
 class GoogleNativeProvider:
-    """Speaks to Gemini models."""
-
     def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[Signatures]()
@@ -169,27 +54,117 @@ class GoogleNativeProvider:
         for name in gemini_request.suppressed_tools(request):
             log.warning("llm.native_tool.suppressed", tool=name, execution_id=request.execution_id, reason="function calls are on offer")
         models: Any = (await self._clients.get(access)).sdk.aio.models
-        names = ToolNames(tool.name for tool in request.tools)
-        question = {
-            "model": request.provider.model,
-            "contents": gemini_request.contents(request, self._memory),
-            "config": gemini_request.config(request),
-        }
-        limits = TimeLimits.of(request.provider)
+        contents, config = gemini_request.contents(request, self._memory), gemini_request.config(request)
 
         async def attempt() -> AsyncGenerator[Signal]:
-            heard = GeminiAnswer(names)
-            async with vendor_stream(await models.generate_content_stream(**question)) as stream:
+            received = GeminiAnswer(ToolNames(tool.name for tool in request.tools))
+            answering = await models.generate_content_stream(model=request.provider.model, contents=contents, config=config)
+            async with vendor_stream(answering) as stream:
                 async for response in stream:
-                    for signal in heard.signals(response):
+                    for signal in received.signals(response):
                         yield signal
-            turn = heard.turn()
-            if turn is not None:
+            if (turn := received.turn()) is not None:
                 self._memory.keep(request.execution_id, *turn)
 
+        limits = TimeLimits.of(request.provider)
         async with aclosing(answer(attempt, limits=limits, policy=self._policy, censor=access.censor)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def aclose(self) -> None:
         await self._clients.aclose()
+
+
+class GeminiAnswer:
+    """One answer while it arrives: translates each piece into signals and keeps the signatures."""
+
+    def __init__(self, names: ToolNames) -> None:
+        self._names = names
+        self._text: list[str] = []
+        self._call_ids: list[str] = []
+        self._call_signatures: dict[str, bytes] = {}
+        self._text_signature: bytes | None = None
+        self._executions = CodeExecutions()
+
+    def signals(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
+        """Yield the signals of one piece of the stream.
+
+        Raises:
+            RefusedAnswerError: the prompt was blocked.
+        """
+        feedback = response.prompt_feedback
+        if feedback is not None and feedback.block_reason is not None:
+            detail = feedback.block_reason_message or feedback.block_reason.name.lower()
+            raise RefusedAnswerError(f"the prompt was blocked: {detail}")
+        yield Alive.SIGN
+        for signal in self._translated(response):
+            yield from self._executions.feed(signal)
+
+    def turn(self) -> tuple[str, Signatures] | None:
+        """Return the turn's key and signatures, or None if there are none to keep."""
+        if not self._call_signatures and self._text_signature is None:
+            return None
+        key = key_of(tuple(self._call_ids), "".join(self._text))
+        return key, Signatures(dict(self._call_signatures), self._text_signature)
+
+    def _translated(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
+        if response.usage_metadata is not None:
+            yield _usage(response.usage_metadata)
+        for candidate in (response.candidates or [])[:1]:
+            content = candidate.content
+            for part in (content.parts if content is not None else None) or []:
+                yield from self._part(part)
+            if candidate.grounding_metadata is not None and (found := _grounding(candidate.grounding_metadata)) != GroundingChunk():
+                yield found
+            pages = candidate.url_context_metadata
+            if pages is not None and pages.url_metadata:
+                yield GroundingChunk(sources=tuple(GroundingSource(page.retrieved_url or "", "") for page in pages.url_metadata))
+            if candidate.finish_reason is not None:
+                yield Finished(candidate.finish_reason.name.lower())
+
+    def _part(self, part: types.Part) -> Iterator[Signal]:
+        if (call := part.function_call) is not None:
+            call_id = call.id or own_call_id()
+            self._call_ids.append(call_id)
+            if part.thought_signature is not None:
+                self._call_signatures[call_id] = part.thought_signature
+            yield ToolCallChunk(call_id, self._names.from_vendor(call.name or ""), json.dumps(call.args or {}, ensure_ascii=False))
+            return
+        if part.thought_signature is not None:
+            self._text_signature = part.thought_signature
+        if part.executable_code is not None:
+            yield CodeExecutionChunk(part.executable_code.code or "", "")
+        elif (result := part.code_execution_result) is not None:
+            # Code that failed without any output is reported by its outcome.
+            failed = result.outcome and result.outcome is not types.Outcome.OUTCOME_OK
+            outcome = result.outcome.name.removeprefix("OUTCOME_").replace("_", " ").lower() if result.outcome and failed else ""
+            yield CodeExecutionChunk("", result.output or outcome)
+        elif part.text and part.thought:
+            yield ThinkingChunk(part.text)
+        elif part.text:
+            self._text.append(part.text)
+            yield TextChunk(part.text)
+
+
+def _usage(usage: types.GenerateContentResponseUsageMetadata) -> TokenUsage:
+    """Count thinking as output, because it is billed as such, as with the other vendors."""
+    given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
+    thinking = usage.thoughts_token_count or 0
+    made = (usage.candidates_token_count or 0) + thinking
+    return TokenUsage(given, made, usage.total_token_count or given + made, thinking, usage.cached_content_token_count or 0)
+
+
+def _grounding(metadata: types.GroundingMetadata) -> GroundingChunk:
+    pages = [chunk.web for chunk in metadata.grounding_chunks or () if chunk.web is not None]
+    supports = [
+        (support.segment or types.Segment(), support.grounding_chunk_indices or ()) for support in metadata.grounding_supports or ()
+    ]
+    return GroundingChunk(
+        web_search_queries=tuple(metadata.web_search_queries or ()),
+        sources=tuple(GroundingSource(page.uri or "", page.title or "") for page in pages),
+        supports=tuple(
+            GroundingSupport(segment.start_index or 0, segment.end_index or 0, segment.text or "", tuple(indices))
+            for segment, indices in supports
+        ),
+        search_entry_point_html=(metadata.search_entry_point.rendered_content or "") if metadata.search_entry_point else "",
+    )

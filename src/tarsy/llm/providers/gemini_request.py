@@ -1,4 +1,4 @@
-"""Our conversation in Gemini's terms. Pure; imported with the SDK on first use."""
+"""Our conversation as Gemini's request."""
 
 import base64
 import re
@@ -8,39 +8,39 @@ from typing import Any, assert_never, cast
 
 from google.genai import types
 
-from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.provider import TurnMemory, turn_key
 from tarsy.llm.tool_dialect import arguments_object, is_own_call_id, object_schema
 
-# Sent where a signature is lost, as the vendor documents for conversations begun elsewhere. The field travels as URL-safe base64,
-# so these bytes put exactly the documented words on the wire.
+# Sent in place of a lost signature, as the vendor documents for conversations that began with another model. The field is encoded as
+# URL-safe base64, so these bytes put exactly the documented words on the wire.
 NO_SIGNATURE = base64.urlsafe_b64decode("skip_thought_signature_validator")
 
 _GENERATION = re.compile(r"gemini-(\d+)")
-_LONG_WINDED = re.compile(r"gemini-(?:2\.5|[3-9]|\d\d)")
-_MODEST_ANSWER = 8_192
+_LONG_ANSWERS = re.compile(r"gemini-(?:2\.5|[3-9]|\d\d)")
+_SHORT_ANSWER = 8_192
 _BUDGET_PRO = 32768
 _BUDGET = 24576
 
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """The thought signatures of one turn: on its calls, by id, and on its words."""
+    """The thought signatures of one turn: of its calls, by id, and of its text."""
 
     calls: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     text: bytes | None = None
 
 
 def is_gemini_3(model: str) -> bool:
-    """Whether the model is of the generation that insists on signatures and thinks by level."""
+    """Return whether the model requires signatures and thinks by level."""
     found = _GENERATION.search(model)
     return found is not None and int(found.group(1)) >= 3
 
 
 def thinking_config(model: str, longest: int | None = None) -> types.ThinkingConfig:
-    """How much a model may think; of an answer that may be no longer than `longest`, half."""
+    """Return how much a model may think: at most half of an answer that is limited to `longest` tokens."""
     if is_gemini_3(model):
         return types.ThinkingConfig(include_thoughts=True, thinking_level=types.ThinkingLevel.HIGH)
     budget = _BUDGET_PRO if "2.5-pro" in model else _BUDGET
@@ -48,14 +48,14 @@ def thinking_config(model: str, longest: int | None = None) -> types.ThinkingCon
 
 
 def longest_answer(request: GenerateInput) -> int | None:
-    """What may be asked of this model, where the call is limited: those before 2.5 refuse more than they can say."""
-    if request.max_output_tokens is None or _LONG_WINDED.search(request.provider.model):
+    """Return the limit to send, or None if the call is not limited. Models before 2.5 refuse a limit above their own."""
+    if request.max_output_tokens is None or _LONG_ANSWERS.search(request.provider.model):
         return request.max_output_tokens
-    return min(request.max_output_tokens, _MODEST_ANSWER)
+    return min(request.max_output_tokens, _SHORT_ANSWER)
 
 
 def native_tools(switches: Mapping[str, bool]) -> list[types.Tool]:
-    """The tools that Google runs itself."""
+    """Return the enabled tools that Google runs itself."""
     tools = {
         "google_search": types.Tool(google_search=types.GoogleSearch()),
         "code_execution": types.Tool(code_execution=types.ToolCodeExecution()),
@@ -77,7 +77,7 @@ def function_tools(tools: Iterable[ToolDefinition]) -> list[types.Tool]:
 
 
 def config(request: GenerateInput) -> types.GenerateContentConfig:
-    """Everything but the conversation. The vendor's own tools cannot be had beside function calls, so these win."""
+    """Build everything but the conversation. Google's own tools cannot be combined with function calls, which take precedence."""
     system = "\n\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
     tools = function_tools(request.tools) or native_tools(request.provider.native_tools)
     return types.GenerateContentConfig(
@@ -90,7 +90,7 @@ def config(request: GenerateInput) -> types.GenerateContentConfig:
 
 
 def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[types.Content]:
-    """The conversation, with each signature on the part it came on."""
+    """Build the conversation, with each signature on the part that it came with."""
     bypass = NO_SIGNATURE if is_gemini_3(request.provider.model) else None
     built: list[types.Content] = []
     for message in request.messages:
@@ -103,7 +103,16 @@ def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[typ
                 signatures = memory.recall(request.execution_id, turn_key(message)) or Signatures()
                 built.append(types.Content(role="model", parts=_model_parts(message, signatures, bypass)))
             case Role.TOOL:
-                _add_result(built, message)
+                response = types.FunctionResponse(
+                    id=_sent_id(message.tool_call_id or ""), name=vendor_name(message.tool_name or ""), response={"output": message.content}
+                )
+                part = types.Part(function_response=response)
+                last = built[-1] if built else None
+                # The results of parallel calls belong into one turn.
+                if last is not None and last.role == "user" and last.parts and all(known.function_response for known in last.parts):
+                    last.parts.append(part)
+                else:
+                    built.append(types.Content(role="user", parts=[part]))
             case _:
                 assert_never(message.role)
     return built
@@ -114,27 +123,11 @@ def _model_parts(message: ConversationMessage, signatures: Signatures, bypass: b
     if message.content or not message.tool_calls:
         parts.append(types.Part(text=message.content, thought_signature=signatures.text))
     for position, call in enumerate(message.tool_calls):
-        # Of calls made at once only the first carries a signature.
+        # Of parallel calls only the first has a signature.
         missing = bypass if position == 0 and not signatures.calls else None
-        parts.append(types.Part(function_call=_call(call), thought_signature=signatures.calls.get(call.id, missing)))
+        made = types.FunctionCall(id=_sent_id(call.id), name=vendor_name(call.name), args=arguments_object(call.arguments))
+        parts.append(types.Part(function_call=made, thought_signature=signatures.calls.get(call.id, missing)))
     return parts
-
-
-def _call(call: ToolCall) -> types.FunctionCall:
-    return types.FunctionCall(id=_sent_id(call.id), name=vendor_name(call.name), args=arguments_object(call.arguments))
-
-
-def _add_result(built: list[types.Content], message: ConversationMessage) -> None:
-    """Results of calls made at once belong into one turn."""
-    response = types.FunctionResponse(
-        id=_sent_id(message.tool_call_id or ""), name=vendor_name(message.tool_name or ""), response={"output": message.content}
-    )
-    part = types.Part(function_response=response)
-    last = built[-1] if built else None
-    if last is not None and last.role == "user" and last.parts and all(known.function_response for known in last.parts):
-        last.parts.append(part)
-    else:
-        built.append(types.Content(role="user", parts=[part]))
 
 
 def _sent_id(call_id: str) -> str | None:
@@ -142,5 +135,5 @@ def _sent_id(call_id: str) -> str | None:
 
 
 def suppressed_tools(request: GenerateInput) -> Sequence[str]:
-    """The vendor's tools that are switched on but cannot be offered this time."""
+    """Return the names of Google's tools that are enabled but cannot be offered beside function calls."""
     return [name for name, on in request.provider.native_tools.items() if on] if request.tools else []
