@@ -186,5 +186,5 @@ def _announce(listening: socket.socket, settings: Settings, running: Application
     setup = running.services.setup
     # For the person at this terminal. Output that goes anywhere else may be collected and read by others, and contains no code.
     if settings.role is not Role.WORKER and sys.stdout.isatty() and setup is not None:
-        sys.stdout.write(f"To set it up, open http://{shown}:{port}/setup and enter the code {setup.door.issue()} (works once).\n")
+        sys.stdout.write(f"To set it up, open http://{shown}:{port}/setup and enter the code {setup.access.issue()} (works once).\n")
     sys.stdout.flush()

@@ -96,8 +96,8 @@ from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.submission import SubmissionService
 from tarsy.settings import Role, Settings
-from tarsy.setup.access import Door
-from tarsy.setup.service import SetupDesk
+from tarsy.setup.access import SetupAccess
+from tarsy.setup.service import SetupService
 from tarsy.skills.sync import bring_accepted
 from tarsy.telemetry.exposition import Exposition, PoolUse, ProcessGauges, show_installation
 from tarsy.telemetry.measured_requests import CountedIntake, EventLag, MeasuredHttp
@@ -280,7 +280,7 @@ class _Parts:
     pod_id: str
     cancellations: Cancellations = field(default_factory=Cancellations)
     # Of this process and its life, whatever is reloaded.
-    door: Door = field(default_factory=lambda: Door(SystemClock()))
+    setup_access: SetupAccess = field(default_factory=lambda: SetupAccess(SystemClock()))
 
     @property
     def config(self) -> Config:
@@ -440,14 +440,14 @@ def _handlers(parts: _Parts) -> Sequence[Handler[Any]]:
     )
 
 
-def _setup_desk(parts: _Parts) -> SetupDesk:
+def _setup_service(parts: _Parts) -> SetupService:
     notices = ReloadNotices(parts.engine, pod_id=parts.pod_id)
 
     async def apply() -> None:
         found = await parts.reload()
         await notices.publish(SETUP, asdict(found))
 
-    return SetupDesk(settings=parts.settings, loaded=lambda: parts.reload.loaded, apply=apply, door=parts.door)
+    return SetupService(settings=parts.settings, loaded=lambda: parts.reload.loaded, apply=apply, access=parts.setup_access)
 
 
 def _period_budgets(config: Config) -> Sequence[PeriodBudget]:
@@ -516,5 +516,5 @@ def _services(parts: _Parts, pool: WorkerPool | None) -> Services:
             metrics=Exposition(parts.metrics.registry, parts.gauges.refresh),
         ),
         live=LiveServices(hub=parts.live.hub),
-        setup=_setup_desk(parts),
+        setup=_setup_service(parts),
     )

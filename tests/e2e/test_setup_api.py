@@ -30,9 +30,9 @@ async def empty_installation(
     wanted = {"env": {"PATH": "/nowhere"}, "database_url": database_url, **settings}
     whole = Settings(**wanted)  # pyright: ignore[reportArgumentType] - names are those of the fields
     async with application(whole) as running, serving(running.services, running.api) as world:
-        desk = running.services.setup
-        assert desk
-        code = desk.door.issue()
+        setup = running.services.setup
+        assert setup
+        code = setup.access.issue()
         world.client.headers.update({"Authorization": f"Bearer {bearer}"} if bearer else {})
         if opened:
             assert (await world.client.post("/api/v1/setup/open", json={"code": code})).status_code == 204

@@ -30,7 +30,7 @@ from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import Hub
 from tarsy.intake.service import IncidentService
 from tarsy.session.submission import SubmissionService
-from tarsy.setup.service import SetupDesk
+from tarsy.setup.service import SetupService
 
 DATABASE = "database"
 
@@ -144,7 +144,7 @@ class Services:
     health: HealthServices
     live: LiveServices
     # None if this server cannot be set up from its dashboard, as in tests.
-    setup: SetupDesk | None = None
+    setup: SetupService | None = None
 
 
 async def services_of(connection: HTTPConnection) -> Services:

@@ -114,7 +114,7 @@ def init(
     directory.mkdir(parents=True, exist_ok=True)
     for file in planned:
         file.path.write_text(file.text, encoding="utf-8")
-        typer.echo(file.told)
+        typer.echo(file.summary)
     place = "" if directory == Path("config") else f" --config {directory}"
     typer.echo(f"Next: tarsy doctor{place}, then tarsy serve{place}")
 

@@ -1,4 +1,4 @@
-"""Files written all together or not at all, each in one move: a reader never finds half of one."""
+"""The files that a step of setup changes: what would be written, worked out against the files as they are, and writing all of them or none."""
 
 import io
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import yaml
-from dotenv.parser import Binding, parse_stream
+from dotenv.parser import parse_stream
 
 from tarsy.config.load.environment import DEFAULT_DIRECTORY
 from tarsy.config.load.loader import LoadedConfig
@@ -21,9 +21,24 @@ from tarsy.settings import Settings
 from tarsy.setup.recipes import Recipe, with_server
 from tarsy.setup.template_files import CannotAddError, CannotMergeError, local_model, merge, planned_files
 
-# A file with keys is for the account that TARSy runs under, and for no other.
+# A file with keys is readable only by the account that TARSy runs under.
 SECRET_MODE = 0o600
 USUAL_MODE = 0o644
+# Characters that need no quotes in a `.env` file, whichever program reads it.
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=~-]+")
+# Longer than any key, token, path or address that a person would paste.
+MAX_VALUE = 4000
+LOCAL = "local-model"
+# Values that the template replaces, also where a person has written them.
+_LOCAL_REPLACED = ("llm_providers.local.base_url", "llm_providers.local.model", "defaults.llm_provider")
+
+
+class StepRefusedError(Exception):
+    """A step cannot be done as requested; the person who requested it can act."""
+
+
+class ValueRefusedError(ValueError):
+    """The value cannot be written to a `.env` file; the person who typed it can act. Never contains the value."""
 
 
 class CannotWriteError(Exception):
@@ -35,21 +50,21 @@ class CannotWriteError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a file is to hold. It may be a secret, so it is not shown."""
+    """The new content of a file. It may be secret, so it is not in the representation."""
 
     path: Path
     text: str
-    # For people: the file, and what in it is new, by name.
-    told: str
+    # For people: the file, and the names of what is new in it.
+    summary: str
     secret: bool = False
 
     def __repr__(self) -> str:
-        return f"FileChange({self.told})"
+        return f"FileChange({self.summary})"
 
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """A file as it was; None: there was none."""
+    """A file as it was; without content, it did not exist."""
 
     path: Path
     content: bytes | None
@@ -57,7 +72,7 @@ class Former:
 
 
 def write_all(changes: Sequence[FileChange]) -> tuple[Former, ...]:
-    """Write the files and answer with what they were.
+    """Write the files and return what they were.
 
     Raises:
         CannotWriteError: one of them cannot be written; the others are as they were.
@@ -65,8 +80,12 @@ def write_all(changes: Sequence[FileChange]) -> tuple[Former, ...]:
     done: list[Former] = []
     for change in changes:
         try:
-            before = _former(change.path)
-            _put(before.path, change.text.encode(), SECRET_MODE if change.secret else before.mode)
+            # A link stays a link: its target is written.
+            target = change.path.resolve()
+            before = Former(target, None, USUAL_MODE)
+            if target.exists():
+                before = Former(target, target.read_bytes(), stat.S_IMODE(target.stat().st_mode))
+            _put(target, change.text.encode(), SECRET_MODE if change.secret else before.mode)
         except OSError as error:
             restore(done)
             raise CannotWriteError(change.path, error) from error
@@ -75,9 +94,8 @@ def write_all(changes: Sequence[FileChange]) -> tuple[Former, ...]:
 
 
 def restore(formers: Sequence[Former]) -> None:
-    """Make the files what they were."""
     for former in reversed(formers):
-        # What could be written a moment ago can be written back; if not, the first error is the one to tell.
+        # A file that could be written a moment ago can be written back; if not, the first error is the one to report.
         with suppress(OSError):
             if former.content is None:
                 former.path.unlink()
@@ -85,17 +103,10 @@ def restore(formers: Sequence[Former]) -> None:
                 _put(former.path, former.content, former.mode)
 
 
-def _former(path: Path) -> Former:
-    # A link stays a link: what it leads to is written.
-    target = path.resolve()
-    if not target.exists():
-        return Former(target, None, USUAL_MODE)
-    return Former(target, target.read_bytes(), stat.S_IMODE(target.stat().st_mode))
-
-
 def _put(target: Path, content: bytes, mode: int) -> None:
+    """Write a file in one move: no reader finds half of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Made readable for its owner alone, and opened to others, if at all, before it gets its name.
+    # The temporary file is readable only by its owner; its mode is changed before it gets its name.
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as written:
         temporary = Path(written.name)
         try:
@@ -109,60 +120,35 @@ def _put(target: Path, content: bytes, mode: int) -> None:
             raise
 
 
-# What needs no quotes, whatever reads the file.
-_PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=~-]+")
-# Longer than any key, token, path or address that a person would paste.
-MAX_VALUE = 4000
-
-
-class ValueRefusedError(ValueError):
-    """The value cannot stand in a `.env` file; the person who typed it can act. Never holds the value."""
-
-
 def with_variable(text: str, name: str, value: str) -> str:
-    """The text with `name` set to `value`: in its old place, or on a line of its own at the end.
+    """Return the text of a `.env` file with `name` set to `value`: in its old place, or on a new line at the end.
 
     Raises:
         ValueRefusedError: the value has characters that no key, path or address has.
     """
-    line = f"{name}={_quoted(name, value)}\n"
-    bindings = list(parse_stream(io.StringIO(text)))
-    if not any(binding.key == name for binding in bindings):
-        return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
-    # The last of several counts; the earlier ones would only mislead a reader.
-    last = max(place for place, binding in enumerate(bindings) if binding.key == name)
-    return "".join(_rewritten(binding, line if place == last else "", name) for place, binding in enumerate(bindings))
-
-
-def _rewritten(binding: Binding, line: str, name: str) -> str:
-    if binding.key != name:
-        return binding.original.string
-    # Blank lines before an entry are part of what was read as the entry.
-    blank = re.match(r"(?:[^\S\n]*\n)*", binding.original.string)
-    return f"{blank.group() if blank else ''}{line}"
-
-
-def _quoted(name: str, value: str) -> str:
     if not value or len(value) > MAX_VALUE or not value.isprintable() or set(value) & {"'", "\\"}:
         raise ValueRefusedError(f"The value for {name} is empty, too long, or has a line break, a quote or a backslash in it.")
-    return value if _PLAIN.fullmatch(value) else f"'{value}'"
-
-
-LOCAL = "local-model"
-# What the template would otherwise leave as a person has written it.
-_LOCAL_REPLACED = ("llm_providers.local.base_url", "llm_providers.local.model", "defaults.llm_provider")
-
-
-class StepRefusedError(Exception):
-    """A step cannot be taken as it was asked for; the person who asked can act."""
+    quoted = value if _PLAIN.fullmatch(value) else f"'{value}'"
+    line = f"{name}={quoted}\n"
+    bindings = list(parse_stream(io.StringIO(text)))
+    places = [place for place, binding in enumerate(bindings) if binding.key == name]
+    if not places:
+        return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
+    parts = [binding.original.string for binding in bindings]
+    for place in places:
+        # Blank lines before an entry are parsed as a part of it.
+        blank = re.match(r"(?:[^\S\n]*\n)*", parts[place])
+        # The last of several counts; the earlier ones would only mislead a reader.
+        parts[place] = f"{blank.group() if blank else ''}{line if place == places[-1] else ''}"
+    return "".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """Every method raises StepRefusedError where a file cannot be read or added to, or a value cannot be kept where it would count."""
+    """The changes that steps would make. Every method raises StepRefusedError if a file cannot be read or added to, or a value would not take effect."""
 
     settings: Settings
-    # The configuration in force.
+    # The current configuration.
     loaded: LoadedConfig
 
     @property
@@ -170,13 +156,21 @@ class Drafts:
         return self.loaded.directory or self.settings.config_dir or DEFAULT_DIRECTORY
 
     def key(self, variable: str, key: str, provider: str) -> list[FileChange]:
-        """A vendor's key, and what makes its provider the one that is asked."""
-        return [*self._variables({variable: key}), *self._preferring(provider, {**self.loaded.env, variable: key})]
+        """Return a vendor's key and, unless it is the default anyway, its provider as the default one."""
+        changes = self._variables({variable: key})
+        config, env = self.loaded.config, {**self.loaded.env, variable: key}
+        if (config.defaults.llm_provider or choose_default_provider(config.llm_providers, env)) == provider:
+            return changes
+        path = self._directory / TARSY_FILE
+        try:
+            merged = merge(_text(path), f"defaults:\n  llm_provider: {provider}\n", replaced=["defaults.llm_provider"])
+        except CannotMergeError as error:
+            raise StepRefusedError(f"{path} cannot be added to: {_sentence(error)}") from error
+        return [*changes, FileChange(path, merged.text, f"{path}: defaults.llm_provider")]
 
     def tool_server(self, recipe: Recipe, fields: Mapping[str, str]) -> list[FileChange]:
         loaded = self.loaded
-        wanted = {variable: value for variable, value in fields.items() if loaded.env.get(variable) != value}
-        changes = list(self._variables(wanted))
+        changes = self._variables({variable: value for variable, value in fields.items() if loaded.env.get(variable) != value})
         if recipe.entry is None:
             return changes
         path = self._directory / TARSY_FILE
@@ -195,44 +189,28 @@ class Drafts:
             raise StepRefusedError(f"{error.filename} cannot be read: {error.strerror}") from error
         return [FileChange(file.path, file.text, f"{file.path}: llm_provider local") for file in planned]
 
-    def _preferring(self, name: str, env: Mapping[str, str]) -> list[FileChange]:
-        """What makes a provider the one that is asked; nothing where it will be anyway."""
-        config = self.loaded.config
-        if (config.defaults.llm_provider or choose_default_provider(config.llm_providers, env)) == name:
-            return []
-        path = self._directory / TARSY_FILE
-        try:
-            merged = merge(_text(path), f"defaults:\n  llm_provider: {name}\n", replaced=["defaults.llm_provider"])
-        except CannotMergeError as error:
-            raise StepRefusedError(f"{path} cannot be added to: {_sentence(error)}") from error
-        return [FileChange(path, merged.text, f"{path}: defaults.llm_provider")]
-
-    def _variables(self, wanted: Mapping[str, str]) -> Sequence[FileChange]:
-        """The `.env` with these variables: the one that has them, else the one in the working directory."""
+    def _variables(self, wanted: Mapping[str, str]) -> list[FileChange]:
+        """Return the `.env` file with these variables: the one that has them, otherwise the one in the working directory."""
         if not wanted:
-            return ()
+            return []
         if held := sorted(name for name in wanted if self.settings.env.get(name)):
             raise StepRefusedError(
                 f"{held[0]} is set in the environment that TARSy was started with, which counts for more than .env. Change it there and start TARSy again."
             )
-        path = self._env_file(wanted)
+        # The file beside the configuration takes precedence over the one in the working directory.
+        beside = self._directory / ".env"
+        path = beside if any(line.strip().startswith(tuple(wanted)) for line in _text(beside).splitlines()) else Path(".env")
         text = _text(path)
         try:
             for name, value in wanted.items():
                 text = with_variable(text, name, value)
         except ValueRefusedError as error:
             raise StepRefusedError(str(error)) from error
-        return (FileChange(path, text, f"{path}: {', '.join(wanted)}", secret=True),)
-
-    def _env_file(self, wanted: Mapping[str, str]) -> Path:
-        """What stands beside the configuration counts for more than what stands in the working directory."""
-        beside = self._directory / ".env"
-        lines = _text(beside).splitlines()
-        return beside if any(line.strip().startswith(tuple(wanted)) for line in lines) else Path(".env")
+        return [FileChange(path, text, f"{path}: {', '.join(wanted)}", secret=True)]
 
 
 def _text(path: Path) -> str:
-    """What a file holds; nothing if there is none."""
+    """Return the content of a file; empty if it does not exist."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""The tool servers that can be connected by choosing one: `recipes.yaml`, and what a choice makes of the configuration's files."""
+"""Recipes: the tool servers of `recipes.yaml` that the setup page offers, and how one is added to the configuration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
@@ -39,14 +39,14 @@ class Recipe(_Written):
     description: str
     server: str
     fields: tuple[RecipeField, ...]
-    # What stands under mcp_servers; absent where the server is built in.
+    # The entry under mcp_servers; absent if the server is built in.
     entry: dict[str, Any] | None = None
-    # Agents that get the server, beside the ones they have.
+    # Agents that get the server in addition to their own.
     agents: tuple[str, ...] = ()
 
 
 class FieldRefusedError(ValueError):
-    """A field cannot be used; the person who typed it can act. Never holds the value."""
+    """The value of a field is invalid; the person who typed it can act. Never contains the value."""
 
 
 @cache
@@ -56,10 +56,10 @@ def recipes() -> Mapping[str, Recipe]:
 
 
 def checked_fields(recipe: Recipe, values: Mapping[str, str]) -> Mapping[str, str]:
-    """The values of a recipe's fields as they are to be written.
+    """Return the values of a recipe's fields as they are written to the files.
 
     Raises:
-        FieldRefusedError: one is missing, unknown, or not what it should be.
+        FieldRefusedError: one is missing, unknown or invalid.
     """
     known = {field.variable for field in recipe.fields}
     if unknown := sorted(values.keys() - known):
@@ -77,53 +77,40 @@ def _checked(field: RecipeField, value: str) -> str:
                 raise FieldRefusedError(f"{field.label}: there is no such file.")
             return str(path.absolute())
         case FieldKind.ADDRESS:
-            if not _is_address(value):
+            try:
+                parts = urlsplit(value)
+                valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.username or parts.password)
+            except ValueError:
+                valid = False
+            if not valid:
                 raise FieldRefusedError(f"{field.label}: write an address such as {field.suggestion}.")
             return value
         case FieldKind.SECRET:
             return value
 
 
-def _is_address(value: str) -> bool:
-    try:
-        parts = urlsplit(value)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.username or parts.password)
-
-
 def server_of(recipe: Recipe, config: Config) -> ResolvedMcpServer:
-    """The recipe's server as an agent would get it, whether or not the configuration has it yet."""
-    if recipe.entry is None:
-        return resolved_server(config, recipe.server)
-    return resolved_server(_with_server(config, recipe.server, MCPServerConfig.model_validate(recipe.entry)), recipe.server)
-
-
-def _with_server(config: Config, name: str, server: MCPServerConfig) -> Config:
-    return replace(config, mcp_servers=MCPServerRegistry({**config.mcp_servers, name: server}))
+    """Return the recipe's server as an agent would get it, whether or not the configuration has it yet."""
+    if recipe.entry is not None:
+        server = MCPServerConfig.model_validate(recipe.entry)
+        config = replace(config, mcp_servers=MCPServerRegistry({**config.mcp_servers, recipe.server: server}))
+    return resolved_server(config, recipe.server)
 
 
 def with_server(written: str, recipe: Recipe, config: Config) -> str:
-    """The text of tarsy.yaml with the recipe's server, given to its agents. Nothing of the author's is written anew.
+    """Return the text of tarsy.yaml with the recipe's server, given to its agents; everything else is unchanged.
 
     Raises:
-        CannotMergeError: the file is laid out in a way that has to be changed by hand.
+        CannotMergeError: the layout of the file has to be changed by hand.
     """
     agents = {name: [*(config.agents[name].mcp_servers or ())] for name in recipe.agents if name in config.agents}
     given = {name: servers if recipe.server in servers else [*servers, recipe.server] for name, servers in agents.items()}
-    template = _template(recipe, given)
-    merged = merge(written, template, replaced=[f"agents.{name}.mcp_servers" for name in given]).text
-    if not _holds(yaml.safe_load(merged), given):
-        raise CannotMergeError(f"add {recipe.server} to mcp_servers of {', '.join(given)} by hand")
-    return merged
-
-
-def _template(recipe: Recipe, agents: Mapping[str, Sequence[str]]) -> str:
     entry = yaml.safe_dump({recipe.server: recipe.entry}, sort_keys=False, width=10_000)
     indented = "".join(f"  {line}\n" for line in entry.splitlines())
-    lines = "".join(f"  {name}:\n    mcp_servers: [{', '.join(servers)}]\n" for name, servers in agents.items())
-    return f"mcp_servers:\n  # {recipe.title}\n{indented}\nagents:\n{lines}"
-
-
-def _holds(read: Any, agents: Mapping[str, Sequence[str]]) -> bool:
-    return all(read["agents"][name]["mcp_servers"] == servers for name, servers in agents.items())
+    lines = "".join(f"  {name}:\n    mcp_servers: [{', '.join(servers)}]\n" for name, servers in given.items())
+    template = f"mcp_servers:\n  # {recipe.title}\n{indented}\nagents:\n{lines}"
+    merged = merge(written, template, replaced=[f"agents.{name}.mcp_servers" for name in given]).text
+    parsed: Any = yaml.safe_load(merged)
+    if any(parsed["agents"][name]["mcp_servers"] != servers for name, servers in given.items()):
+        raise CannotMergeError(f"add {recipe.server} to mcp_servers of {', '.join(given)} by hand")
+    return merged

@@ -1,6 +1,6 @@
-"""A template merged into a YAML file that a person has written. Pure.
+"""Templates of configuration files, merged into files that a person has written. Nothing is written to disk here.
 
-Nothing of theirs is written anew: what they lack is put in, with the template's comments, where it belongs.
+A merge changes nothing that the person wrote: entries that are missing are inserted where they belong, with the template's comments.
 """
 
 import json
@@ -29,43 +29,43 @@ class Merged:
     text: str
     # Paths such as `defaults.llm_provider`.
     added: tuple[str, ...]
-    # Where the file says something else than the template, as `path: value`.
+    # Values of the file that differ from the template, as `path: value`.
     kept: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """The text between two places, replaced."""
+    """A replacement of the text between two positions."""
 
     start: int
     end: int
     text: str
-    # How far in it stands: of several at the end of the file, the innermost comes first.
+    # Its indentation: of several edits at the end of the file, the innermost comes first.
     column: int = 0
 
 
 def merge(written: str, template: str, *, replaced: Collection[str] = ()) -> Merged:
-    """Add to `written` what only `template` has; the values at the paths `replaced` become the template's.
+    """Add to `written` the entries that only `template` has, and replace the values at the paths `replaced` by the template's.
 
     Raises:
-        CannotMergeError: saying why.
+        CannotMergeError: with the reason.
     """
-    # The last line too has an end: something may come behind it.
+    # The last line must end, because something may be added after it.
     text = written if not written or written.endswith("\n") else f"{written}\n"
     mine = _mapping(text)
     if mine is None:
         return Merged(text + template, ("everything",), ())
     merging = _Merging(text, template, replaced)
     merging.merge(mine, _mapping(template) or MappingNode("", []), "")
-    # From the end to the beginning: the places of the others stay true.
+    # From the end to the beginning, so that the positions of the others stay valid.
     for edit in sorted(merging.edits, key=lambda edit: (edit.start, -edit.column))[::-1]:
         text = text[: edit.start] + edit.text + text[edit.end :]
     return Merged(text if merging.edits else written, tuple(merging.added), tuple(merging.kept))
 
 
 def without(template: str, entries: Collection[str]) -> str:
-    """The template without these entries of its sections, such as `agents.Web`, and without sections that held nothing else."""
-    # From the end to the beginning: the places of the others stay true.
+    """Return the template without some entries of its sections, such as `agents.Web`, and without sections that become empty."""
+    # From the end to the beginning, so that the positions of the others stay valid.
     for key, section in reversed((_mapping(template) or MappingNode("", [])).value):
         named: list[tuple[Any, Node]] = section.value if isinstance(section, MappingNode) else []
         taken = [(name, value) for name, value in named if f"{key.value}.{name.value}" in entries]
@@ -75,7 +75,7 @@ def without(template: str, entries: Collection[str]) -> str:
 
 
 def _mapping(text: str) -> MappingNode | None:
-    """The mapping that a text is; None if it is nothing but comments."""
+    """Parse a text that is a mapping; None if it has only comments."""
     try:
         node: Any = yaml.SafeLoader(text).get_single_node()
     except yaml.YAMLError as error:
@@ -105,22 +105,24 @@ class _Merging:
                 self._both(*written[key.value], (key, value), path, in_braces=bool(mine.flow_style))
 
     def _both(self, key: Node, mine: Node, template: tuple[Node, Node], path: str, *, in_braces: bool) -> None:
-        """Merge two values of the same name; one that stands elsewhere, as an anchor, is left alone."""
+        """Merge two values of the same name; a value that is defined at an anchor is left alone."""
         value = template[1]
+        is_empty = isinstance(mine, ScalarNode) and not mine.value and mine.style is None
         if isinstance(mine, MappingNode) and isinstance(value, MappingNode) and mine.start_mark.index > key.start_mark.index:
             self.merge(mine, value, f"{path}.")
-        elif isinstance(value, MappingNode) and _is_empty(mine) and not in_braces:
+        elif isinstance(value, MappingNode) and is_empty and not in_braces:
             at = self.text.find("\n", key.end_mark.index) + 1
             self.edits.append(_Edit(at, at, self._entry(*template, key.start_mark.column, headless=True), key.start_mark.column + 1))
             self.added.append(path)
         elif _value(mine) != _value(value) and path in self.replaced:
-            self.edits.append(_Edit(mine.start_mark.index, mine.end_mark.index, self._literal(value)))
+            literal = self.template[value.start_mark.index : value.end_mark.index].rstrip()
+            self.edits.append(_Edit(mine.start_mark.index, mine.end_mark.index, literal))
             self.added.append(path)
         elif _value(mine) != _value(value):
             self.kept.append(f"{path}: {_value(mine)}")
 
     def _behind(self, mine: MappingNode, key: Node, value: Node) -> _Edit:
-        """The entry of the template at the end of a mapping: within its braces, or on lines of its own."""
+        """Insert the entry of the template at the end of a mapping: within its braces, or on lines of its own."""
         if mine.flow_style:
             inner = yaml.safe_dump({key.value: _value(value)}, default_flow_style=True, width=10_000).strip()[1:-1]
             at = mine.end_mark.index - 1
@@ -131,19 +133,16 @@ class _Merging:
         return _Edit(at, at, ("" if column else "\n") + self._entry(key, value, column), column)
 
     def _entry(self, key: Node, value: Node, column: int, *, headless: bool = False) -> str:
-        """The lines of an entry in the template and the comments around it, moved to `column`; without its head, those below its key."""
+        """Return the lines of an entry in the template and the comments around it, moved to `column`; if headless, only those below its key."""
         start = self.template.find("\n", key.end_mark.index) + 1 if headless else _start(self.template, key)
         entry = self.template[start : _end(self.template, value, key.start_mark.column)]
         shift = column - key.start_mark.column
         lines = entry.splitlines(keepends=True)
         return "".join((" " * shift + line if shift > 0 else line[-shift:]) if line.strip() else line for line in lines)
 
-    def _literal(self, value: Node) -> str:
-        return self.template[value.start_mark.index : value.end_mark.index].rstrip()
-
 
 def _entries(node: MappingNode) -> Iterator[tuple[Node, Node]]:
-    """The entries of a mapping, those that it takes over from another one (`<<`) included."""
+    """Yield the entries of a mapping, including those that it merges from another one (`<<`)."""
     for key, value in node.value:
         if key.value != "<<":
             yield key, value
@@ -152,16 +151,12 @@ def _entries(node: MappingNode) -> Iterator[tuple[Node, Node]]:
             yield from _entries(other)
 
 
-def _is_empty(node: Node) -> bool:
-    return isinstance(node, ScalarNode) and not node.value and node.style is None
-
-
 def _value(node: Node) -> Any:
     return yaml.SafeLoader("").construct_document(node)  # pyright: ignore[reportUnknownMemberType] - untyped in the stubs
 
 
 def _start(text: str, key: Node) -> int:
-    """Where an entry begins, with the comments right above it."""
+    """Return the position where an entry begins, including the comments directly above it."""
     lines = text[: key.start_mark.index].split("\n")[:-1]
     above = 0
     while above < len(lines) and _indent(lines[-1 - above]) == key.start_mark.column:
@@ -170,7 +165,7 @@ def _start(text: str, key: Node) -> int:
 
 
 def _end(text: str, node: Any, column: int) -> int:
-    """Where the lines of a node end, comments below it that are further in than `column` included."""
+    """Return the position where the lines of a node end, including comments below it that are indented more than `column`."""
     while not isinstance(node, ScalarNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(node, MappingNode) else last
@@ -187,18 +182,18 @@ def _end(text: str, node: Any, column: int) -> int:
 
 
 def _indent(line: str) -> int | None:
-    """How far in a comment stands; None for a line that is none."""
+    """Return the indentation of a comment; None for any other line."""
     found = _COMMENT.match(line)
     return len(found[1]) if found else None
 
 
 TEMPLATES = Path(__file__).parent / "templates"
-# A file that a program reads by itself must not be written with empty keys.
+# A `.env` file would be read by TARSy, so an example with empty keys gets another name.
 _RENAMED = {"env.example": ".env.example"}
 
 
 class CannotAddError(Exception):
-    """A file that exists cannot be added to; its author can act."""
+    """An existing file cannot be added to; its author can act."""
 
     def __init__(self, path: Path, error: CannotMergeError) -> None:
         super().__init__(f"{path} cannot be added to: {error}. Nothing was written.")
@@ -208,68 +203,57 @@ class CannotAddError(Exception):
 class PlannedFile:
     path: Path
     text: str
-    # For people: what becomes of the file.
-    told: str
+    # For people: what happens to the file.
+    summary: str
 
 
 def planned_files(
     template: str, directory: Path, filling: Mapping[str, str], *, replaced: Collection[str] = (), force: bool = False
 ) -> tuple[PlannedFile, ...]:
-    """What a template makes of `directory`; the values at the paths `replaced` become the template's.
+    """Return the files that a template adds to `directory`; the values at the paths `replaced` become the template's.
 
     Raises:
         CannotAddError: a file there is not YAML, or not a mapping.
     """
-    elsewhere = _entries_of_pieces(directory)
-    files = sorted(path for path in (TEMPLATES / template).iterdir() if path.is_file())
-    return tuple(_planned(file, directory, filling, elsewhere, replaced=replaced, force=force) for file in files)
-
-
-def _planned(
-    file: Path, directory: Path, filling: Mapping[str, str], elsewhere: Mapping[str, Path], *, replaced: Collection[str], force: bool
-) -> PlannedFile:
-    target = directory / _RENAMED.get(file.name, file.name)
-    text, kept = _unless_elsewhere(target, filled(file.read_text(encoding="utf-8"), filling), elsewhere)
-    new, told = _added(target, text, replaced) if target.exists() and not force else (text, f"wrote {target}")
-    return PlannedFile(target, new, "\n".join([told, *kept]))
+    # Entries of the files in tarsy.d, such as `agents.Web`, and the file that has each.
+    in_pieces: dict[str, Path] = {}
+    for piece in piece_files(directory):
+        in_pieces |= {f"{path[0]}.{path[1]}": piece for path in read_source(piece).places if len(path) == 2}
+    planned: list[PlannedFile] = []
+    for file in sorted(path for path in (TEMPLATES / template).iterdir() if path.is_file()):
+        target = directory / _RENAMED.get(file.name, file.name)
+        text, summary = filled(file.read_text(encoding="utf-8"), filling), [f"wrote {target}"]
+        kept: dict[str, Path] = {}
+        if target.name == TARSY_FILE:
+            # An entry must not be in tarsy.yaml and in tarsy.d at the same time.
+            kept = {entry: piece for entry, piece in in_pieces.items() if without(text, [entry]) != text}
+            text = without(text, kept)
+        if target.exists() and not force:
+            text, summary = _added(target, text, replaced)
+        planned.append(PlannedFile(target, text, "\n".join([*summary, *(f"  kept {entry} of {kept[entry]}" for entry in sorted(kept))])))
+    return tuple(planned)
 
 
 def filled(text: str, filling: Mapping[str, str]) -> str:
-    """Put values in for the words that stand for them, quoted as JSON strings are: YAML reads those whatever they hold."""
+    """Replace placeholders by values, quoted as JSON strings, which YAML can parse whatever they contain."""
     for place, value in filling.items():
         text = text.replace(place, f"{place.partition(':')[0]}: {json.dumps(value)}")
     return text
 
 
 def local_model(url: str, model: str) -> Mapping[str, str]:
-    """How the template `local-model` is filled in."""
+    """Return the values for the template `local-model`."""
     return {"base_url: URL": url, "model: MODEL": model}
 
 
-def _entries_of_pieces(directory: Path) -> dict[str, Path]:
-    """What the files of tarsy.d say already, such as `agents.Web`, and which of them says it."""
-    found: dict[str, Path] = {}
-    for piece in piece_files(directory):
-        found |= {f"{path[0]}.{path[1]}": piece for path in read_source(piece).places if len(path) == 2}
-    return found
-
-
-def _unless_elsewhere(target: Path, text: str, elsewhere: Mapping[str, Path]) -> tuple[str, list[str]]:
-    """The template without what stands in tarsy.d, where it may not stand twice; and a line about each entry left out."""
-    if target.name != TARSY_FILE:
-        return text, []
-    kept = {entry: piece for entry, piece in elsewhere.items() if without(text, [entry]) != text}
-    return without(text, kept), [f"  kept {entry} of {piece}" for entry, piece in sorted(kept.items())]
-
-
-def _added(target: Path, template: str, replaced: Collection[str]) -> tuple[str, str]:
-    """What becomes of a file that exists, and what to tell about it."""
+def _added(target: Path, template: str, replaced: Collection[str]) -> tuple[str, list[str]]:
+    """Return an existing file with the template merged into it, and lines about what was added and kept."""
     written = target.read_text(encoding="utf-8")
     if target.suffix != ".yaml":
-        return written, f"kept {target}"
+        return written, [f"kept {target}"]
     try:
         merged = merge(written, template, replaced=replaced)
     except CannotMergeError as error:
         raise CannotAddError(target, error) from error
-    told = [f"added to {target}: {', '.join(merged.added)}" if merged.added else f"kept {target}: it has all that the template has"]
-    return merged.text, "\n".join([*told, *(f"  kept your {value}" for value in merged.kept)])
+    summary = f"added to {target}: {', '.join(merged.added)}" if merged.added else f"kept {target}: it has all that the template has"
+    return merged.text, [summary, *(f"  kept your {value}" for value in merged.kept)]

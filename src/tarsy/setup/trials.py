@@ -1,16 +1,17 @@
-"""What the doctor finds: a subject, a verdict, and what to do about it. Pure module."""
+"""Trials of models and tool servers, for the setup page and `tarsy doctor`: does it answer, and if not, what is to be done."""
 
 import ipaddress
 import shutil
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import anyio
+import httpx
+import orjson
 
 from tarsy.agent.ports import LLMClient
 from tarsy.config.parsed_data import listing_at, mapping
@@ -22,17 +23,17 @@ from tarsy.domain.tool import ToolCatalog
 from tarsy.tools.executor import McpToolServers
 
 
-class Verdict(StrEnum):
+class FindingStatus(StrEnum):
     OK = "ok"
-    # TARSy runs, but something that the operator may expect does not.
+    # TARSy runs, but something that the operator may expect does not work.
     WARN = "warn"
-    # TARSy would not start, or what it was told to use cannot be used.
+    # TARSy would not start, or something it is configured to use cannot be used.
     FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    verdict: Verdict
+    verdict: FindingStatus
     subject: str
     text: str
     cure: str = ""
@@ -44,15 +45,15 @@ class Finding:
 
 
 def ok(subject: str, text: str) -> Finding:
-    return Finding(Verdict.OK, subject, text)
+    return Finding(FindingStatus.OK, subject, text)
 
 
 def warn(subject: str, text: str, cure: str = "") -> Finding:
-    return Finding(Verdict.WARN, subject, text, cure)
+    return Finding(FindingStatus.WARN, subject, text, cure)
 
 
 def fail(subject: str, text: str, cure: str = "") -> Finding:
-    return Finding(Verdict.FAIL, subject, text, cure)
+    return Finding(FindingStatus.FAIL, subject, text, cure)
 
 
 # A server on one's own network answers at once or not at all.
@@ -61,10 +62,18 @@ PROBE_SECONDS = 8.0
 MAX_ANSWER_BYTES = 1_000_000
 MAX_MODELS = 500
 MAX_NAME = 200
+# A model that has to be loaded first takes its time; beyond that, the person who waits should get a result.
+CALL_SECONDS = 60.0
+# The first start of a server by npx downloads it.
+TOOLS_SECONDS = 60.0
+_CURES = {
+    "npx": "install Node.js 20 or later: npx comes with it",
+    "uvx": "install uv: uvx comes with it (https://docs.astral.sh/uv/)",
+}
 
 
 class NoModelsError(Exception):
-    """The address has no list of models for us; the person who typed it can act."""
+    """There is no list of models at the address; the person who typed it can act."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(message)
@@ -73,34 +82,32 @@ class NoModelsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    # As it belongs into `base_url`: with the `/v1` that people forget.
+    # As it is written to `base_url`: with the `/v1` that people forget.
     base_url: str
     models: tuple[str, ...]
 
 
-async def probe(address: str) -> ModelServer:
-    """Ask the server for its models, at the address as it is and, if there are none, below `/v1`.
+async def find_models(address: str) -> ModelServer:
+    """Ask an OpenAI-compatible server (Ollama, llama.cpp, vLLM, LM Studio) for its models, at the address and, if there are none, below `/v1`.
 
     Raises:
-        NoModelsError: saying what was found instead.
+        NoModelsError: with what was found instead.
     """
-    parts = _checked(address)
-    await _refuse_forbidden(parts)
+    parts = await _checked_address(address)
     given = address.strip().rstrip("/")
     candidates = (given,) if parts.path.rstrip("/").endswith("/v1") else (given, f"{given}/v1")
     found = [await _models_at(candidate) for candidate in candidates]
-    best = next((server for server in found if isinstance(server, ModelServer) and server.models), None)
-    if best:
+    servers = [server for server in found if isinstance(server, ModelServer)]
+    if best := next((server for server in servers if server.models), None):
         return best
-    empty = next((server for server in found if isinstance(server, ModelServer)), None)
-    if empty:
+    if servers:
         raise NoModelsError(
-            f"The server at {empty.base_url} answers and has no model.", "load one there first, for example: ollama pull qwen3:32b"
+            f"The server at {servers[0].base_url} answers and has no model.", "load one there first, for example: ollama pull qwen3:32b"
         )
-    raise next(server for server in found if isinstance(server, NoModelsError))
+    raise next(error for error in found if isinstance(error, NoModelsError))
 
 
-def _checked(address: str) -> SplitResult:
+async def _checked_address(address: str) -> SplitResult:
     cure = "write it as http://localhost:11434/v1"
     try:
         parts = urlsplit(address.strip())
@@ -111,82 +118,62 @@ def _checked(address: str) -> SplitResult:
         raise NoModelsError("This is not the address of a server.", cure)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise NoModelsError("The address has more than a host, a port and a path.", cure)
+    host = parts.hostname or ""
+    try:
+        resolved = [ipaddress.ip_address(host)]
+    except ValueError:
+        try:
+            found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise NoModelsError(f"The name {host} is not known here.", "check the name, or write the machine's address") from error
+        resolved = [ipaddress.ip_address(str(place[4][0]).partition("%")[0]) for place in found]
+    # Addresses of one's own network are allowed; those at which machines of a cloud get their credentials are not.
+    for one in resolved:
+        reached = one.ipv4_mapped or one if isinstance(one, ipaddress.IPv6Address) else one
+        if reached.is_link_local or reached.is_multicast or reached.is_unspecified:
+            raise NoModelsError(
+                f"{parts.hostname} is not an address that models are served at.", "write the address of the model's own server"
+            )
     return parts
 
 
-async def _refuse_forbidden(parts: SplitResult) -> None:
-    """Addresses of one's own network are what this is for; those that machines of a cloud give credentials away at are not."""
-    addresses = await _addresses(parts.hostname or "")
-    if any(address.is_link_local or address.is_multicast or address.is_unspecified for address in addresses):
-        raise NoModelsError(f"{parts.hostname} is not an address that models are served at.", "write the address of the model's own server")
-
-
-async def _addresses(host: str) -> Sequence[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    """What the name stands for, an IPv4 address in the disguise of IPv6 as what it is."""
-    try:
-        written = [ipaddress.ip_address(host)]
-    except ValueError:
-        written = await _resolved(host)
-    return [address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address for address in written]
-
-
-async def _resolved(host: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    try:
-        found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise NoModelsError(f"The name {host} is not known here.", "check the name, or write the machine's address") from error
-    return [ipaddress.ip_address(str(place[4][0]).partition("%")[0]) for place in found]
-
-
 async def _models_at(base_url: str) -> ModelServer | NoModelsError:
-    import httpx  # noqa: PLC0415 - loaded only where an installation is set up
-
-    reached = "check that the server runs and that this machine can reach it"
     try:
         async with httpx.AsyncClient(timeout=PROBE_SECONDS, trust_env=False, follow_redirects=False) as http:
             with anyio.fail_after(PROBE_SECONDS):
                 async with http.stream("GET", f"{base_url}/models") as answer:
-                    return await _read(base_url, answer)
+                    return await _read_models(base_url, answer)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
-        return NoModelsError(f"Nothing answers at {base_url}: {error or 'it took too long'}.", reached)
+        cure = "check that the server runs and that this machine can reach it"
+        return NoModelsError(f"Nothing answers at {base_url}: {error or 'it took too long'}.", cure)
 
 
-async def _read(base_url: str, answer: Any) -> ModelServer | NoModelsError:
-    speaks = "check the address; servers that speak like OpenAI usually want /v1 at its end"
+async def _read_models(base_url: str, answer: httpx.Response) -> ModelServer | NoModelsError:
+    cure = "check the address; servers that speak like OpenAI usually want /v1 at its end"
     if answer.status_code in {401, 403}:
         return NoModelsError(
             f"The server at {base_url} asks for a key.", "configure it by hand: `api_key_env` in llm-providers.yaml names its variable"
         )
     if answer.status_code != 200:
-        return NoModelsError(f"{base_url}/models answers with HTTP {answer.status_code}, not with a list of models.", speaks)
+        return NoModelsError(f"{base_url}/models answers with HTTP {answer.status_code}, not with a list of models.", cure)
     body = b""
     async for part in answer.aiter_bytes():
         body += part
         if len(body) > MAX_ANSWER_BYTES:
-            return NoModelsError(f"{base_url}/models answers with more than a list of models.", speaks)
-    return _named(base_url, body) or NoModelsError(f"{base_url}/models does not answer with a list of models.", speaks)
-
-
-def _named(base_url: str, body: bytes) -> ModelServer | None:
-    import orjson  # noqa: PLC0415 - as above
-
+            return NoModelsError(f"{base_url}/models answers with more than a list of models.", cure)
     try:
-        read = mapping(orjson.loads(body))
+        parsed = mapping(orjson.loads(body))
     except orjson.JSONDecodeError:
-        return None
-    if read is None or "data" not in read:
-        return None
-    names = [(mapping(entry) or {}).get("id") for entry in listing_at(read, "data")]
+        parsed = None
+    if parsed is None or "data" not in parsed:
+        return NoModelsError(f"{base_url}/models does not answer with a list of models.", cure)
+    names = [(mapping(entry) or {}).get("id") for entry in listing_at(parsed, "data")]
     shown = (name for name in names if isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable())
     return ModelServer(base_url, tuple(sorted(dict.fromkeys(shown))[:MAX_MODELS]))
 
 
-# A model that has to be loaded first takes its time; a person who waits for longer is better told.
-CALL_SECONDS = 60.0
-
-
 async def try_model(name: str, provider: ResolvedProvider, backend: LLMBackend, client: LLMClient) -> Finding:
-    """Ask the model for one word."""
+    """Make one small call to the model."""
     messages = (ConversationMessage(Role.USER, "Answer with the single word: ready"),)
     request = GenerateInput(session_id="doctor", execution_id="doctor", messages=messages, provider=provider, backend=backend)
     answer = ""
@@ -213,14 +200,6 @@ def _cure(code: ErrorCode, provider: ResolvedProvider) -> str:
             return f"check that the vendor has the model {provider.model}"
 
 
-# A first start of a server by npx downloads it; a person who waits for longer is better told.
-TOOLS_SECONDS = 60.0
-_CURES = {
-    "npx": "install Node.js 20 or later: npx comes with it",
-    "uvx": "install uv: uvx comes with it (https://docs.astral.sh/uv/)",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ToolTrial:
     finding: Finding
@@ -230,25 +209,16 @@ class ToolTrial:
 
 async def try_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> ToolTrial:
     """Connect to the server and list its tools."""
-    lacking = _cannot_start(server, env)
-    return ToolTrial(lacking) if lacking else await _listed(server, env)
-
-
-def _cannot_start(server: ResolvedMcpServer, env: Mapping[str, str]) -> Finding | None:
     transport = server.transport
     command = transport.command
     if command and not variables(command) and shutil.which(command, path=env.get("PATH")) is None:
         cure = _CURES.get(command, f"install {command}, or write its full path")
-        return warn("tools", f"{server.name}: the program {command} was not found", cure)
+        return ToolTrial(warn("tools", f"{server.name}: the program {command} was not found", cure))
     texts: Iterable[str] = (*transport.args, *transport.env.values(), transport.url or "", transport.bearer_token or "")
     missing = sorted({name for text in texts for name in variables(text)} - env.keys() - {"SESSION_ID"})
     if missing:
         cure = f"set {' and '.join(missing)} in the environment or in .env"
-        return warn("tools", f"{server.name}: {', '.join(missing)} is not set", cure)
-    return None
-
-
-async def _listed(server: ResolvedMcpServer, env: Mapping[str, str]) -> ToolTrial:
+        return ToolTrial(warn("tools", f"{server.name}: {', '.join(missing)} is not set", cure))
     catalog = ToolCatalog()
     with anyio.move_on_after(TOOLS_SECONDS) as limit:
         async with McpToolServers(env=env).open_servers({server.name: server}, call_timeout=TOOLS_SECONDS, execution_id="doctor") as tools:

@@ -1,4 +1,4 @@
-"""Setting an installation up from the dashboard, with the code that the terminal showed."""
+"""Setup from the dashboard, for a person who has the code from the terminal."""
 
 from collections.abc import Awaitable
 from typing import Annotated
@@ -25,11 +25,11 @@ from tarsy.api.schemas.setup import (
 )
 from tarsy.api.services import AuthDep, AuthorDep, RepositoriesDep, ServicesDep, SystemDep, SystemServices
 from tarsy.db.audit import AuditAction
-from tarsy.setup.access import TICKET_LIFE, DoorClosedError
+from tarsy.setup import trials
+from tarsy.setup.access import TICKET_LIFE, AccessDeniedError
 from tarsy.setup.files import StepRefusedError
 from tarsy.setup.recipes import recipes
-from tarsy.setup.service import Outcome, SetupDesk
-from tarsy.setup.trials import NoModelsError
+from tarsy.setup.service import SetupService, StepOutcome
 
 log = structlog.get_logger(__name__)
 
@@ -40,96 +40,97 @@ router = api_router("/setup", tag="setup")
 Ticket = Annotated[str, Cookie(alias=TICKET_COOKIE, include_in_schema=False)]
 
 
-async def desk_of(services: ServicesDep) -> SetupDesk:
+async def setup_of(services: ServicesDep) -> SetupService:
     if services.setup is None:
         raise RequestRefusedError(ProblemKind.NOT_FOUND, "This server cannot be set up from its dashboard.")
     return services.setup
 
 
-DeskOf = Annotated[SetupDesk, Depends(desk_of)]
+SetupDep = Annotated[SetupService, Depends(setup_of)]
 
 
-async def opened_desk(desk: DeskOf, ticket: Ticket = "") -> SetupDesk:
-    if not desk.door.admits(ticket):
+async def opened_setup(setup: SetupDep, ticket: Ticket = "") -> SetupService:
+    if not setup.access.admits(ticket):
         raise RequestRefusedError(ProblemKind.FORBIDDEN, "Enter the setup code first: `tarsy serve` prints it in the terminal.")
-    return desk
+    return setup
 
 
-OpenDesk = Annotated[SetupDesk, Depends(opened_desk)]
+OpenSetupDep = Annotated[SetupService, Depends(opened_setup)]
 
 
 @router.get("", operation_id="getSetup")
-async def get_setup(repositories: RepositoriesDep, desk: DeskOf, ticket: Ticket = "") -> SetupState:
+async def get_setup(repositories: RepositoriesDep, setup: SetupDep, ticket: Ticket = "") -> SetupState:
     """What is set up and what can be set up, without secrets."""
-    model = desk.model()
+    model = setup.model()
     return SetupState(
         needed=model is None and not await repositories.sessions.any(),
-        open=desk.door.admits(ticket),
-        has_code=desk.door.has_code,
+        open=setup.access.admits(ticket),
+        has_code=setup.access.has_code,
         model=model,
-        vendors=[VendorItem.shown(vendor, has_key=desk.has_variable(vendor.variable)) for vendor in desk.vendors()],
-        recipes=[_recipe(desk, name) for name in recipes()],
+        vendors=[VendorItem.shown(vendor, has_key=setup.has_variable(vendor.variable)) for vendor in setup.vendors()],
+        recipes=[
+            RecipeItem.shown(
+                recipe,
+                name=name,
+                fields=[RecipeFieldItem.shown(field, is_set=setup.has_variable(field.variable)) for field in recipe.fields],
+            )
+            for name, recipe in recipes().items()
+        ],
     )
 
 
-def _recipe(desk: SetupDesk, name: str) -> RecipeItem:
-    recipe = recipes()[name]
-    fields = [RecipeFieldItem.shown(field, is_set=desk.has_variable(field.variable)) for field in recipe.fields]
-    return RecipeItem.shown(recipe, name=name, fields=fields)
-
-
 @router.post("/open", status_code=204, operation_id="openSetup")
-async def open_setup(typed: SetupCode, request: Request, response: Response, desk: DeskOf, system: SystemDep, author: AuthorDep) -> None:
+async def open_setup(typed: SetupCode, request: Request, response: Response, setup: SetupDep, system: SystemDep, author: AuthorDep) -> None:
     """Exchange the code from the terminal for a cookie that opens the steps below for an hour. A code works once."""
     try:
-        ticket = desk.door.open(typed.code)
-    except DoorClosedError as error:
+        ticket = setup.access.open(typed.code)
+    except AccessDeniedError as error:
         log.warning("setup.refused", peer=peer_of(request.scope))
         raise RequestRefusedError(ProblemKind.FORBIDDEN, str(error)) from error
     await system.audit.append(author, AuditAction.SETUP_OPENED)
-    # TLS ends at a proxy: only the page itself knows how it was reached, and a browser tells with every POST.
+    # TLS may end at a proxy; a browser sends the origin of its page with every POST.
     secure = request.headers.get("origin", "").startswith("https:")
     seconds = int(TICKET_LIFE.total_seconds())
     response.set_cookie(TICKET_COOKIE, ticket, max_age=seconds, httponly=True, samesite="strict", secure=secure, path="/api/v1/setup")
 
 
-@router.post("/models", operation_id="findModels")
-async def find_models(address: ModelAddress, desk: OpenDesk) -> ModelsFound:
+@router.post("/models", operation_id="findModels", dependencies=[Depends(opened_setup)])
+async def find_models(address: ModelAddress) -> ModelsFound:
     """The models of an OpenAI-compatible server: Ollama, llama.cpp, vLLM, LM Studio. Nothing else of the server's response is returned."""
     try:
-        return ModelsFound.shown(await desk.probe(address.url))
-    except NoModelsError as error:
+        return ModelsFound.shown(await trials.find_models(address.url))
+    except trials.NoModelsError as error:
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"{error} To put it right, {error.cure}.") from error
 
 
 @router.post("/key", operation_id="setUpKey")
-async def set_up_key(wanted: VendorKey, desk: OpenDesk, system: SystemDep, author: AuthorDep) -> SetupOutcome:
+async def set_up_key(wanted: VendorKey, setup: OpenSetupDep, system: SystemDep, author: AuthorDep) -> SetupOutcome:
     """Test a vendor's key with one small call; if the model answers, write the key to `.env` and activate it."""
-    return await _done(desk.use_key(wanted.vendor, wanted.key), system, author)
+    return await _done(setup.use_key(wanted.vendor, wanted.key), system, author)
 
 
 @router.post("/local-model", operation_id="setUpLocalModel")
-async def set_up_local_model(wanted: LocalModel, desk: OpenDesk, system: SystemDep, author: AuthorDep) -> SetupOutcome:
+async def set_up_local_model(wanted: LocalModel, setup: OpenSetupDep, system: SystemDep, author: AuthorDep) -> SetupOutcome:
     """Test a model at your own address with one small call; if it answers, write it to the configuration and activate it."""
-    return await _done(desk.use_local(wanted.url, wanted.model), system, author)
+    return await _done(setup.use_local(wanted.url, wanted.model), system, author)
 
 
 @router.post("/tool-server", operation_id="setUpToolServer")
-async def set_up_tool_server(wanted: ToolServerChoice, desk: OpenDesk, system: SystemDep, author: AuthorDep) -> SetupOutcome:
+async def set_up_tool_server(wanted: ToolServerChoice, setup: OpenSetupDep, system: SystemDep, author: AuthorDep) -> SetupOutcome:
     """Ask the tool server of a built-in recipe for its tools; if it answers, write it to the configuration and activate it."""
-    return await _done(desk.connect(wanted.recipe, wanted.values), system, author)
+    return await _done(setup.connect(wanted.recipe, wanted.values), system, author)
 
 
-@router.get("/first-alert", operation_id="getFirstAlert", dependencies=[Depends(opened_desk)])
-async def get_first_alert(request: Request, desk: DeskOf, auth: AuthDep) -> FirstAlert:
+@router.get("/first-alert", operation_id="getFirstAlert", dependencies=[Depends(opened_setup)])
+async def get_first_alert(request: Request, setup: SetupDep, auth: AuthDep) -> FirstAlert:
     """The address for senders, and the caller's own token if one is needed."""
     identity: Identity | None = request.state.identity
     known = identity is not None and identity.kind in {IdentityKind.BEARER, IdentityKind.COOKIE}
     token = auth.tokens.by_name.get(identity.author) if identity and known and auth.login_required else None
-    return FirstAlert(url=desk.address(), token=token)
+    return FirstAlert(url=setup.address(), token=token)
 
 
-async def _done(step: Awaitable[Outcome], system: SystemServices, author: str) -> SetupOutcome:
+async def _done(step: Awaitable[StepOutcome], system: SystemServices, author: str) -> SetupOutcome:
     try:
         outcome = await step
     except StepRefusedError as error:
