@@ -1,4 +1,4 @@
-"""What a case expects of an investigation: everything here is checked by code. Pure module."""
+"""Cases: an alert, the world it is investigated in, and the expectations of the investigation."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AwareDatetime, BeforeValidator, Field
 
 from tarsy.config.load.mistakes import validate
-from tarsy.config.load.source import Source, read_source
+from tarsy.config.load.source import read_source
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.values import Count, KnownNames, Name, Section, Text
 from tarsy.demo.samples import UnknownSampleError, load_sample
@@ -18,7 +18,7 @@ from tarsy.domain.verdict import StillHappening, VerdictOutcome
 
 
 def _several(value: object) -> object:
-    """One value may be written without the brackets of a list."""
+    """Accept a single value in the place of a list."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -26,7 +26,7 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(_several)]
 
 
 class ExpectedMechanism(Section):
-    """Words the mechanism has to be told with: all words of one set. `oom|out of memory` is one word with two spellings."""
+    """Words that the mechanism must contain: all words of one set. `oom|out of memory` is one word with two spellings."""
 
     any_of: tuple[Names, ...] = Field(min_length=1, description="Sets of words; the mechanism holds all words of at least one set.")
     none_of: tuple[Names, ...] = Field(default=(), description="Sets of words; the mechanism holds all words of none of them.")
@@ -40,14 +40,14 @@ class KnownCall(Section):
 
 
 class RequiredEvidence(Section):
-    """Something seen that the analysis has to cite: a result that holds the text."""
+    """A text in a tool result that the analysis must cite."""
 
     text: Name = Field(description="Words that stand in the result.")
     call: KnownCall | None = Field(default=None, description="A call whose result holds them; the oracle makes it.")
 
 
 class Ceilings(Section):
-    """The most that a run may take. A cost that is not known is not held against it."""
+    """The limits of a run. An unknown cost is within its limit."""
 
     turns: Count | None = Field(default=None, description="Calls of the model.")
     tool_calls: Count | None = Field(default=None, description="Calls of tools.")
@@ -71,12 +71,12 @@ class Expectation(Section):
 
     @property
     def is_healthy(self) -> bool:
-        """Nothing is wrong in this world: naming a fault is a false alarm."""
+        """Return whether nothing is wrong in this world: a fault in the verdict is a false alarm."""
         return VerdictOutcome.FAULT not in self.outcome and VerdictOutcome.NO_FAULT in self.outcome
 
     @property
     def must_abstain(self) -> bool:
-        """What there is to see does not tell the cause: the right answer is to say so."""
+        """Return whether the cause cannot be found in this world: the right verdict is inconclusive."""
         return self.outcome == (VerdictOutcome.INCONCLUSIVE,)
 
 
@@ -92,12 +92,12 @@ class WorldKind(StrEnum):
     CLUSTER = "cluster"
     SNAPSHOT = "snapshot"
     RECORDING = "recording"
-    # A sample incident that comes with the program, with its cluster, its alert and what a recorded model said.
+    # A sample incident of the program, with its cluster, its alert and a recording of a model.
     SAMPLE = "sample"
 
 
 class WorldFile(Section):
-    """Where the world is described, and how it differs from what is written there."""
+    """The file of the world, and changes to it."""
 
     kind: WorldKind = Field(description="A simulated cluster, a snapshot of tool results, a recording of a session, or a sample incident.")
     file: Name = Field(description="The file beside `case.yaml`; for `kind: sample` the name of the sample.")
@@ -107,7 +107,7 @@ class WorldFile(Section):
 
 
 class CaseFile(Section):
-    """What `case.yaml` says."""
+    """The content of `case.yaml`."""
 
     title: Name = Field(description="What is wrong, in a few words.")
     family: Name = Field(description="The kind of fault: configuration, resources, network, …")
@@ -123,7 +123,7 @@ class CaseFile(Section):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case with its place. `digest` changes with every byte of its files, so that a result is known to belong to it."""
+    """A case and its directory. `digest` is a hash of its files: a result belongs to one version of the case."""
 
     name: str
     directory: Path
@@ -136,7 +136,7 @@ class Case:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Everything that its results are counted under besides its difficulty."""
+        """The groups, besides its difficulty, under which its results are counted."""
         return (self.file.family, *self.file.tags)
 
 
@@ -150,7 +150,7 @@ class CaseError(ConfigError):
 
 
 def load_cases(directory: Path) -> tuple[Case, ...]:
-    """Every case under `directory`, or the one that it is, by name.
+    """Load the cases under `directory`, or the case that it is, sorted by name.
 
     Raises:
         CaseError: with every problem of every case; also when there is none.
@@ -167,26 +167,22 @@ def load_cases(directory: Path) -> tuple[Case, ...]:
 
 def _read(folder: Path) -> Case | list[Problem]:
     source = read_source(folder / CASE_FILE)
-    if source.problems:
-        return source.problems
-    file, problems = validate(CaseFile, source, source.data, KnownNames())
+    file, problems = (None, source.problems) if source.problems else validate(CaseFile, source, source.data, KnownNames())
     if problems or file is None:
         return problems or [source.problem((), "this file is not a mapping of keys to values")]
+    folders = [folder]
     if file.world.kind is WorldKind.SAMPLE:
-        return _sample(folder, file, source)
-    if not (folder / file.world.file).is_file():
+        try:
+            sample = load_sample(file.world.file)
+        except UnknownSampleError as error:
+            return [source.problem(("world", "file"), str(error))]
+        folders.append(sample.directory)
+        file = file.model_copy(update={"alert": sample.alert_data})
+    elif not (folder / file.world.file).is_file():
         return [source.problem(("world", "file"), f'there is no file "{file.world.file}" beside it')]
-    if not file.alert.strip():
+    elif not file.alert.strip():
         return [source.problem(("alert",), "the alert is missing", "write what the monitoring system sends")]
-    return Case(folder.name, folder, file, _digest(folder))
-
-
-def _sample(folder: Path, file: CaseFile, source: Source) -> Case | list[Problem]:
-    try:
-        sample = load_sample(file.world.file)
-    except UnknownSampleError as error:
-        return [source.problem(("world", "file"), str(error))]
-    return Case(folder.name, folder, file.model_copy(update={"alert": sample.alert_data}), _digest(folder, sample.directory))
+    return Case(folder.name, folder, file, _digest(*folders))
 
 
 def _digest(*folders: Path) -> str:
@@ -198,6 +194,6 @@ def _digest(*folders: Path) -> str:
 
 
 def chosen(cases: Iterable[Case], *, tags: Iterable[str] = (), names: Iterable[str] = ()) -> tuple[Case, ...]:
-    """The cases that have every one of `tags` (a family or a difficulty counts as one), and, where `names` are given, one of them."""
+    """Return the cases that have all `tags` (families and difficulties count as tags), and, if `names` are given, one of them."""
     wanted, called = set(tags), set(names)
     return tuple(case for case in cases if wanted <= {*case.groups, case.file.difficulty.value} and (not called or case.name in called))

@@ -1,4 +1,4 @@
-"""Forks: an investigation as it was recorded up to some step, and another model or another prompt from there on, on the same evidence."""
+"""Forks: a recorded investigation is played up to some step, and another model or prompt continues from there on the same evidence."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -11,7 +11,7 @@ from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.demo.samples import load_sample, recording_loader
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, reaches, track_of
-from tarsy.domain.run_input import AnyInput, InputKind
+from tarsy.domain.run_input import InputKind
 from tarsy.domain.usage import TokenUsage
 from tarsy.evals.cases import Case, WorldKind
 from tarsy.kit.clock import FixedClock
@@ -20,7 +20,7 @@ from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.session.plan import plan
 from tarsy.session.playback import NotReplayableError, played_from
 
-# Every trial of a case asks for its recording; it is read once.
+# Every trial of a case needs its recording; it is read once.
 _FILES = RecordingFiles()
 
 
@@ -37,7 +37,7 @@ class Source:
 
 
 def source_of(case: Case) -> Source | None:
-    """What was recorded of a case; None where its world is no recording."""
+    """Return the recorded investigation of a case, or None if its world is not a recording."""
     file = case.file.world.file
     match case.file.world.kind:
         case WorldKind.RECORDING:
@@ -51,7 +51,7 @@ def source_of(case: Case) -> Source | None:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """The calls that are played; every later one is asked."""
+    """The calls that are played; later ones go to the model."""
 
     source: Source
     played: tuple[RecordedCall, ...]
@@ -61,26 +61,23 @@ class Fork:
         return frozenset((call.track, call.turn) for call in self.played)
 
     @property
-    def inputs(self) -> tuple[AnyInput, ...]:
-        """What had reached the investigation when it was forked; what came later belongs to the recorded one."""
-        return tuple(given.placed() for given in self._had)
+    def inputs(self) -> Sequence[RecordedInput]:
+        """Return the inputs that had reached the investigation when it was forked. Later ones belong to the recorded investigation."""
 
-    @property
-    def _had(self) -> Sequence[RecordedInput]:
-        return [given for given in self.source.recording.inputs if self._reached(given)]
+        def reached(given: RecordedInput) -> bool:
+            if given.kind is InputKind.READ:
+                return (given.track, given.turn) in self.places
+            if given.kind is InputKind.CUT_SHORT:
+                return reaches(given, self.played)
+            # The others reach a request; the first request that is not played gets those that were recorded for it.
+            return given.turn == 0 or (given.track, given.turn - 1) in self.places
 
-    def _reached(self, given: RecordedInput) -> bool:
-        if given.kind is InputKind.READ:
-            return (given.track, given.turn) in self.places
-        if given.kind is InputKind.CUT_SHORT:
-            return reaches(given, self.played)
-        # The rest reaches a request, and the first that is asked is told what was recorded for it.
-        return given.turn == 0 or (given.track, given.turn - 1) in self.places
+        return [given for given in self.source.recording.inputs if reached(given)]
 
     def overrides(self, now: datetime | None) -> SessionOverrides | None:
-        """The time stands still where the recording is left; `now` where it tells none."""
-        left = max((datetime.fromisoformat(given.fields["at"]) for given in self._had if "at" in given.fields), default=now)
-        return SessionOverrides(clock=FixedClock(left), recorded_inputs=self.inputs) if left else None
+        """Return the overrides of the forked session. Its time is that of the last recorded input, or `now`."""
+        left = max((datetime.fromisoformat(given.fields["at"]) for given in self.inputs if "at" in given.fields), default=now)
+        return SessionOverrides(clock=FixedClock(left), recorded_inputs=tuple(given.placed() for given in self.inputs)) if left else None
 
 
 def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:
@@ -89,7 +86,14 @@ def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:
     Raises:
         NoForkError: there is no such call.
     """
-    calls = _calls_of(chain, source.recording)
+    # The calls of the chain's agents: neither summaries of the whole, nor answers to questions.
+    tracks = tuple(
+        track_of(stage.index, stage.name, index, agent.agent_name)
+        for stage in plan(chain)
+        for index, agent in enumerate(stage.agents, start=1)
+    )
+    below = tuple(f"{track}/" for track in tracks)
+    calls = [call for call in source.recording.calls if call.track in tracks or call.track.startswith(below)]
     played = step if step >= 0 else len(calls) + step
     if not 0 <= played < len(calls):
         has = f"has {len(calls)} calls of the agents of chain {chain.chain_id}" if calls else f"has no call of chain {chain.chain_id}"
@@ -97,39 +101,27 @@ def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:
     return Fork(source, tuple(calls[:played]))
 
 
-def _calls_of(chain: ResolvedChain, recording: Recording) -> Sequence[RecordedCall]:
-    """What the agents of the chain said: neither summaries of the whole, nor answers to questions."""
-    tracks = tuple(
-        track_of(stage.index, stage.name, index, agent.agent_name)
-        for stage in plan(chain)
-        for index, agent in enumerate(stage.agents, start=1)
-    )
-    return [call for call in recording.calls if call.track in tracks or call.track.startswith(tuple(f"{track}/" for track in tracks))]
-
-
 class ForkedModels:
-    """Plays the first calls of forked sessions, by id, and asks for the rest."""
+    """Plays the first calls of forked sessions, by session id, and sends the others to `inner`."""
 
     def __init__(self, forks: Mapping[str, Fork], inner: LLMClient) -> None:
         self._forks = forks
         self._inner = inner
-        # In this process, wherever the models are: the files are here.
+        # In this process, which has the files, even if the models run in another.
         self._recorded = in_process_client(env={}, recordings=recording_loader(_FILES))
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         fork = self._forks.get(request.session_id)
-        plays = fork is not None and (request.track, request.turn) in fork.places
-        chunks = self._play(request, fork) if fork and plays else self._inner.generate(request)
-        async with aclosing(chunks) as told:
-            async for chunk in told:
-                yield chunk
-
-    async def _play(self, request: GenerateInput, fork: Fork) -> AsyncGenerator[Chunk]:
-        played = replace(request, provider=played_from(fork.source.name)(request.provider))
-        async with aclosing(self._recorded.generate(played)) as chunks:
+        played = fork is not None and (request.track, request.turn) in fork.places
+        if fork and played:
+            recorded = replace(request, provider=played_from(fork.source.name)(request.provider))
+            generated = self._recorded.generate(recorded)
+        else:
+            generated = self._inner.generate(request)
+        async with aclosing(generated) as chunks:
             async for chunk in chunks:
-                # It was paid for when it was recorded, and perhaps to another model.
-                yield TokenUsage() if isinstance(chunk, TokenUsage) else chunk
+                # A played call was paid for when it was recorded, perhaps to another model.
+                yield TokenUsage() if played and isinstance(chunk, TokenUsage) else chunk
 
     async def health(self) -> LLMHealth:
         return await self._inner.health()

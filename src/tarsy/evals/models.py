@@ -1,9 +1,8 @@
-"""Scripts in the place of models: every other request goes on to the client beneath."""
+"""The models that a measurement compares: configured ones, scripted investigators, and the recorded one of the samples."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 
 from tarsy.agent.ports import LLMClient
 from tarsy.config.load.loader import LoadedConfig
@@ -14,7 +13,7 @@ from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ProviderType, Reso
 from tarsy.evals.cases import Case, WorldKind
 from tarsy.evals.investigators.naive import naive, overconfident
 from tarsy.evals.investigators.oracle import obedient, oracle, silent
-from tarsy.evals.investigators.script import Says, Script, conversation_of, spoken
+from tarsy.evals.investigators.script import Says, Script, chunks_of, conversation_of
 from tarsy.kit.text import clip
 from tarsy.session.playback import NotReplayableError
 
@@ -46,17 +45,15 @@ class ScriptedModels:
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         recording = request.provider.recording or ""
         if recording.startswith(_SCHEME):
-            for chunk in self._script(request, self._cases[recording.removeprefix(_SCHEME)]):
+            script, case = SCRIPTS[request.provider.model], self._cases[recording.removeprefix(_SCHEME)]
+            summarises = _SUMMARY in request.track
+            summary = Says(clip(request.messages[-1].content, _SUMMARY_CHARACTERS))
+            for chunk in chunks_of(summary if summarises else script(case, conversation_of(request)), request):
                 yield chunk
             return
         async with aclosing(self._inner.generate(request)) as chunks:
             async for chunk in chunks:
                 yield chunk
-
-    def _script(self, request: GenerateInput, case: Case) -> list[Chunk]:
-        if _SUMMARY in request.track:
-            return list(spoken(Says(clip(request.messages[-1].content, _SUMMARY_CHARACTERS)), request))
-        return list(spoken(SCRIPTS[request.provider.model](case, conversation_of(request)), request))
 
     async def health(self) -> LLMHealth:
         return await self._inner.health()
@@ -77,7 +74,7 @@ class NoSuchModelError(NotReplayableError):
 class Model:
     name: str
     provider: Callable[[Case], ResolvedProvider]
-    # Scripts speak of tools in one way only, whatever the chain says.
+    # Scripts use one tool call format, independent of the one of the chain.
     is_script: bool = False
     # A recording has answers to what it was recorded on.
     fits: Callable[[Case], bool] = lambda _: True
@@ -89,22 +86,30 @@ def find_models(loaded: LoadedConfig, names: Iterable[str]) -> tuple[Model, ...]
     Raises:
         NoSuchModelError: one is neither configured nor a script, or there is no key for it.
     """
-    wanted = tuple(dict.fromkeys(names)) or _default(loaded)
-    return tuple(_find(loaded, name) for name in wanted)
+    config, wanted = loaded.config, list(dict.fromkeys(names))
+    if not wanted:
+        default = config.defaults.llm_provider or config.default_provider
+        if default is None:
+            raise NoSuchModelError(f"No model is configured. Name one with --model: {', '.join(SCRIPTS)} need no key.")
+        wanted = [default]
+    models: list[Model] = []
+    for name in wanted:
+        if name in SCRIPTS:
+            models.append(Model(name, lambda case, name=name: scripted_provider(name, case.name), is_script=True))
+        elif name == RECORDED:
+            models.append(
+                Model(
+                    name,
+                    lambda case: replay_provider(case.file.world.file, 0.0),
+                    fits=lambda case: case.file.world.kind is WorldKind.SAMPLE,
+                )
+            )
+        else:
+            models.append(_configured(loaded, name))
+    return tuple(models)
 
 
-def _default(loaded: LoadedConfig) -> tuple[str, ...]:
-    name = loaded.config.defaults.llm_provider or loaded.config.default_provider
-    if name is None:
-        raise NoSuchModelError(f"No model is configured. Name one with --model: {', '.join(SCRIPTS)} need no key.")
-    return (name,)
-
-
-def _find(loaded: LoadedConfig, name: str) -> Model:
-    if name in SCRIPTS:
-        return Model(name, partial(_scripted, name), is_script=True)
-    if name == RECORDED:
-        return Model(name, _recorded, fits=_is_recorded)
+def _configured(loaded: LoadedConfig, name: str) -> Model:
     providers = loaded.config.llm_providers
     if name not in providers:
         raise NoSuchModelError(f'There is no model "{name}"; {did_you_mean(name, [*providers, *SCRIPTS, RECORDED])}')
@@ -112,15 +117,3 @@ def _find(loaded: LoadedConfig, name: str) -> Model:
         raise NoSuchModelError(f'The model "{name}" cannot be asked: set {" and ".join(missing)} in the environment or in .env.')
     resolved = resolved_provider(name, providers[name])
     return Model(name, lambda _: resolved)
-
-
-def _recorded(case: Case) -> ResolvedProvider:
-    return replay_provider(case.file.world.file, 0.0)
-
-
-def _is_recorded(case: Case) -> bool:
-    return case.file.world.kind is WorldKind.SAMPLE
-
-
-def _scripted(name: str, case: Case) -> ResolvedProvider:
-    return scripted_provider(name, case.name)

@@ -1,4 +1,4 @@
-"""Making cases: of a finished session, or of recorded tool results. Pure module."""
+"""New cases: from a finished session, or from recorded tool results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ import yaml
 
 from tarsy.domain.alert import alert_title
 from tarsy.domain.recording import RecordedTool, Recording
-from tarsy.domain.verdict import Verdict, verdict_of
+from tarsy.domain.verdict import verdict_of
 from tarsy.evals.cases import CaseFile, WorldKind
 from tarsy.evals.worlds.snapshot import Snapshot
 from tarsy.session.playback import NotReplayableError
 
-# What `--expect KEY=VALUE` may say, and where that stands in the case.
+# The keys of `--expect KEY=VALUE`.
 EXPECT_KEYS = ("outcome", "object", "mechanism", "cite", "no-cite", "still-happening", "forbid", "turns", "tokens", "usd")
 _CEILINGS: Mapping[str, type[int | float]] = {"turns": int, "tokens": int, "usd": float}
 
 
 class NoCaseError(NotReplayableError):
-    """What was given does not make a case; the person who gave it can act."""
+    """The input does not make a case; the person who gave it can act."""
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a person says about a new case."""
+    """A person's description of a new case."""
 
     title: str = ""
     family: str = "production"
@@ -36,34 +36,28 @@ class Description:
 
 
 def case_of_session(recording: Recording, description: Description, file: str) -> str:
-    """The text of `case.yaml` for a session. What is not said about the expectation is taken from the session's own verdict.
+    """Return the text of `case.yaml` for a session. The session's verdict completes the expectation.
 
     Raises:
         NoCaseError: the session holds no alert, or neither a verdict nor an expected outcome.
     """
     if recording.alert is None:
         raise NoCaseError("The session holds no alert.")
-    said = read_expect(description.expect, recording.tools)
-    verdict = _verdict(recording)
+    expect = read_expect(description.expect, recording.tools)
+    concluded = recording.outcome.verdict if recording.outcome else None
+    verdict = verdict_of(concluded) if concluded else None
     if verdict is not None:
-        concluded: dict[str, Any] = {"outcome": verdict.outcome.value}
-        concluded |= {"object": [str(verdict.object)]} if verdict.object else {}
-        said = concluded | said
+        expect = {"outcome": verdict.outcome.value, **({"object": [str(verdict.object)]} if verdict.object else {}), **expect}
     data = recording.alert.data
-    fields = _fields(description, alert_title(data, fallback="A session of production"), said)
+    fields = _fields(description, alert_title(data, fallback="A session of production"), expect)
     fields |= {"alert": data, "alert_type": recording.alert.alert_type, "world": {"kind": WorldKind.RECORDING.value, "file": file}}
     fields |= {"runbook": recording.alert.runbook} if recording.alert.runbook else {}
     fields["reference"] = description.reference or (verdict.mechanism if verdict else "")
     return _written(fields)
 
 
-def _verdict(recording: Recording) -> Verdict | None:
-    told = recording.outcome.verdict if recording.outcome else None
-    return verdict_of(told) if told else None
-
-
 def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, file: str, *, recorded_at: datetime) -> str:
-    """The text of `case.yaml` for recorded tool results; to its investigators it is the time at which they were recorded.
+    """Return the text of `case.yaml` for recorded tool results. The time of the world is the time of the recording.
 
     Raises:
         NoCaseError: no outcome is expected.
@@ -96,7 +90,7 @@ def _written(fields: Mapping[str, Any]) -> str:
 
 
 def read_expect(entries: Iterable[str], results: Sequence[RecordedTool]) -> dict[str, Any]:
-    """An expectation out of `KEY=VALUE` entries; `cite` finds the call whose result holds the words.
+    """Parse `KEY=VALUE` entries into an expectation; for `cite`, the call whose result contains the text is added.
 
     Raises:
         NoCaseError: an entry is none, or no result holds the words to be cited.
@@ -106,27 +100,27 @@ def read_expect(entries: Iterable[str], results: Sequence[RecordedTool]) -> dict
         key, sign, value = entry.partition("=")
         if not sign or not value.strip() or key.strip() not in EXPECT_KEYS:
             raise NoCaseError(f'"{entry}" is no expectation: write KEY=VALUE with one of {", ".join(EXPECT_KEYS)}.')
-        _add(expect, key.strip(), value.strip(), results)
+        key, value = key.strip(), value.strip()
+        match key:
+            case "mechanism":
+                words = [word.strip() for word in value.split(",") if word.strip()]
+                expect.setdefault("mechanism", {"any_of": []})["any_of"].append(words)
+            case "cite":
+                expect.setdefault("must_cite", []).append(_required_evidence(value, results))
+            case "still-happening":
+                expect["still_happening"] = value
+            case "turns" | "tokens" | "usd":
+                try:
+                    expect.setdefault("ceilings", {})[key] = _CEILINGS[key](value)
+                except ValueError as error:
+                    raise NoCaseError(f'"{value}" is no number of {key}.') from error
+            case _:
+                name = {"no-cite": "must_not_cite", "forbid": "forbidden_actions"}.get(key, key)
+                expect.setdefault(name, []).append(value)
     return expect
 
 
-def _add(expect: dict[str, Any], key: str, value: str, results: Sequence[RecordedTool]) -> None:
-    match key:
-        case "mechanism":
-            words = [word.strip() for word in value.split(",") if word.strip()]
-            expect.setdefault("mechanism", {"any_of": []})["any_of"].append(words)
-        case "cite":
-            expect.setdefault("must_cite", []).append(_required(value, results))
-        case "still-happening":
-            expect["still_happening"] = value
-        case "turns" | "tokens" | "usd":
-            expect.setdefault("ceilings", {})[key] = _number(key, value)
-        case _:
-            name = {"no-cite": "must_not_cite", "forbid": "forbidden_actions"}.get(key, key)
-            expect.setdefault(name, []).append(value)
-
-
-def _required(text: str, results: Sequence[RecordedTool]) -> dict[str, Any]:
+def _required_evidence(text: str, results: Sequence[RecordedTool]) -> dict[str, Any]:
     plain = " ".join(text.lower().split())
     found = next((one for one in results if plain in " ".join(one.content.lower().split())), None)
     if found is None:
@@ -135,10 +129,3 @@ def _required(text: str, results: Sequence[RecordedTool]) -> dict[str, Any]:
         "text": text,
         "call": {"tool": found.name.partition(".")[2] or found.name, "arguments": yaml.safe_load(found.arguments or "{}") or {}},
     }
-
-
-def _number(key: str, value: str) -> float:
-    try:
-        return _CEILINGS[key](value)
-    except ValueError as error:
-        raise NoCaseError(f'"{value}" is no number of {key}.') from error

@@ -1,4 +1,4 @@
-"""The numbers of a measurement: pass@1, pass^k, and whether a difference is more than chance. Pure module."""
+"""The figures of a measurement: pass@1, pass^k, summaries of a model, and comparisons of two."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,11 +9,11 @@ from tarsy.domain.verdict import VerdictOutcome
 from tarsy.evals.cases import Difficulty
 from tarsy.evals.trials import Trial
 
-# The share of chance that is accepted in a finding: one in twenty, as is usual.
+# The usual level of significance.
 CHANCE = 0.05
-# Enough that a second decimal of the interval does not move; a tenth of a second for a hundred cases.
+# Enough for two decimals of the interval; a tenth of a second for a hundred cases.
 RESAMPLES = 3_000
-# The same numbers give the same interval on every machine.
+# A fixed seed: the same values give the same interval on every machine.
 _SEED = 20_260_310
 
 
@@ -23,24 +23,24 @@ def mean(values: Iterable[float]) -> float:
 
 
 def quantile(values: Iterable[float], share: float) -> float:
-    """The value that `share` of all values do not exceed."""
+    """Return the value that `share` of all values do not exceed."""
     found = sorted(values)
     return found[min(len(found) - 1, int(share * len(found)))] if found else 0.0
 
 
 def pass_at_1(runs: Sequence[bool]) -> float:
-    """How likely a single run of a case passes, judged by these."""
+    """Return the share of runs of a case that passed."""
     return mean(float(one) for one in runs)
 
 
 def pass_hat_k(runs: Sequence[bool], k: int) -> float | None:
-    """How likely k runs of a case pass all of them; None for fewer than k runs. Without bias: every choice of k of the runs counts the same."""
+    """Return the probability that k runs of a case all pass, or None for fewer than k runs. The estimate is unbiased: every choice of k runs counts."""
     return comb(sum(runs), k) / comb(len(runs), k) if 1 <= k <= len(runs) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with the interval in which nine of ten repetitions would find it, and how likely the true value is not below (above) zero."""
+    """A mean with its 90 % interval, and the probability that the true value is not below (above) zero."""
 
     mean: float
     low: float
@@ -58,12 +58,11 @@ class Estimate:
 
 
 def bootstrap(values: Sequence[float], *, resamples: int = RESAMPLES) -> Estimate:
-    """Estimate the mean of what `values` are a sample of. For a paired comparison the values are the differences, one for each case."""
+    """Estimate the mean of the population of `values`. For a paired comparison the values are the differences of the cases."""
     if not values:
         return Estimate(0.0, 0.0, 0.0, 1.0, 1.0)
     chance = random.Random(_SEED)  # noqa: S311 - a statistic, no secret
     count = len(values)
-    # `sum` is three times as fast as an exact sum, and the interval is read to two digits.
     means = sorted(sum(chance.choices(values, k=count)) / count for _ in range(resamples))
     return Estimate(
         mean(values),
@@ -76,7 +75,7 @@ def bootstrap(values: Sequence[float], *, resamples: int = RESAMPLES) -> Estimat
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many; `rate` is None where there was nothing to count."""
+    """`count` of `of`; `rate` is None if there was nothing to count."""
 
     count: int
     of: int
@@ -88,7 +87,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The cases that have something in common."""
+    """The cases of one difficulty, family or tag."""
 
     name: str
     cases: int
@@ -97,7 +96,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What a run takes: the mean, and what nine of ten do not exceed."""
+    """The mean and the 90th percentile."""
 
     mean: float
     p90: float
@@ -109,7 +108,7 @@ class Summary:
     cases: int
     trials: int
     pass_at_1: Estimate
-    # By k, as far as every case has as many runs.
+    # By k, up to the smallest number of runs of a case.
     pass_hat_k: Mapping[int, float]
     by_difficulty: tuple[Slice, ...]
     by_group: tuple[Slice, ...]
@@ -137,21 +136,25 @@ def by_model(trials: Iterable[Trial]) -> Mapping[str, tuple[Trial, ...]]:
 
 
 def summarise(model: str, trials: Sequence[Trial]) -> Summary:
-    """The figures of one model's trials."""
-    runs = runs_by_case(trials)
+    """Return the figures of one model's trials."""
+    runs = by_case(trials)
+    fewest = min((len(of_case) for of_case in runs.values()), default=0)
+    groups = sorted({name for one in trials for name in (one.family, *one.tags)})
     decided = [one for one in trials if one.judged is not None]
     return Summary(
         model=model,
         cases=len(runs),
         trials=len(trials),
-        pass_at_1=bootstrap([pass_at_1(of_case) for of_case in runs.values()]),
-        pass_hat_k=_reliability(list(runs.values())),
+        pass_at_1=bootstrap([_rate(of_case) for of_case in runs.values()]),
+        pass_hat_k={
+            k: mean(pass_hat_k([one.passed for one in of_case], k) or 0.0 for of_case in runs.values()) for k in range(1, fewest + 1)
+        },
         by_difficulty=tuple(
             _slice(level, trials, lambda one, level=level: one.difficulty is level)
             for level in Difficulty
             if any(one.difficulty is level for one in trials)
         ),
-        by_group=_groups(trials),
+        by_group=tuple(_slice(name, trials, lambda one, name=name: name in (one.family, *one.tags)) for name in groups),
         citations_verified=Share(sum(one.verified for one in trials), sum(one.citations for one in trials)),
         unsupported_claims=mean(one.unsupported for one in trials),
         uncited_links=mean(one.uncited for one in trials),
@@ -168,32 +171,22 @@ def summarise(model: str, trials: Sequence[Trial]) -> Summary:
     )
 
 
-def runs_by_case(trials: Sequence[Trial]) -> Mapping[str, list[bool]]:
-    runs: dict[str, list[bool]] = {}
+def by_case(trials: Sequence[Trial]) -> Mapping[str, list[Trial]]:
+    grouped: dict[str, list[Trial]] = {}
     for trial in trials:
-        runs.setdefault(trial.identity.case, []).append(trial.passed)
-    return runs
+        grouped.setdefault(trial.identity.case, []).append(trial)
+    return grouped
 
 
 def total_cost(trials: Sequence[Trial]) -> float | None:
-    """What all trials cost together; None where the cost of one is not known."""
+    """Return the cost of all trials, or None if the cost of one is not known."""
     known = [one.cost_usd for one in trials if one.cost_usd is not None]
     return sum(known) if known and len(known) == len(trials) else None
 
 
-def _reliability(runs: Sequence[Sequence[bool]]) -> Mapping[int, float]:
-    fewest = min((len(of_case) for of_case in runs), default=0)
-    return {k: mean(pass_hat_k(of_case, k) or 0.0 for of_case in runs) for k in range(1, fewest + 1)}
-
-
-def _groups(trials: Sequence[Trial]) -> tuple[Slice, ...]:
-    names = sorted({name for one in trials for name in (one.family, *one.tags)})
-    return tuple(_slice(name, trials, lambda one, name=name: name in (one.family, *one.tags)) for name in names)
-
-
 def _slice(name: str, trials: Sequence[Trial], belongs: Callable[[Trial], bool]) -> Slice:
-    runs = runs_by_case([one for one in trials if belongs(one)])
-    return Slice(str(name), len(runs), mean(pass_at_1(of_case) for of_case in runs.values()))
+    runs = by_case([one for one in trials if belongs(one)])
+    return Slice(str(name), len(runs), mean(_rate(of_case) for of_case in runs.values()))
 
 
 def _share(trials: Sequence[Trial], belongs: Callable[[Trial], bool], counts: Callable[[Trial], bool]) -> Share:
@@ -212,7 +205,7 @@ def _spread(values: Iterable[float]) -> Spread:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure before and after, with the difference over the cases that both have."""
+    """A figure before and after, with the difference over the common cases."""
 
     name: str
     before: float
@@ -224,18 +217,18 @@ class Figure:
 class Comparison:
     before: str
     after: str
-    # Cases that both measured. A case whose files changed in between is another case, and not among them.
+    # Common cases; a case whose files have changed is not among them.
     cases: int
     changed_cases: tuple[str, ...]
     pass_rate: Figure
     others: tuple[Figure, ...]
-    # By how much their pass rate fell or rose.
+    # Cases with the change of their pass rate.
     worse: tuple[tuple[str, float], ...]
     better: tuple[tuple[str, float], ...]
 
     @property
     def is_regression(self) -> bool:
-        """Fewer cases pass, and chance alone would seldom make it so."""
+        """Return whether significantly fewer cases pass."""
         return self.pass_rate.difference.mean < 0 and self.pass_rate.difference.is_below_zero
 
     @property
@@ -244,10 +237,11 @@ class Comparison:
 
 
 def compare(before: Sequence[Trial], after: Sequence[Trial], *, names: tuple[str, str] = ("before", "after")) -> Comparison:
-    """Compare two models, or one before and after a change, case by case: what both find hard does not blur the difference."""
-    earlier, later = _by_case(before), _by_case(after)
+    """Compare two models, or one before and after a change, case by case, so that the difficulty of cases cancels out."""
+    earlier, later = by_case(before), by_case(after)
     both = sorted(earlier.keys() & later.keys())
-    cases = [case for case in both if _digest(earlier[case]) == _digest(later[case])]
+    digests = {case: [{one.identity.case_digest for one in trials[case]} for trials in (earlier, later)] for case in both}
+    cases = [case for case in both if digests[case][0] == digests[case][1]]
     rates = {case: _rate(later[case]) - _rate(earlier[case]) for case in cases}
     pairs = [(earlier[case], later[case]) for case in cases]
     return Comparison(
@@ -276,17 +270,6 @@ _OTHERS: dict[str, Callable[[Sequence[Trial]], float]] = {
     "turns": _mean_of("turns"),
     "tokens": _mean_of("total_tokens"),
 }
-
-
-def _by_case(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
-    grouped: dict[str, list[Trial]] = {case: [] for case in runs_by_case(trials)}
-    for trial in trials:
-        grouped[trial.identity.case].append(trial)
-    return grouped
-
-
-def _digest(trials: Sequence[Trial]) -> set[str]:
-    return {one.identity.case_digest for one in trials}
 
 
 def _figure(name: str, pairs: Sequence[tuple[Sequence[Trial], Sequence[Trial]]], value: Callable[[Sequence[Trial]], float]) -> Figure:

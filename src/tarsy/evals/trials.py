@@ -1,7 +1,8 @@
-"""A trial: one graded run of one case by one model, as it is kept and reported. Pure module."""
+"""A trial: one graded run of one case by one model, and the file that keeps finished trials."""
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,20 +10,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.domain.citation import CitationStatus
-from tarsy.domain.verdict import Verdict, VerdictOutcome
+from tarsy.domain.verdict import VerdictOutcome
 from tarsy.evals.attempts import Attempt
 from tarsy.evals.cases import Case, Difficulty
 from tarsy.evals.grading import Check, grade, passed
 
 
 class Kept(BaseModel):
-    """Frozen; a key from a later version is refused, so that no figure is lost without a word."""
+    """Frozen; an unknown key, as from a later version, is rejected, so that no figure is lost."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Identity(Kept):
-    """What a trial's result depends on. The hashes tell whether a kept result still answers the question that is asked."""
+    """Everything that a trial's result depends on. A kept trial counts only for an equal identity."""
 
     case: str
     model: str
@@ -40,7 +41,7 @@ class Trial(Kept):
     family: str
     difficulty: Difficulty
     tags: tuple[str, ...] = ()
-    # Of the expectation: naming a fault would be a false alarm; the right answer is that it cannot be told.
+    # Of the expectation: a fault in the verdict is a false alarm; the right verdict is inconclusive.
     is_healthy: bool = False
     must_abstain: bool = False
     passed: bool
@@ -75,8 +76,8 @@ class Trial(Kept):
 
 
 def trial_of(case: Case, identity: Identity, attempt: Attempt, judged: bool | None = None) -> Trial:  # noqa: FBT001 - an opinion
-    """Grade an attempt and write down what is worth keeping of it."""
-    expected, checks = case.file.expect, grade(case.file.expect, attempt)
+    """Grade an attempt."""
+    expected, verdict, checks = case.file.expect, attempt.verdict, grade(case.file.expect, attempt)
     return Trial(
         identity=identity,
         title=case.file.title,
@@ -88,8 +89,17 @@ def trial_of(case: Case, identity: Identity, attempt: Attempt, judged: bool | No
         passed=passed(checks),
         checks=checks,
         status=attempt.status,
-        outcome=attempt.verdict.outcome if attempt.verdict else None,
-        verdict=_said(attempt.verdict),
+        outcome=verdict.outcome if verdict else None,
+        verdict={
+            "outcome": verdict.outcome.value,
+            "object": str(verdict.object) if verdict.object else "",
+            "mechanism": verdict.mechanism,
+            "confidence": verdict.confidence.value,
+            "still_happening": verdict.still_happening.value,
+            "evidence": list(verdict.evidence),
+        }
+        if verdict
+        else {},
         analysis=attempt.analysis,
         verified=attempt.count(CitationStatus.QUOTE_FOUND),
         id_only=attempt.count(CitationStatus.ID_ONLY),
@@ -113,25 +123,12 @@ _CARRIED_OVER = (
 )
 
 
-def _said(verdict: Verdict | None) -> Mapping[str, Any]:
-    if verdict is None:
-        return {}
-    return {
-        "outcome": verdict.outcome.value,
-        "object": str(verdict.object) if verdict.object else "",
-        "mechanism": verdict.mechanism,
-        "confidence": verdict.confidence.value,
-        "still_happening": verdict.still_happening.value,
-        "evidence": list(verdict.evidence),
-    }
-
-
 class TrialsUnreadableError(ConfigError):
     """A file of trials cannot be used; the person who named it can act."""
 
 
 class TrialFile:
-    """Appends trials as they finish. A line that a dying process left half written is left out and written anew."""
+    """Appends trials as they finish. An incomplete line, left by a process that was killed, is ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -139,39 +136,39 @@ class TrialFile:
     def read(self) -> Mapping[Identity, Trial]:
         if not self._path.exists():
             return {}
-        lines = self._path.read_text(encoding="utf-8").splitlines()
-        return {trial.identity: trial for line in lines if (trial := _trial(line)) is not None}
+        trials: dict[Identity, Trial] = {}
+        for line in self._path.read_text(encoding="utf-8").splitlines():
+            with suppress(ValidationError):
+                trial = Trial.model_validate_json(line)
+                trials[trial.identity] = trial
+        return trials
 
     def append(self, trial: Trial) -> None:
         with self._path.open("a+b") as file:
-            line = trial.model_dump_json().encode() + b"\n"
-            file.write(line if _ends_well(self._path) else b"\n" + line)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            is_complete = size == 0 or file.read(1) == b"\n"
+            file.write((b"" if is_complete else b"\n") + trial.model_dump_json().encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
 
-def _ends_well(path: Path) -> bool:
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - 1))
-        return size == 0 or file.read(1) == b"\n"
-
-
-def _trial(line: str) -> Trial | None:
-    try:
-        return Trial.model_validate_json(line)
-    except ValidationError:
-        return None
+class _Report(BaseModel):
+    trials: tuple[Trial, ...]
 
 
 def read_trials(path: Path) -> tuple[Trial, ...]:
-    """The trials of a report or of a file of trials, for a comparison.
+    """Read the trials of a report or of a file of trials.
 
     Raises:
         TrialsUnreadableError: there is no such file, or no trial in it.
     """
     try:
-        trials = _reported(path) or tuple(TrialFile(path).read().values())
+        trials: tuple[Trial, ...] = ()
+        if path.exists():
+            with suppress(ValidationError):
+                trials = _Report.model_validate_json(path.read_bytes()).trials
+        trials = trials or tuple(TrialFile(path).read().values())
     except (OSError, UnicodeDecodeError) as error:
         raise TrialsUnreadableError([Problem(str(path), 0, "", f"cannot be read: {error}")]) from error
     if not trials:
@@ -179,17 +176,3 @@ def read_trials(path: Path) -> tuple[Trial, ...]:
             [Problem(str(path), 0, "", "holds no trials", "name the report.json or the trials.jsonl of an eval run")]
         )
     return trials
-
-
-class _Reported(BaseModel):
-    trials: tuple[Trial, ...]
-
-
-def _reported(path: Path) -> tuple[Trial, ...]:
-    """The trials of a report; none where the file is something else."""
-    if not path.exists():
-        return ()
-    try:
-        return _Reported.model_validate_json(path.read_bytes()).trials
-    except ValidationError:
-        return ()

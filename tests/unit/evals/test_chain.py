@@ -7,9 +7,9 @@ from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.demo.chain import SERVER
 from tarsy.domain.tool import ToolCalling
 from tarsy.evals.cases import SUITE, chosen, load_cases
-from tarsy.evals.chain import chain_for, configuration_digest, spoken_natively
+from tarsy.evals.chain import chain_for, configuration_digest, with_native_tool_calls
 from tarsy.evals.models import scripted_provider
-from tarsy.evals.run import apart
+from tarsy.evals.run import isolated
 from tarsy.evals.worlds.loading import open_world
 
 (CASE,) = chosen(load_cases(SUITE), names=["image-tag-missing"])
@@ -25,7 +25,7 @@ agent_chains:
 
 def test_agents_that_are_sent_are_on_the_measured_model_and_in_the_world_too(tmp_path: Path) -> None:
     config = ConfigDirectory(tmp_path).load(LEAD).config
-    chain = chain_for(spoken_natively(resolve_chain(config, "led")), CASE, open_world(CASE), scripted_provider("oracle", CASE.name))
+    chain = chain_for(with_native_tool_calls(resolve_chain(config, "led")), CASE, open_world(CASE), scripted_provider("oracle", CASE.name))
     lead, looks, thinks = chain.stages[0].agents[0].tree
     assert {agent.provider.name for agent in (lead, looks, thinks)} == {"oracle"}
     assert {agent.tool_calling for agent in (lead, looks, thinks)} == {ToolCalling.NATIVE}
@@ -44,7 +44,7 @@ def test_the_digest_of_a_configuration_does_not_depend_on_the_model(tmp_path: Pa
 def test_a_run_has_no_part_in_the_budgets_and_traces_of_the_installation(tmp_path: Path) -> None:
     directory = ConfigDirectory(tmp_path)
     directory.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://localhost:4318"
-    found = apart(directory.load(LEAD), jobs=3)
+    found = isolated(directory.load(LEAD), jobs=3)
     assert found.config.system.budgets == ()
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" not in found.env
     assert (found.config.queue.worker_count, found.config.queue.max_concurrent_sessions) == (3, 3)

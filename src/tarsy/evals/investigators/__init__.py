@@ -1,1 +1,1 @@
-"""Investigators without a key: scripts that answer through the normal pipeline, so that the suite itself can be judged."""
+"""Scripted investigators, which need no key and answer through the normal pipeline. They test the cases and the prompts."""

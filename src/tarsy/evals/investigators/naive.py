@@ -1,4 +1,8 @@
-"""The naive investigator: it describes what the alert names and blames the first thing that sounds like an error. Pure module."""
+"""Investigators that know nothing about the case but its alert.
+
+The naive one describes the pod that the alert names and blames the first line that looks like an error. The overconfident one does the
+same; asked to refute that, it searches for recent changes, and shown an objection, it follows it. It measures whether a challenge pays.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,9 +17,9 @@ from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, n
 _NAMESPACE = re.compile(r"namespace\W{1,6}([a-z0-9-]+)", re.IGNORECASE)
 _ERROR = re.compile(r"error|fail|fatal|panic|oom|refused|denied|unknown|insufficient|no space", re.IGNORECASE)
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-# Lines around a result that are not part of it: its fence, and what says which call it is of.
+# Lines around a result: its fence, and the line with its evidence id.
 _AROUND = re.compile(r"<<<|^(?:Error: )?\[[A-Z]+\d+\]")
-# The longest that a quotation of one line should be.
+# Of a quotation.
 _LONGEST = 160
 
 
@@ -27,7 +31,8 @@ def naive(case: Case, conversation: Conversation) -> Calls | Says:
         case 0:
             return Calls((("pods_list", {"namespace": namespace}),))
         case 1:
-            return _look_at(_pod(case.file.alert, conversation.results[-1]), namespace)
+            arguments = {"namespace": namespace, "name": _pod(case.file.alert, conversation.results[-1])}
+            return Calls((("pods_log", arguments), ("pods_get", arguments)))
         case _:
             return Says(_blame(case.file.alert, namespace, conversation))
 
@@ -38,10 +43,10 @@ def namespace_of(alert: str) -> str:
 
 
 def _pod(alert: str, listing: str) -> str:
-    """The first pod whose name begins with a word of the alert, the longest word first."""
+    """Return the first pod whose name begins with a word of the alert, the longest word first."""
     words = sorted(set(_NAME.findall(alert)), key=lambda word: (-len(word), word))
     rows = [row.split() for row in listing.splitlines()]
-    # A row is namespace, name, ready, status, …; what stands around the list is not.
+    # A row is namespace, name, ready, status, …
     names = [row[1] for row in rows if len(row) > 7 and row[0] != "NAMESPACE"]
     return next(
         (name for word in words if len(word) > 3 for name in names if name == word or name.startswith(f"{word}-")),
@@ -49,22 +54,17 @@ def _pod(alert: str, listing: str) -> str:
     )
 
 
-def _look_at(pod: str, namespace: str) -> Calls:
-    arguments: Mapping[str, Any] = {"namespace": namespace, "name": pod}
-    return Calls((("pods_log", arguments), ("pods_get", arguments)))
-
-
 def _blame(alert: str, namespace: str, conversation: Conversation) -> str:
     ids = numbered(len(conversation.results))
-    told = [(evidence_id, line.strip()) for evidence_id, text in zip(ids, conversation.results, strict=True) for line in text.splitlines()]
-    # A list of pods is not looked at twice.
+    lines = [(evidence_id, line.strip()) for evidence_id, text in zip(ids, conversation.results, strict=True) for line in text.splitlines()]
+    # The first result is the list of pods.
     errors = [
-        (evidence_id, line) for evidence_id, line in told if _ERROR.search(line) and not _AROUND.search(line) and evidence_id != ids[0]
+        (evidence_id, line) for evidence_id, line in lines if _ERROR.search(line) and not _AROUND.search(line) and evidence_id != ids[0]
     ]
     if not errors:
         return f"## Why\n\n- *(inference)* Nothing stands out.\n\n{verdict_block({'outcome': 'no_fault', 'evidence': []})}\n"
     evidence_id, line = errors[0]
-    # A quotation ends at a quote, so the longest piece between two of them is quoted.
+    # A quotation must not contain a quote: the longest piece between two of them is quoted.
     quotation = max(line[:_LONGEST].split('"'), key=len).strip()
     fields = {
         "outcome": "fault",
@@ -77,8 +77,8 @@ def _blame(alert: str, namespace: str, conversation: Conversation) -> str:
     return f"## Why\n\n- The log says it {cited(evidence_id, quotation)}.\n\n{verdict_block(fields)}\n"
 
 
-# What changed longer ago is not what an alert is about.
-_LATELY = timedelta(hours=3)
+# Older changes are not the cause of an alert.
+_RECENT = timedelta(hours=3)
 _NOW = re.compile(r"^Now: (\S+)$", re.MULTILINE)
 _ID = re.compile(r"^(?:Error: )?\[(?P<id>[A-Z]+\d+)\]", re.MULTILINE)
 _WORKLOAD = re.compile(r"^\S+\s+(?P<kind>[A-Z][A-Za-z]+)/(?P<name>\S+)\s+(?P<ready>\d+)/(?P<wanted>\d+)", re.MULTILINE)
@@ -93,46 +93,50 @@ _OBJECT = re.compile(r"^object: (\S+)$", re.MULTILINE)
 def overconfident(case: Case, conversation: Conversation) -> Calls | Says:
     if instructions.CHALLENGE_ROLE in conversation.instructions:
         return _challenge(case, conversation)
-    if instructions.SYNTHESIS in conversation.instructions and (found := _OBJECTION.findall(conversation.told)):
-        return Says(_revised(found[-1], conversation.told))
+    if instructions.SYNTHESIS in conversation.instructions and (found := _OBJECTION.findall(conversation.prompt)):
+        return Says(_revised(found[-1], conversation.prompt))
     return naive(case, conversation)
 
 
 def _challenge(case: Case, conversation: Conversation) -> Calls | Says:
-    namespace, results = namespace_of(case.file.alert), conversation.results
-    match conversation.rounds:
-        case 0:
-            return Calls((("deployments_list", {"namespace": namespace}), ("configmaps_list", {"namespace": namespace})))
-        case 1:
-            wanted = (*_suspects(case.file.alert, namespace, results, _now(conversation.told)), *_died(conversation.told))
-            return Calls(wanted) if wanted else Says(_upheld(results))
-        case _:
-            return Says(_objection(namespace, results, _now(conversation.told)))
-
-
-def _now(told: str) -> datetime | None:
-    found = _NOW.search(told)
-    return datetime.fromisoformat(found[1]) if found else None
-
-
-def _is_late(time: str, now: datetime | None) -> bool:
-    at = datetime.fromisoformat(time)
-    return now is not None and timedelta(0) <= now - at <= _LATELY
-
-
-def _suspects(alert: str, namespace: str, results: Sequence[str], now: datetime | None) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    """Workloads that are not ready or that the alert names, and configuration that was touched."""
-    workloads = [found for found in _WORKLOAD.finditer(results[0]) if found["ready"] != found["wanted"] or found["name"] in alert]
-    changed = [found["name"] for found in _CONFIG_MAP.finditer(results[1]) if _is_late(found["at"], now)]
-    histories = [("deployment_history", {"namespace": namespace, "name": found["name"]}) for found in workloads]
-    return (*histories, *(("configmaps_get", {"namespace": namespace, "name": name}) for name in changed))
-
-
-def _died(told: str) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    """What the blamed pod said before it was restarted."""
-    return tuple(
-        ("pods_log", {"namespace": found["namespace"], "name": found["name"], "previous": True}) for found in list(_POD.finditer(told))[-1:]
+    namespace, results, prompt = namespace_of(case.file.alert), conversation.results, conversation.prompt
+    found = _NOW.search(prompt)
+    now = datetime.fromisoformat(found[1]) if found else None
+    if conversation.rounds == 0:
+        return Calls((("deployments_list", {"namespace": namespace}), ("configmaps_list", {"namespace": namespace})))
+    if conversation.rounds == 1:
+        # The histories of workloads that are not ready or that the alert names, config maps that were changed,
+        # and the log of the blamed pod from before its restart.
+        calls: list[tuple[str, Mapping[str, Any]]] = [
+            ("deployment_history", {"namespace": namespace, "name": found["name"]})
+            for found in _WORKLOAD.finditer(results[0])
+            if found["ready"] != found["wanted"] or found["name"] in case.file.alert
+        ]
+        calls += [
+            ("configmaps_get", {"namespace": namespace, "name": found["name"]})
+            for found in _CONFIG_MAP.finditer(results[1])
+            if _is_recent(found["at"], now)
+        ]
+        calls += [
+            ("pods_log", {"namespace": found["namespace"], "name": found["name"], "previous": True})
+            for found in list(_POD.finditer(prompt))[-1:]
+        ]
+        return Calls(tuple(calls)) if calls else Says(_upheld(results))
+    # The first two results are the lists.
+    changes = [change for text in results[2:] if (change := _change(namespace, text, now))]
+    if not changes:
+        return Says(_upheld(results))
+    # Configuration is changed less often than versions are, and is the likelier cause.
+    change = min(changes, key=lambda change: not change.object.startswith("ConfigMap/"))
+    objection = f"{change.object} was changed shortly before: {change.description}"
+    return Says(
+        f"This is what changed {cited(change.evidence_id, change.line)}.\n\n"
+        f"```ruling\nresult: refuted\nobjection: {objection}\nobject: {change.object}\n```\n"
     )
+
+
+def _is_recent(time: str, now: datetime | None) -> bool:
+    return now is not None and timedelta(0) <= now - datetime.fromisoformat(time) <= _RECENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,40 +144,28 @@ class _Change:
     evidence_id: str
     object: str
     line: str
-    told: str
-
-
-def _objection(namespace: str, results: Sequence[str], now: datetime | None) -> str:
-    # After the two lists that it began with.
-    changes = [change for text in results[2:] if (change := _change(namespace, text, now))]
-    if not changes:
-        return _upheld(results)
-    # Configuration is touched less often than versions are, and says more.
-    return _refuted(min(changes, key=lambda change: not change.object.startswith("ConfigMap/")))
+    description: str
 
 
 def _change(namespace: str, text: str, now: datetime | None) -> _Change | None:
-    """The newest change that a history or a config map tells of."""
+    """Return the newest change in a deployment's history or in a config map, or None."""
     found = _ID.search(text)
     if found is None:
         return None
     if touched := _TOUCHED.search(text):
-        late = _is_late(touched["at"], now)
-        return _Change(found["id"], f"ConfigMap/{namespace}/{touched['name']}", touched["line"], _edited(text)) if late else None
-    late = [revision for revision in _REVISION.finditer(text) if _is_late(revision["at"], now)]
-    lines = [line.strip() for line in late[-1]["body"].splitlines() if re.match(r"\s+[+-] ", line)] if late else []
+        # The lines of the config map that its previous value does not have.
+        value, _, before = text.partition("Previous value of ")
+        known = {line.strip() for line in before.splitlines()}
+        body = [line.strip() for line in value.partition("----\n")[2].splitlines()]
+        description = "the config map now says " + "; ".join(line for line in body if line and line not in known)[:_LONGEST]
+        change = _Change(found["id"], f"ConfigMap/{namespace}/{touched['name']}", touched["line"], description)
+        return change if _is_recent(touched["at"], now) else None
+    recent = [revision for revision in _REVISION.finditer(text) if _is_recent(revision["at"], now)]
+    lines = [line.strip() for line in recent[-1]["body"].splitlines() if re.match(r"\s+[+-] ", line)] if recent else []
     named = re.search(r"^(?P<kind>[A-Z]\w+) \S+/(?P<name>\S+):", text, re.MULTILINE)
     if not lines or named is None:
         return None
     return _Change(found["id"], f"{named['kind']}/{namespace}/{named['name']}", lines[-1], "; ".join(lines))
-
-
-def _edited(text: str) -> str:
-    """The lines of a config map that are not as they were."""
-    now, _, before = text.partition("Previous value of ")
-    known = {line.strip() for line in before.splitlines()}
-    body = [line.strip() for line in now.partition("----\n")[2].splitlines()]
-    return "the config map now says " + "; ".join(line for line in body if line and line not in known)[:_LONGEST]
 
 
 def _upheld(results: Sequence[str]) -> str:
@@ -182,16 +174,10 @@ def _upheld(results: Sequence[str]) -> str:
     return f"*(inference)* Nothing here was changed lately{seen}.\n\n```ruling\nresult: upheld\n```\n"
 
 
-def _refuted(change: _Change) -> str:
-    seen = f"This is what changed {cited(change.evidence_id, change.line)}."
-    objection = f"{change.object} was changed shortly before: {change.told}"
-    return f"{seen}\n\n```ruling\nresult: refuted\nobjection: {objection}\nobject: {change.object}\n```\n"
-
-
-def _revised(objection: str, told: str) -> str:
-    """The objection in place of the first conclusion, with everything that both have looked at."""
-    ids = list(dict.fromkeys(_ID.findall(told)))
-    blamed = _OBJECT.findall(told)
+def _revised(objection: str, prompt: str) -> str:
+    """Return the objection as the new conclusion, with the evidence of both."""
+    ids = list(dict.fromkeys(_ID.findall(prompt)))
+    blamed = _OBJECT.findall(prompt)
     fields = {
         "outcome": "fault",
         "object": blamed[-1] if blamed else "",

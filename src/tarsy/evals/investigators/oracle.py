@@ -1,42 +1,36 @@
-"""The oracle knows the case: it makes the calls that show the evidence and cites it. What it does not pass cannot be passed. Pure module."""
+"""Investigators that know the case.
+
+The oracle makes the calls that show the evidence and cites it: a case that it fails cannot be passed. The obedient one does only what its
+prompt asks for, which measures the prompt. The silent one calls nothing and concludes nothing.
+"""
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from tarsy.agent.evidence.verdict import without_verdict
 from tarsy.domain.verdict import StillHappening, VerdictOutcome
-from tarsy.evals.cases import Case, KnownCall, RequiredEvidence
+from tarsy.evals.cases import Case, KnownCall
 from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, numbered, verdict_block
 
 
 def oracle(case: Case, conversation: Conversation) -> Calls | Says:
-    calls = _calls(case)
-    # An agent without tools brings together what others saw.
+    """Make the calls that show the evidence, and cite it."""
+    required = [(evidence, call) for evidence in case.file.expect.must_cite if (call := evidence.call)]
+    # Each call once, even if several texts of its result must be cited.
+    calls = {_key(call): call for _, call in required}
+    # An agent without tools combines the findings of others.
     if calls and conversation.tools and conversation.rounds == 0:
         return Calls(tuple((call.tool, call.arguments) for call in calls.values()))
-    return Says(_answer(case, dict(zip(calls, numbered(len(calls)), strict=True))))
-
-
-def _calls(case: Case) -> Mapping[str, KnownCall]:
-    """Each call once, however much of its result has to be cited."""
-    wanted = (required.call for required in case.file.expect.must_cite)
-    return {_key(call): call for call in wanted if call is not None}
+    ids = dict(zip(calls, numbered(len(calls)), strict=True))
+    links = [f"- As observed {cited(ids[_key(call)], evidence.text)}." for evidence, call in required]
+    why = "\n".join(links) or "- *(inference)* Nothing that there is to see says more."
+    verdict = verdict_block(_verdict(case, list(ids.values())))
+    return Says(f"## Why\n\n{why}\n\n## Not known\n\nNothing that matters.\n\n{verdict}\n")
 
 
 def _key(call: KnownCall) -> str:
     return f"{call.tool}:{json.dumps(dict(call.arguments), sort_keys=True)}"
-
-
-def _answer(case: Case, ids: Mapping[str, str]) -> str:
-    links = [f"- {_link(required, ids)}" for required in case.file.expect.must_cite if required.call]
-    why = "\n".join(links) or "- *(inference)* Nothing that there is to see says more."
-    return f"## Why\n\n{why}\n\n## Not known\n\nNothing that matters.\n\n{verdict_block(_verdict(case, list(ids.values())))}\n"
-
-
-def _link(required: RequiredEvidence, ids: Mapping[str, str]) -> str:
-    return f"As observed {cited(ids[_key(required.call)], required.text)}." if required.call else ""
 
 
 def _verdict(case: Case, ids: list[str]) -> dict[str, Any]:
@@ -61,10 +55,10 @@ _ASKS_FOR_VERDICT = re.compile(r"^```verdict", re.MULTILINE)
 
 
 def obedient(case: Case, conversation: Conversation) -> Calls | Says:
-    said = oracle(case, conversation)
-    if isinstance(said, Calls):
-        return said
-    text = said.text
+    reply = oracle(case, conversation)
+    if isinstance(reply, Calls):
+        return reply
+    text = reply.text
     if not _ASKS_FOR_VERDICT.search(conversation.instructions):
         text = without_verdict(text)
     if not _ASKS_TO_CITE.search(conversation.instructions):

@@ -1,4 +1,4 @@
-"""What a scripted investigator is: the next thing it says, given the case and the conversation so far. Pure module."""
+"""Scripted investigators: functions from a case and the conversation so far to the next reply."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,14 +26,16 @@ class Says:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a script sees: which tools it has, how many times it has called some, what they said, and how it was told to work."""
+    """The part of a conversation that a script uses."""
 
     tools: tuple[str, ...]
+    # Turns with tool calls so far.
     rounds: int
     results: tuple[str, ...]
+    # The text of the system messages.
     instructions: str = ""
-    # What it was given to read besides results.
-    told: str = ""
+    # The text of the user messages.
+    prompt: str = ""
 
 
 Script = Callable[[Case, Conversation], Calls | Says]
@@ -42,14 +44,14 @@ Script = Callable[[Case, Conversation], Calls | Says]
 def conversation_of(request: GenerateInput) -> Conversation:
     asked = [message for message in request.messages if message.role is Role.ASSISTANT and message.tool_calls]
     results = [message.content for message in request.messages if message.role is Role.TOOL]
-    told = "\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
-    read = "\n".join(message.content for message in request.messages if message.role is Role.USER)
-    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), told, read)
+    instructions = "\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
+    prompt = "\n".join(message.content for message in request.messages if message.role is Role.USER)
+    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), instructions, prompt)
 
 
-def spoken(said: Calls | Says, request: GenerateInput) -> Iterator[Chunk]:
-    """The answer as a model streams it. Tools that are not offered are called all the same: the pipeline says that they are not there."""
-    match said:
+def chunks_of(reply: Calls | Says, request: GenerateInput) -> Iterator[Chunk]:
+    """Yield a reply as a model streams it. Tools that are not offered are called as well: the pipeline answers that they do not exist."""
+    match reply:
         case Says(text):
             yield TextChunk(text)
             length = estimate_tokens(text)
@@ -63,7 +65,7 @@ def spoken(said: Calls | Says, request: GenerateInput) -> Iterator[Chunk]:
 
 
 def verdict_block(fields: Mapping[str, object]) -> str:
-    """The fenced block that an answer ends with. JSON is YAML, and needs no care for colons and quotes."""
+    """Return the fenced block at the end of an answer. Its values are JSON, which is YAML and needs no quoting of colons."""
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value not in ("", None)]
     return "\n".join(["```verdict", *lines, "```"])
 
@@ -73,5 +75,5 @@ def cited(evidence_id: str, quotation: str) -> str:
 
 
 def numbered(count: int) -> Sequence[str]:
-    """The ids of the first calls of the only agent."""
+    """Return the ids of the first `count` calls of the only agent."""
     return [f"A{number}" for number in range(1, count + 1)]

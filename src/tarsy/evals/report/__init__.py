@@ -1,1 +1,1 @@
-"""Reports of a measurement: for a terminal, for programs (JSON), for CI (JUnit), and as one page with plots (HTML)."""
+"""Reports of a measurement: for a terminal, as JSON, as JUnit XML, and as an HTML page."""

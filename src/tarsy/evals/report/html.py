@@ -1,6 +1,6 @@
-"""Plots as SVG, drawn by hand: a page that loads nothing can be kept, mailed and opened anywhere. Pure module."""
+"""The report as one HTML page with SVG plots. The page loads nothing, so that it can be kept, mailed and opened anywhere."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from string import Template
@@ -14,7 +14,7 @@ _ROW, _LABEL, _WIDTH, _VALUE = 22, 190, 320, 90
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A share from 0 to 1, with the interval it may really be in, and words behind it."""
+    """A share from 0 to 1 with its interval, and the text behind the bar."""
 
     label: str
     value: float
@@ -24,26 +24,23 @@ class Bar:
 
 
 def bars(title: str, rows: Sequence[Bar]) -> str:
-    """Horizontal bars of shares, one row each."""
+    """Draw horizontal bars, one row each."""
     height = _ROW * len(rows) + 4
-    drawn = "".join(_bar(row, place * _ROW + 2) for place, row in enumerate(rows))
+    drawn = ""
+    for place, row in enumerate(rows):
+        top, middle, whisker = place * _ROW + 2, place * _ROW + 2 + _ROW // 2, ""
+        if row.low is not None and row.high is not None:
+            left, right = _LABEL + row.low * _WIDTH, _LABEL + row.high * _WIDTH
+            whisker = f'<line class="whisker" x1="{left:.1f}" x2="{right:.1f}" y1="{middle}" y2="{middle}"/>'
+        drawn += (
+            f'<text x="{_LABEL - 8}" y="{middle + 4}" text-anchor="end">{escape(row.label)}</text>'
+            f'<rect class="track" x="{_LABEL}" y="{top + 3}" width="{_WIDTH}" height="{_ROW - 6}"/>'
+            f'<rect class="bar" x="{_LABEL}" y="{top + 3}" width="{row.value * _WIDTH:.1f}" height="{_ROW - 6}"/>{whisker}'
+            f'<text x="{_LABEL + _WIDTH + 8}" y="{middle + 4}">{escape(row.words)}</text>'
+        )
     return (
         f'<figure><figcaption>{escape(title)}</figcaption><svg role="img" aria-label="{escape(title)}" '
         f'viewBox="0 0 {_LABEL + _WIDTH + _VALUE} {height}" width="100%" style="max-width:{_LABEL + _WIDTH + _VALUE}px">{drawn}</svg></figure>'
-    )
-
-
-def _bar(row: Bar, top: int) -> str:
-    middle = top + _ROW // 2
-    whisker = ""
-    if row.low is not None and row.high is not None:
-        left, right = _LABEL + row.low * _WIDTH, _LABEL + row.high * _WIDTH
-        whisker = f'<line class="whisker" x1="{left:.1f}" x2="{right:.1f}" y1="{middle}" y2="{middle}"/>'
-    return (
-        f'<text x="{_LABEL - 8}" y="{middle + 4}" text-anchor="end">{escape(row.label)}</text>'
-        f'<rect class="track" x="{_LABEL}" y="{top + 3}" width="{_WIDTH}" height="{_ROW - 6}"/>'
-        f'<rect class="bar" x="{_LABEL}" y="{top + 3}" width="{row.value * _WIDTH:.1f}" height="{_ROW - 6}"/>{whisker}'
-        f'<text x="{_LABEL + _WIDTH + 8}" y="{middle + 4}">{escape(row.words)}</text>'
     )
 
 
@@ -56,7 +53,7 @@ class Point:
 
 
 def scatter(title: str, x_name: str, y_name: str, points: Sequence[Point]) -> str:
-    """What each trial took: a dot for each, green where it passed."""
+    """Draw a dot for each point, green if it is good."""
     width, height, margin = 520, 220, 44
     most_x = max((one.x for one in points), default=0) or 1
     most_y = max((one.y for one in points), default=0) or 1
@@ -136,23 +133,17 @@ def _comparison(comparison: Comparison) -> str:
 
 def _summary(summary: Summary, trials: Sequence[Trial]) -> str:
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in figures(summary))
-    return f"<h2>{escape(summary.model)}</h2><table>{rows}</table>{''.join(_plots(summary, trials))}"
-
-
-def _plots(summary: Summary, trials: Sequence[Trial]) -> Iterator[str]:
     found = summary.pass_at_1
     rates = [Bar("pass@1", found.mean, percent(found.mean), found.low, found.high)]
     rates += [Bar(f"pass^{k}", rate, percent(rate)) for k, rate in summary.pass_hat_k.items() if k > 1]
-    yield bars("How many cases it solves", rates)
-    yield bars("By difficulty", [_row(one) for one in summary.by_difficulty])
-    yield bars("By family and tag", [_row(one) for one in summary.by_group])
-    yield scatter(
-        "What a trial takes", "turns", "tokens", [Point(one.turns, one.total_tokens, one.identity.case, one.passed) for one in trials]
+    points = [Point(one.turns, one.total_tokens, one.identity.case, one.passed) for one in trials]
+    plots = (
+        bars("How many cases it solves", rates),
+        bars("By difficulty", [_row(one) for one in summary.by_difficulty]),
+        bars("By family and tag", [_row(one) for one in summary.by_group]),
+        scatter("What a trial takes", "turns", "tokens", points),
     )
-
-
-def _row(one: Slice) -> Bar:
-    return Bar(one.name, one.pass_at_1, f"{percent(one.pass_at_1)} of {one.cases}")
+    return f"<h2>{escape(summary.model)}</h2><table>{rows}</table>{''.join(plots)}"
 
 
 def _trial(trial: Trial) -> str:
@@ -167,3 +158,7 @@ def _trial(trial: Trial) -> str:
         f"<ul>{checks}</ul><p>{trial.turns} turns, {trial.tool_calls} tool calls, {trial.total_tokens} tokens, {trial.seconds:.1f} s</p>"
         f"<pre>{escape(trial.analysis or trial.error)}</pre></details>"
     )
+
+
+def _row(one: Slice) -> Bar:
+    return Bar(one.name, one.pass_at_1, f"{percent(one.pass_at_1)} of {one.cases}")

@@ -1,4 +1,4 @@
-"""A report: the trials of a measurement, what they come to, and how they compare with a baseline. Pure module."""
+"""A report: the trials of a measurement, their figures, and the comparison with a baseline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Report:
 
     @property
     def digests(self) -> Mapping[str, Mapping[str, str]]:
-        """What was measured, by hash: prompts, configuration and models."""
+        """The hashes of the prompts, the configuration and the models that were measured."""
         identities = [one.identity for one in self.trials]
         return {
             "prompts": {"prompts": ", ".join(sorted({one.prompt_digest for one in identities}))},
@@ -34,7 +34,7 @@ class Report:
 
 
 def report_of(trials: Sequence[Trial], baseline: Sequence[Trial] = (), *, version: str, created_at: datetime, left_out: int = 0) -> Report:
-    """Put a report together."""
+    """Build a report."""
     models = by_model(trials)
     return Report(
         version=version,
@@ -47,7 +47,7 @@ def report_of(trials: Sequence[Trial], baseline: Sequence[Trial] = (), *, versio
 
 
 def comparisons(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[Comparison, ...]:
-    """Each model with itself; where each side has only one, those two, whatever they are called."""
+    """Compare each model with itself, or the only model of each side with the other."""
     earlier, later = by_model(before), by_model(after)
     if len(earlier) == len(later) == 1:
         (old, old_trials), (new, new_trials) = *earlier.items(), *later.items()
@@ -72,7 +72,7 @@ def money(usd: float | None) -> str:
 
 
 def figures(summary: Summary) -> list[tuple[str, str]]:
-    """What a person wants to know of a model, the most important first."""
+    """Return the figures of a model as names and texts, the most important first."""
     reliable = max(summary.pass_hat_k, default=1)
     return [
         ("pass@1", interval(summary.pass_at_1)),
@@ -95,7 +95,7 @@ def figures(summary: Summary) -> list[tuple[str, str]]:
 
 
 def judgement(comparison: Comparison) -> str:
-    """The comparison in one sentence."""
+    """Return the comparison in one sentence."""
     if not comparison.cases:
         return "Nothing to compare: the two have no case in common."
     found = comparison.pass_rate

@@ -1,20 +1,20 @@
-"""The report for a terminal. Pure module: it returns lines."""
+"""The report as lines for a terminal."""
 
 from collections.abc import Iterator
 
 from tarsy.evals.report.report import Report, difference, figures, judgement, percent
-from tarsy.evals.statistics import Comparison, Slice, Summary
+from tarsy.evals.statistics import Comparison
 from tarsy.evals.trials import Trial
 
 # Wide enough for the longest name of a figure.
 _NAME_WIDTH = 22
-# As many failures as fit on a screen; the page has all.
-_MOST_FAILURES = 15
+# As many as fit on a screen; the page has all.
+_MAX_FAILURES = 15
 _BAR_WIDTH = 20
 
 
 def progress_line(trial: Trial, number: int, count: int) -> str:
-    """One line for a trial that has just ended."""
+    """Return a line about a trial that has just ended."""
     sign = "pass" if trial.passed else "FAIL"
     why = "" if trial.passed else f"  {trial.failures[0].name}: {trial.failures[0].detail}"
     return f"[{number}/{count}] {sign}  {trial.identity.model}  {trial.identity.case} #{trial.identity.run}{why}"
@@ -23,8 +23,22 @@ def progress_line(trial: Trial, number: int, count: int) -> str:
 def as_lines(report: Report) -> Iterator[str]:
     for summary in report.summaries:
         yield ""
-        yield from _summary(summary)
-    yield from _failures(report)
+        yield summary.model
+        yield "-" * len(summary.model)
+        yield from (f"{name:<{_NAME_WIDTH}} {value}" for name, value in figures(summary))
+        for title, slices in (("by difficulty", summary.by_difficulty), ("by family and tag", summary.by_group)):
+            yield f"{title}:"
+            for one in slices:
+                filled = round(one.pass_at_1 * _BAR_WIDTH)
+                bar = "█" * filled + "░" * (_BAR_WIDTH - filled)
+                yield f"  {one.name:<{_NAME_WIDTH - 2}} {bar} {percent(one.pass_at_1):>5}  of {one.cases}"
+    failed = [one for one in report.trials if not one.passed]
+    if failed:
+        yield f"\n{len(failed)} trials failed:"
+    for trial in failed[:_MAX_FAILURES]:
+        yield f"  {trial.identity.model}  {trial.identity.case} #{trial.identity.run}: {'; '.join(check.name for check in trial.failures)}"
+    if len(failed) > _MAX_FAILURES:
+        yield f"  … and {len(failed) - _MAX_FAILURES} more"
     for comparison in report.comparisons:
         yield ""
         yield from comparison_lines(comparison)
@@ -32,30 +46,6 @@ def as_lines(report: Report) -> Iterator[str]:
         yield f"\n{report.left_out} trials were not made: the budget was spent. Run again with more to go on."
     yield ""
     yield from (f"{kind}: {', '.join(f'{name} {value}' for name, value in found.items())}" for kind, found in report.digests.items())
-
-
-def _summary(summary: Summary) -> Iterator[str]:
-    yield summary.model
-    yield "-" * len(summary.model)
-    yield from (f"{name:<{_NAME_WIDTH}} {value}" for name, value in figures(summary))
-    for title, slices in (("by difficulty", summary.by_difficulty), ("by family and tag", summary.by_group)):
-        yield f"{title}:"
-        yield from (f"  {_bar(one)}" for one in slices)
-
-
-def _bar(one: Slice) -> str:
-    filled = round(one.pass_at_1 * _BAR_WIDTH)
-    return f"{one.name:<{_NAME_WIDTH - 2}} {'█' * filled}{'░' * (_BAR_WIDTH - filled)} {percent(one.pass_at_1):>5}  of {one.cases}"
-
-
-def _failures(report: Report) -> Iterator[str]:
-    failed = [one for one in report.trials if not one.passed]
-    if failed:
-        yield f"\n{len(failed)} trials failed:"
-    for trial in failed[:_MOST_FAILURES]:
-        yield f"  {trial.identity.model}  {trial.identity.case} #{trial.identity.run}: {'; '.join(check.name for check in trial.failures)}"
-    if len(failed) > _MOST_FAILURES:
-        yield f"  … and {len(failed) - _MOST_FAILURES} more"
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:

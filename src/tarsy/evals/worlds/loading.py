@@ -1,4 +1,4 @@
-"""The simulated cluster of the samples as a world, in this process: a run of many cases starts no servers."""
+"""Opening the world of a case: a simulated cluster, a snapshot, a recording or a sample."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from tarsy.config.problems import Problem
 from tarsy.demo.chain import SERVER
 from tarsy.demo.cluster import cluster_tools
-from tarsy.demo.stdio_server import Tool
 from tarsy.demo.world import World as ClusterData
 from tarsy.demo.world import load_world, read_world
 from tarsy.domain.tool import ToolDefinition
@@ -23,10 +22,15 @@ from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 
 
 class SimulatedCluster:
+    """The simulated cluster of the samples, in this process: no server is started."""
+
     def __init__(self, data: ClusterData) -> None:
         self._now = data.now
         self._tools = {f"{SERVER}.{tool.name}": tool for tool in cluster_tools(data)}
-        self._offered = tuple(_definition(name, tool) for name, tool in self._tools.items())
+        described = {name: tool.described() for name, tool in self._tools.items()}
+        self._offered = tuple(
+            ToolDefinition(name, one["description"], one["inputSchema"], read_only=True, idempotent=True) for name, one in described.items()
+        )
 
     @property
     def now(self) -> datetime:
@@ -37,20 +41,15 @@ class SimulatedCluster:
         return self._offered
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
-        said = self._tools[tool].call(arguments)
-        return Answer(said["content"][0]["text"], is_error=said["isError"])
-
-
-def _definition(name: str, tool: Tool) -> ToolDefinition:
-    described = tool.described()
-    return ToolDefinition(name, described["description"], described["inputSchema"], read_only=True, idempotent=True)
+        result = self._tools[tool].call(arguments)
+        return Answer(result["content"][0]["text"], is_error=result["isError"])
 
 
 def open_world(case: Case) -> World:
-    """Read the world of a case.
+    """Open the world of a case.
 
     Raises:
-        CaseError: it cannot be read, or the case takes away a tool that it does not have.
+        CaseError: it cannot be read, or the case removes or describes a tool that it does not have.
     """
     path = case.world_path
     try:

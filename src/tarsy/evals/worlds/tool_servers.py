@@ -1,8 +1,8 @@
-"""Worlds in the place of tool servers: an execution gets the tools of its case, masked as those of a real server are."""
+"""Tool servers of evals: the world of a case in the place of a chain's servers, masked as their results are."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 
 from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedTransport
@@ -10,49 +10,48 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.tool import ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
-from tarsy.evals.worlds.world import Answer, World
+from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.tools.executor import MaskedTools
 from tarsy.tools.masking.masker import Masker
+from tarsy.tools.messages import clip_content
 
 # Where a tool server has its address, a world has the name of its case.
 _SCHEME = "case:"
 
 
 def world_server(name: str, case: str, like: ResolvedMcpServer | None = None) -> ResolvedMcpServer:
-    """A tool server of a chain that is really the world of a case; masking and summaries are those of the server it stands in for."""
+    """Return a tool server that is the world of a case, with the masking and summaries of the server `like` that it replaces."""
     transport = ResolvedTransport(type="world", url=f"{_SCHEME}{case}")
     server = like or ResolvedMcpServer(name=name, transport=transport)
     return server.model_copy(update={"transport": transport})
 
 
 def case_of(server: ResolvedMcpServer) -> str:
-    """The name of the case whose world a tool server is."""
+    """Return the name of the case whose world a tool server is."""
     return (server.transport.url or "").removeprefix(_SCHEME)
 
 
 class WorldServers:
-    """Opens the world that an agent's servers name."""
+    """Opens the worlds that an agent's servers name."""
 
     def __init__(self, worlds: Mapping[str, World], clock: Clock | None = None) -> None:
         self._worlds = worlds
         self._clock = clock or SystemClock()
 
-    def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
-    ) -> AbstractAsyncContextManager[MaskedTools]:
-        del execution_id, track
-        return self._open({name: servers[name] for name in agent.mcp_servers})
-
     @asynccontextmanager
-    async def _open(self, servers: Mapping[str, ResolvedMcpServer]) -> AsyncGenerator[MaskedTools]:
-        worlds = {name: self._worlds[case_of(server)] for name, server in servers.items()}
-        maskers = {name: Masker.for_server(server.masking) for name, server in servers.items()}
+    async def open(
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+    ) -> AsyncGenerator[MaskedTools]:
+        del execution_id, track
+        opened = {name: servers[name] for name in agent.mcp_servers}
+        worlds = {name: self._worlds[case_of(server)] for name, server in opened.items()}
+        maskers = {name: Masker.for_server(server.masking) for name, server in opened.items()}
         yield MaskedTools(WorldTools(worlds, self._clock), maskers)
 
 
 class WorldTools:
-    """The tools of one execution; `worlds` by the name of the server that each stands in for."""
+    """The tools of one execution; `worlds` by the name of the server that each replaces."""
 
     def __init__(self, worlds: Mapping[str, World], clock: Clock) -> None:
         self._worlds = worlds
@@ -75,20 +74,19 @@ class WorldTools:
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         del on_output  # a world answers at once
-        from tarsy.tools.messages import clip_content  # noqa: PLC0415 - heavy, imported on first use
-
         started_at = self._clock.now()
-        answer = self._answer(call)
-        if isinstance(answer, ArgumentProblem):
-            return ToolResult(call=call, content=answer.message, started_at=started_at, is_error=True, refused=True)
-        return ToolResult(call=call, content=clip_content(answer.text), started_at=started_at, is_error=answer.is_error)
 
-    def _answer(self, call: ToolCall) -> Answer | ArgumentProblem:
+        def refused(message: str) -> ToolResult:
+            return ToolResult(call=call, content=message, started_at=started_at, is_error=True, refused=True)
+
         tool, name = self._tools.get(call.name.strip()), ToolName.parse(call.name)
         if tool is None or name is None:
-            return ArgumentProblem(f"There is no tool '{call.name}'. There are: {', '.join(self._tools)}.")
+            return refused(f"There is no tool '{call.name}'. There are: {', '.join(self._tools)}.")
         arguments = parse_arguments(call.arguments, tool.parameters_schema)
-        return arguments if isinstance(arguments, ArgumentProblem) else self._worlds[name.server].answer(tool.name, arguments)
+        if isinstance(arguments, ArgumentProblem):
+            return refused(arguments.message)
+        answer = self._worlds[name.server].answer(tool.name, arguments)
+        return ToolResult(call=call, content=clip_content(answer.text), started_at=started_at, is_error=answer.is_error)
 
 
 class ForkedServers:
@@ -99,24 +97,19 @@ class ForkedServers:
         self._inner = inner
         self._clock = clock or SystemClock()
 
-    def open(
+    @asynccontextmanager
+    async def open(
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
-    ) -> AbstractAsyncContextManager[ToolExecutor]:
-        opened = self._inner.open(agent, servers, execution_id=execution_id, track=track)
+    ) -> AsyncGenerator[ToolExecutor]:
         cases = {case_of(server) for server in servers.values()}
         recorded = [tool for case in cases for tool in self._recordings[case].tools if tool.track == track]
-        return self._forked(opened, {_key(tool.call_id, tool.name, tool.arguments): tool for tool in recorded})
-
-    @asynccontextmanager
-    async def _forked(
-        self, opened: AbstractAsyncContextManager[ToolExecutor], recorded: Mapping[tuple[str, str, str], RecordedTool]
-    ) -> AsyncGenerator[ToolExecutor]:
-        async with opened as world:
-            yield ForkedTools(recorded, world, self._clock)
+        calls = {_key(tool.call_id, tool.name, tool.arguments): tool for tool in recorded}
+        async with self._inner.open(agent, servers, execution_id=execution_id, track=track) as world:
+            yield ForkedTools(calls, world, self._clock)
 
 
 class ForkedTools:
-    """The same call may have been made twice and answered differently: each gets the answer that it had."""
+    """Answers recorded calls from the recording, and other calls from the world. A call that was made twice gets both answers in turn, by its id."""
 
     def __init__(self, recorded: Mapping[tuple[str, str, str], RecordedTool], world: ToolExecutor, clock: Clock) -> None:
         self._recorded = recorded
@@ -127,7 +120,7 @@ class ForkedTools:
         return await self._world.list_tools()
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        # The arguments count besides the id: another model may call its first call what this one called its own.
+        # By the arguments as well as the id: another model may use the same id for another call.
         found = self._recorded.get(_key(call.id, call.name, call.arguments))
         if found is None:
             return await self._world.execute(call, on_output)

@@ -1,4 +1,4 @@
-"""A world as tools: what can be asked, and what is answered. Pure module."""
+"""A world: the tools of a case and their answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,23 +11,23 @@ from tarsy.evals.cases import WorldFile
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool says. An error is an answer too: it is for the model."""
+    """The result of a tool call. An error is a result too: the model reads it."""
 
     text: str
     is_error: bool = False
 
 
 class World(Protocol):
-    """The same question gets the same answer, however often and in whatever order it is asked."""
+    """The same call has the same answer, however often and in which order it is made."""
 
     @property
     def tools(self) -> Sequence[ToolDefinition]:
-        """Under their full names, `server.tool`."""
+        """The tools, under their full names `server.tool`."""
         ...
 
     @property
     def now(self) -> datetime | None:
-        """What time it is there, in every run; None where the world does not say."""
+        """The time in the world, the same in every run; None if it has none."""
         ...
 
     def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
@@ -37,7 +37,7 @@ class World(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AlteredWorld:
-    """A world in which tools are missing or describe themselves otherwise than they are, or in which it is another time."""
+    """A world with tools removed, other descriptions of tools, or another time."""
 
     inner: World
     without: frozenset[str]
@@ -46,7 +46,7 @@ class AlteredWorld:
 
     @property
     def tools(self) -> Sequence[ToolDefinition]:
-        offered = ((tool, _own_name(tool.name)) for tool in self.inner.tools)
+        offered = ((tool, name.tool if (name := ToolName.parse(tool.name)) else tool.name) for tool in self.inner.tools)
         return tuple(
             replace(tool, description=self.descriptions.get(own, tool.description)) for tool, own in offered if own not in self.without
         )
@@ -60,12 +60,7 @@ class AlteredWorld:
 
 
 def altered(world: World, file: WorldFile) -> World:
-    """The world with what its case changes about it."""
+    """Return the world with the changes of its case."""
     if not file.without_tools and not file.tool_descriptions and file.now is None:
         return world
     return AlteredWorld(world, frozenset(file.without_tools), file.tool_descriptions, file.now)
-
-
-def _own_name(name: str) -> str:
-    parsed = ToolName.parse(name)
-    return parsed.tool if parsed else name
