@@ -1,16 +1,16 @@
-"""Where a tool server is, with every template filled in. Pure module."""
+"""The address of a tool server, with every template filled in, and the credentials in it."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tarsy.config.resolve.resolved import ResolvedTransport
 from tarsy.config.templates import variables
 
-# Values under such names are credentials, whatever they look like.
+# Values under such names are credentials.
 _CREDENTIAL_NAME = re.compile(r"token|secret|passw|credential|(?:api|access|auth|private)[_-]?key|authorization|cookie", re.IGNORECASE)
 
-# Shorter values are words, and masking words would eat the text.
+# Shorter values are ordinary words, whose masking would destroy the text.
 _MIN_CREDENTIAL = 8
 
 Expand = Callable[[str], str]
@@ -25,7 +25,7 @@ class StdioEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class HttpEndpoint:
-    """A server behind a URL; `sse` speaks the older two-channel protocol."""
+    """A server behind a URL; `sse`: it uses the older protocol with two channels."""
 
     url: str
     headers: Mapping[str, str]
@@ -46,18 +46,14 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
     """
     match transport.type:
         case "stdio":
-            return _stdio(transport, expand)
+            if not transport.command:
+                raise ValueError("transport.command is not set")
+            env = {name: expand(value) for name, value in transport.env.items()}
+            return StdioEndpoint(expand(transport.command), tuple(expand(arg) for arg in transport.args), env)
         case "http" | "sse":
             return _http(transport, expand, expand_for_session)
         case other:
             raise ValueError(f"transport.type '{other}' is not one of stdio, http, sse")
-
-
-def _stdio(transport: ResolvedTransport, expand: Expand) -> StdioEndpoint:
-    if not transport.command:
-        raise ValueError("transport.command is not set")
-    env = {name: expand(value) for name, value in transport.env.items()}
-    return StdioEndpoint(expand(transport.command), tuple(expand(arg) for arg in transport.args), env)
 
 
 def _http(transport: ResolvedTransport, expand: Expand, expand_for_session: Expand) -> HttpEndpoint:
@@ -66,9 +62,13 @@ def _http(transport: ResolvedTransport, expand: Expand, expand_for_session: Expa
     headers = {name: expand_for_session(value).strip() for name, value in transport.custom_headers.items()}
     if transport.bearer_token:
         headers["Authorization"] = f"Bearer {expand(transport.bearer_token).strip()}"
+    for name, value in headers.items():
+        # The HTTP library would refuse such a header later, and quote it.
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"the header {name} holds a line break or another character that no header can hold")
     return HttpEndpoint(
         url=expand(transport.url),
-        headers=_sendable(headers),
+        headers=headers,
         verify_ssl=transport.verify_ssl,
         timeout=transport.timeout,
         cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
@@ -76,32 +76,22 @@ def _http(transport: ResolvedTransport, expand: Expand, expand_for_session: Expa
     )
 
 
-def _sendable(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """What cannot be sent is refused here: the HTTP library, which would refuse it later, quotes it."""
-    for name, value in headers.items():
-        if not (value.isascii() and value.isprintable()):
-            raise ValueError(f"the header {name} holds a line break or another character that no header can hold")
-    return headers
-
-
 def credentials(transport: ResolvedTransport, endpoint: Endpoint, env: Mapping[str, str]) -> frozenset[str]:
-    """The secrets we hand to a server: whatever it says, it must not say these. `env` has filled in the templates of `transport`."""
+    """Return the secrets that we send to a server, to be masked in all its output. `env` fills in the templates of `transport`."""
     match endpoint:
         case StdioEndpoint():
             found = [value for name, value in endpoint.env.items() if _CREDENTIAL_NAME.search(name)]
         case HttpEndpoint():
             named = [value for name, value in endpoint.headers.items() if _CREDENTIAL_NAME.search(name)]
-            # With and without what comes before it, as in `Bearer x`.
+            # With and without a scheme, as in `Bearer x`.
             found = [*named, *(value.partition(" ")[2] for value in named)]
-    found += [env[name] for text in _templates(transport) for name in variables(text) if _CREDENTIAL_NAME.search(name)]
+    single = (transport.command, transport.url, transport.bearer_token, transport.session_cleanup_url)
+    templates = [text for text in single if text]
+    templates += [*transport.args, *transport.env.values(), *transport.custom_headers.values()]
+    found += [env[name] for text in templates for name in variables(text) if _CREDENTIAL_NAME.search(name)]
     return frozenset(value for value in map(str.strip, found) if len(value) >= _MIN_CREDENTIAL)
 
 
-def _templates(transport: ResolvedTransport) -> Iterator[str]:
-    yield from (text for text in (transport.command, transport.url, transport.bearer_token, transport.session_cleanup_url) if text)
-    yield from (*transport.args, *transport.env.values(), *transport.custom_headers.values())
-
-
 def uses_session_id(transport: ResolvedTransport) -> bool:
-    """Whether the server can tell our executions apart, so that a connection must not be shared."""
+    """Return whether the server is given the execution's id, so that its connection must not be shared."""
     return any("SESSION_ID" in value for value in (*transport.custom_headers.values(), transport.session_cleanup_url or ""))

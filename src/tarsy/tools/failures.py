@@ -1,11 +1,11 @@
-"""What goes wrong with a tool server, in words for the model and for the person who can do something about it.
+"""The failures of a tool server, with words for the model and for the person who can act.
 
 ToolServerError
 ├─ Unreachable      no connection could be made
 ├─ ConnectionLost   it broke while it was used
 ├─ AuthRejected     the server does not accept our credentials
 ├─ CallRejected     the server answered with an error instead of a result
-└─ BadAnswer        what the server said is not the protocol
+└─ BadAnswer        the server's answer violates the protocol
 """
 
 from contextvars import ContextVar
@@ -16,7 +16,7 @@ from tarsy.kit.groups import leaves
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpFailure:
-    """An HTTP exchange that did not work out."""
+    """A failed HTTP exchange."""
 
     method: str
     url: str
@@ -34,12 +34,12 @@ class HttpFailure:
         return f"{what} to {self.method} {self.url}" + (f": {self.detail}" if self.detail else "")
 
 
-# The SDK sends a request in the context of the task that asked for it, so failures find their call even when several are under way.
+# The SDK sends a request in the context of the task that made it, so failures find their call even if several run at once.
 failures: ContextVar[list[HttpFailure] | None] = ContextVar("failures", default=None)
 
 
 class ToolServerError(Exception):
-    """Something is wrong with a server or a call; the text is not masked yet."""
+    """A failure of a server or a call; the text is not masked yet."""
 
     def __init__(self, server: str, text: str) -> None:
         super().__init__(text)
@@ -51,7 +51,7 @@ class Unreachable(ToolServerError):  # noqa: N818 - the tree above names states,
 
 
 class ConnectionLost(ToolServerError):  # noqa: N818 - as above
-    """The connection broke; `never_ran` when the server certainly did not see the call."""
+    """The connection broke; `never_ran` if the server certainly did not receive the call."""
 
     def __init__(self, server: str, text: str, *, never_ran: bool) -> None:
         super().__init__(server, text)
@@ -74,10 +74,10 @@ class CallRejected(ToolServerError):  # noqa: N818 - as above
 
 
 class BadAnswer(ToolServerError):  # noqa: N818 - as above
-    """What the server said is not the protocol."""
+    """The server's answer violates the protocol."""
 
 
 def explain(error: BaseException) -> str:
-    """One line for an error that came from below the protocol."""
+    """Return one line for an error from below the protocol."""
     seen = dict.fromkeys(f"{type(leaf).__name__}: {leaf}" if str(leaf) else type(leaf).__name__ for leaf in leaves(error))
     return "; ".join(seen)

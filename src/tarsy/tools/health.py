@@ -1,4 +1,4 @@
-"""Watches the tool servers: each has a connection of its own, looked after every quarter of a minute."""
+"""Monitors the tool servers: each has a connection of its own, checked every 15 seconds."""
 
 import itertools
 from collections.abc import Mapping
@@ -16,18 +16,18 @@ from tarsy.tools.server import ToolServer
 
 log = structlog.get_logger(__name__)
 
-# Often enough that a person who reloads the page sees the truth, seldom enough to be no load.
+# Often enough for a person who reloads the page, seldom enough to be no load.
 INTERVAL_SECONDS = 15.0
-# Tools change seldom; once a minute is soon enough.
-LOOKS_PER_LISTING = 4
-# A server that takes longer for a ping is of no use to an agent either.
+# Tools change seldom: once a minute is enough.
+CHECKS_PER_LISTING = 4
+# A server that takes longer for a ping is of no use to an agent.
 PING_SECONDS = 10.0
-# What a server sees where an execution's id would be.
+# Sent to servers in place of an execution's id.
 MONITOR_ID = "health-monitor"
 
 
 class HealthMonitor:
-    """Keeps a report on every server. Reading is free at any time; `run` does the looking."""
+    """Keeps a report on every server; `run` does the checks."""
 
     def __init__(
         self,
@@ -42,18 +42,18 @@ class HealthMonitor:
         self._clock = clock or SystemClock()
         self._interval = interval
         self._reports: dict[str, ServerHealth] = {}
-        self._others = anyio.Event()
+        self._changed = anyio.Event()
         self.watch(servers)
 
     def watch(self, servers: Mapping[str, ResolvedMcpServer]) -> None:
-        """Watch these from now on; what is known of those that stay as they are stays known."""
+        """Monitor these servers from now on; the reports of servers with an unchanged configuration stay."""
         unchanged = {name for name, config in servers.items() if self._configs.get(name) == config}
         self._reports = {
             name: self._reports[name] if name in unchanged else ServerHealth(name=name, transport=config.transport.type)
             for name, config in servers.items()
         }
         self._configs = servers
-        self._others.set()
+        self._changed.set()
 
     @property
     def reports(self) -> tuple[ServerHealth, ...]:
@@ -61,23 +61,23 @@ class HealthMonitor:
 
     @property
     def warnings(self) -> tuple[ServerHealth, ...]:
-        """The servers an operator should look at; `error` says why."""
+        """The servers that an operator should check; `error` has the reason."""
         return tuple(report for report in self.reports if report.state is ServerState.FAILED)
 
     def known_tools(self, server: str) -> frozenset[str] | None:
-        """The names of the tools a server had when it was last there, as it calls them itself; None while it has not been seen."""
+        """Return the bare names of the tools that a server had when it was last connected, or None before its first connection."""
         report = self._reports.get(server)
         if report is None or (not report.tools and report.state is not ServerState.CONNECTED):
             return None
         return frozenset(tool.name.removeprefix(f"{server}.") for tool in report.tools)
 
     async def run(self) -> None:
-        """Watch until cancelled; when there are others to watch, begin anew."""
+        """Monitor until cancelled; after a call of `watch`, start again with its servers."""
         while True:
-            self._others = anyio.Event()
+            self._changed = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch_all, name="watch all")
-                await self._others.wait()
+                await self._changed.wait()
                 tasks.cancel_scope.cancel()
 
     async def _watch_all(self) -> None:
@@ -94,39 +94,36 @@ class HealthMonitor:
                 await close_all(servers)
 
     async def _watch(self, server: ToolServer) -> None:
-        for look in itertools.count(1):
-            problem = await _look(server)
-            self._note(server, problem)
+        for check in itertools.count(1):
+            self._report(server, await _check(server))
             await anyio.sleep(self._interval)
-            if look % LOOKS_PER_LISTING == 0:
-                # Not every server tells when its tools change.
+            if check % CHECKS_PER_LISTING == 0:
+                # Not every server reports when its tools change.
                 server.forget_listing()
 
-    def _note(self, server: ToolServer, problem: str | None) -> None:
+    def _report(self, server: ToolServer, problem: str | None) -> None:
         if server.name not in self._reports:
-            # No longer of interest, since this look began.
+            # Removed while this check ran.
             return
         before = self._reports[server.name]
         state = ServerState.CONNECTED if problem is None else ServerState.FAILED
         now = self._clock.now()
         since = before.since if before.state is state else now
-        # What it offered when it was last there is still worth knowing.
+        # A failed server keeps the tools it had.
         tools = server.tools or before.tools
         self._reports[server.name] = replace(before, state=state, error=problem, checked_at=now, since=since, tools=tools)
         if before.state is not state:
             log.info("tool_server.state", server=server.name, state=state, problem=problem)
 
 
-async def _look(server: ToolServer) -> str | None:
-    """What is wrong with a server, masked; None when it answers and its tools are known."""
+async def _check(server: ToolServer) -> str | None:
+    """Return the problem of a server, masked, or None if it answers and its tools are known."""
     if server.problem is not None:
-        # It never came up or went away: ask for its tools again, which connects again.
+        # It never connected or went away: listing its tools again connects again.
         server.forget_listing()
     await server.ensure_listed()
-    return server.problem or await _pinged(server)
-
-
-async def _pinged(server: ToolServer) -> str | None:
+    if server.problem is not None:
+        return server.problem
     try:
         with anyio.fail_after(PING_SECONDS):
             await server.ping()

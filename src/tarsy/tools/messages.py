@@ -27,7 +27,7 @@ class ListedTool(_Shape):
 
 
 class ToolPage(_Shape):
-    """A server's tools, or the next of them."""
+    """One page of a server's list of tools."""
 
     tools: tuple[ListedTool, ...]
     next_cursor: str | None = None
@@ -79,7 +79,7 @@ Block = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock
 
 
 class CallResult(_Shape):
-    """What a tool answered."""
+    """The answer of a tool."""
 
     content: tuple[Annotated[Block, Discriminator("type")], ...]
     structured_content: Any = None
@@ -103,17 +103,17 @@ _WORD = re.compile(r"\w+")
 
 
 def render(result: CallResult) -> str:
-    """The text of all content blocks; structured content only where it is not already there as text."""
+    """Return the text of all content blocks, and structured content unless the text repeats it. Blocks that are no text are described."""
     parts = [_block(block) for block in result.content]
     structured = result.structured_content
-    # Behind a text that is cut anyway, it would not be seen.
+    # Behind a text that is clipped anyway, it would not be seen.
     if structured is not None and sum(map(len, parts)) < MAX_CONTENT and not _repeats(structured, "\n".join(parts)):
         parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
     return "\n".join(part for part in parts if part) or "(no output)"
 
 
 def clip_content(text: str) -> str:
-    """Cut an oversized text at a line, so that no secret is cut in two and slips past its pattern."""
+    """Clip an oversized text at a line, so that no secret is cut in two and slips past its pattern."""
     if len(text) <= MAX_CONTENT:
         return text
     end = text.rfind("\n", MAX_CONTENT - 64 * 1024, MAX_CONTENT)
@@ -132,20 +132,12 @@ def _block(block: Block) -> str:
         case LinkBlock():
             about = ", ".join(part for part in (block.title or block.name, block.mime_type, block.description) if part)
             return f"[resource {block.uri}: {about}]"
-        case ResourceBlock():
-            return _resource(block.resource)
-        case _:
-            assert_never(block)
-
-
-def _resource(resource: TextResource | BlobResource) -> str:
-    match resource:
-        case TextResource():
-            return f"[resource {resource.uri}]\n{resource.text}"
-        case BlobResource():
+        case ResourceBlock(resource=resource):
+            if isinstance(resource, TextResource):
+                return f"[resource {resource.uri}]\n{resource.text}"
             return f"[resource {resource.uri}, {resource.mime_type or 'unknown type'}, {_decoded_size(resource.blob)} bytes]"
         case _:
-            assert_never(resource)
+            assert_never(block)
 
 
 def _decoded_size(data: str) -> int:
@@ -153,7 +145,7 @@ def _decoded_size(data: str) -> int:
 
 
 def _repeats(structured: Any, text: str) -> bool:
-    """Whether the text says it all, as JSON, YAML, a table or plainly: servers are told to put structured content into a text as well."""
+    """Return whether the text has all the words of the structured content: the protocol asks servers to send it as text, too."""
     words = frozenset(_WORD.findall(text))
     return bool(words) and all(word in words for value in _values(structured) for word in _WORD.findall(value))
 

@@ -1,4 +1,4 @@
-"""Our ends of a tool server's pipes. They act when the event loop says that they can, so no task has to wait for them."""
+"""Our ends of a tool server's pipes. They act on the event loop's readiness callbacks, so that no task has to wait for them."""
 
 import asyncio
 import os
@@ -6,41 +6,40 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# As much as a pipe holds.
+# The capacity of a pipe.
 PIPE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Who gets the lines of a server, none longer than `limit`.
+class LineHandler:
+    """Receives the lines of a server, none longer than `limit`.
 
-    `end` is told that there will be no more, and why, if it is not that the server has closed its end.
+    `on_end` is called after the last line, with the reason unless the server closed its end.
     """
 
-    take: Callable[[bytes], None]
-    end: Callable[[Exception | None], None]
+    on_line: Callable[[bytes], None]
+    on_end: Callable[[Exception | None], None]
     limit: int
 
 
-class LinesIn:
-    """The lines that a server writes. A flood of them takes turns with the rest of this process: each turn of the event loop brings one.
+class LineReader:
+    """Reads the lines that a server writes. Each turn of the event loop handles one, so that a flood of them leaves room for other tasks.
 
-    While any waits for its turn, no more is read: a server that writes faster has to wait, and does not fill our memory.
+    Nothing is read while lines wait for their turn: a server that writes faster has to wait, and does not fill our memory.
     """
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
         self._fd = fd
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._reader: Reader | None = None
+        self._handler: LineHandler | None = None
         self._waiting = deque[bytes]()
-        # The beginning of a line whose end has not come.
+        # The parts of a line that is not complete yet.
         self._parts: list[bytes] = []
         self._size = 0
 
-    def start(self, reader: Reader) -> None:
-        """Give the lines to `reader` from now on."""
-        self._reader = reader
+    def start(self, handler: LineHandler) -> None:
+        self._handler = handler
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._fd, self._read, self._loop)
 
@@ -66,12 +65,12 @@ class LinesIn:
         if not data:
             self._stop()
             self._end(None)
-        # Without a reader it writes into the void, so that it can come to an end.
-        elif self._reader is not None:
-            self._cut(data, self._reader, loop)
+        # Without a handler the data is dropped, so that a full pipe does not keep the server from ending.
+        elif self._handler is not None:
+            self._split(data, self._handler, loop)
 
-    def _cut(self, data: bytes, reader: Reader, loop: asyncio.AbstractEventLoop) -> None:
-        """Cut what came into lines without copying what came before."""
+    def _split(self, data: bytes, handler: LineHandler, loop: asyncio.AbstractEventLoop) -> None:
+        """Queue the complete lines in `data`, without copying earlier parts of the last one."""
         *complete, rest = data.split(b"\n")
         if complete:
             if self._parts:
@@ -81,49 +80,49 @@ class LinesIn:
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
-        if self._size > reader.limit:
-            self._end(OverflowError(f"a line of more than {reader.limit} bytes"))
+        if self._size > handler.limit:
+            self._end(OverflowError(f"a line of more than {handler.limit} bytes"))
         elif complete:
-            self._give(loop)
+            self._handle_next(loop)
 
-    def _give(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._reader is None or not self._waiting:
+    def _handle_next(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._handler is None or not self._waiting:
             return
         line = self._waiting.popleft()
         if self._waiting:
-            loop.call_soon(self._give, loop)
+            loop.call_soon(self._handle_next, loop)
         try:
-            self._reader.take(line)
+            self._handler.on_line(line)
         except Exception as error:  # noqa: BLE001 - a boundary: the event loop called us, and could only log it
             self._end(error)
 
-    def _end(self, why: Exception | None) -> None:
-        reader, self._reader = self._reader, None
+    def _end(self, reason: Exception | None) -> None:
+        handler, self._handler = self._handler, None
         self._waiting.clear()
         self._parts.clear()
-        if reader is not None:
-            reader.end(why)
+        if handler is not None:
+            handler.on_end(reason)
 
 
-class BytesOut:
-    """What a server reads. It is sent whole and in order, whatever becomes of the sender, as soon as there is room for it."""
+class PipeWriter:
+    """Writes to a server. Data is sent whole and in order as soon as there is room, even if its sender is cancelled."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
         self._fd: int | None = fd
         self._loop: asyncio.AbstractEventLoop | None = None
-        # What the pipe had no room for: the server reads later, or never.
+        # What the pipe had no room for: the server reads it later, or never.
         self._unsent = deque[bytes | memoryview]()
-        self._on_gone: Callable[[], None] | None = None
+        self._on_closed: Callable[[], None] | None = None
 
-    def send(self, data: bytes, on_gone: Callable[[], None]) -> None:
-        """Send `data` now or later; `on_gone` is told, now or later, if the server does not read any more."""
+    def send(self, data: bytes, on_closed: Callable[[], None]) -> None:
+        """Send `data` now or later. `on_closed` is called, now or later, if the server does not read any more."""
         if self._fd is None:
-            on_gone()
+            on_closed()
             return
         self._unsent.append(data)
-        self._on_gone = on_gone
-        if self._loop is None and not self._is_sent(self._fd):
+        self._on_closed = on_closed
+        if self._loop is None and not self._flush(self._fd):
             self._loop = asyncio.get_running_loop()
             self._loop.add_writer(self._fd, self._send_rest, self._fd)
 
@@ -134,7 +133,7 @@ class BytesOut:
             self._fd = None
 
     def _send_rest(self, fd: int) -> None:
-        if self._is_sent(fd):
+        if self._flush(fd):
             self._stop(fd)
 
     def _stop(self, fd: int) -> None:
@@ -142,8 +141,8 @@ class BytesOut:
             self._loop.remove_writer(fd)
             self._loop = None
 
-    def _is_sent(self, fd: int) -> bool:
-        """Whether nothing is left to send, after this has sent what there is room for."""
+    def _flush(self, fd: int) -> bool:
+        """Send as much as there is room for, and return whether nothing is left to send."""
         unsent = self._unsent
         try:
             while unsent:
@@ -157,6 +156,6 @@ class BytesOut:
             return False
         except OSError:
             unsent.clear()
-            if self._on_gone is not None:
-                self._on_gone()
+            if self._on_closed is not None:
+                self._on_closed()
         return True

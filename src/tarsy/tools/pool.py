@@ -1,66 +1,63 @@
 """Connections that outlive an execution: those that executions share, and those whose servers are still ending.
 
-Shared are connections to servers that are not told which execution asks, if the configuration or the server itself says so.
+A connection is shared if the configuration or the server itself allows it and the server is not given the execution's id.
 """
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.kit.groups import single_errors
+from tarsy.tools.connection import Connection
 from tarsy.tools.endpoint import uses_session_id
-
-if TYPE_CHECKING:
-    from tarsy.tools.connection import Connection
 
 # As long as an execution waits for its own connections.
 CLOSE_SECONDS = 10.0
-# Servers that may be ending while the executions that had them go on. Beyond it, an execution waits for its own.
-MOST_LEAVING = 32
+# How many servers may be ending after their executions have left them. Above it, an execution waits for its own.
+MOST_ENDING = 32
 
 
 class ConnectionPool:
-    """At most one live connection for each server; made on first use, replaced when lost, ended with the pool."""
+    """At most one live shared connection per server; made on first use, replaced when lost, ended with the pool."""
 
     def __init__(self, tasks: TaskGroup) -> None:
-        # Where all connections of this process run.
+        # Runs all connections of this process.
         self.tasks = tasks
         self._stateless: set[str] = set()
         self._lock = anyio.Lock()
         self._connections: dict[str, Connection] = {}
-        # No longer given away, and still used by the executions that have them.
+        # No longer handed out, but still used by the executions that have them.
         self._retired: list[Connection] = []
-        # Told to end by the execution that had them.
-        self._leaving: set[Connection] = set()
+        # Stopped by the executions that had them.
+        self._ending: set[Connection] = set()
 
-    def takes_leave_of(self, connection: "Connection") -> bool:
-        """Whether the execution that had `connection`, and has told it to end, need not see to that."""
-        self._leaving = {one for one in self._leaving if not one.ended.is_set()}
-        if len(self._leaving) >= MOST_LEAVING:
+    def adopt(self, connection: Connection) -> bool:
+        """Take over a connection that its execution has stopped; return False if the execution has to wait for its end itself."""
+        self._ending = {one for one in self._ending if not one.ended.is_set()}
+        if len(self._ending) >= MOST_ENDING:
             return False
-        self._leaving.add(connection)
+        self._ending.add(connection)
         return True
 
     def renew(self) -> None:
-        """Connect anew for whom comes next: a server's token may have changed."""
+        """Make new connections from now on: a server's token may have changed."""
         self._retired += self._connections.values()
         self._connections.clear()
 
     def shares(self, server: ResolvedMcpServer) -> bool:
-        """Whether executions share their connection. Not if the server can tell them apart, whatever was asked for."""
-        asked_for = server.transport.shared_connection or _key(server) in self._stateless
-        return asked_for and not uses_session_id(server.transport)
+        """Return whether executions share their connection to `server`; never if the server can tell them apart."""
+        wanted = server.transport.shared_connection or _key(server) in self._stateless
+        return wanted and not uses_session_id(server.transport)
 
-    def note_stateless(self, server: ResolvedMcpServer) -> None:
-        """The server has said that it keeps nothing between two requests."""
+    def mark_stateless(self, server: ResolvedMcpServer) -> None:
+        """Remember that the server keeps nothing between two requests."""
         self._stateless.add(_key(server))
 
-    async def connection(self, server: ResolvedMcpServer, make: "Callable[[], Connection]") -> "Connection":
-        """The live connection to `server`, or a new one; it may have failed."""
+    async def connection(self, server: ResolvedMcpServer, make: Callable[[], Connection]) -> Connection:
+        """Return the live connection to `server`, or a new one, which may have failed."""
         key = _key(server)
         async with self._lock:
             connection = self._connections.get(key)
@@ -73,7 +70,7 @@ class ConnectionPool:
 
     async def close(self) -> None:
         with anyio.CancelScope(shield=True):
-            connections = [*self._connections.values(), *self._retired, *self._leaving]
+            connections = [*self._connections.values(), *self._retired, *self._ending]
             for connection in connections:
                 connection.stop()
             with anyio.move_on_after(CLOSE_SECONDS):
@@ -84,14 +81,14 @@ class ConnectionPool:
 
 
 def _key(server: ResolvedMcpServer) -> str:
-    """The configuration itself: sessions may run with different snapshots of it."""
+    """Return the configuration itself as key: sessions may run with different snapshots of it."""
     return f"{server.name} {server.transport.model_dump_json()}"
 
 
 @asynccontextmanager
 async def connection_pool() -> AsyncGenerator[ConnectionPool]:
-    """A pool for the life of the process that uses it."""
-    # What the owner raises must reach it as itself, not as one of a group.
+    """Open a pool for the life of a process."""
+    # An error of the owner must reach it as itself, not in a group.
     with single_errors():
         async with anyio.create_task_group() as tasks:
             pool = ConnectionPool(tasks)

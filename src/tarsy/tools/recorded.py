@@ -1,4 +1,4 @@
-"""Tools out of a recording: the same results for the same calls, without any server."""
+"""Tools of a recording: the same results for the same calls, without any server."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -17,9 +17,9 @@ class RecordedToolServers:
 
     def __init__(self, recording: Recording) -> None:
         self._catalogs = {catalog.track: catalog for catalog in reversed(recording.catalogs)}
-        # Of several that fit, the first.
+        # Of several that match, the first.
         self._calls = {(tool.name, tool.track, tool.call_id): tool for tool in reversed(recording.tools)}
-        self._alike = {(tool.name, _canonical(tool.arguments)): tool for tool in reversed(recording.tools)}
+        self._by_arguments = {(tool.name, _canonical(tool.arguments)): tool for tool in reversed(recording.tools)}
 
     def open(
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
@@ -35,12 +35,12 @@ class RecordedToolServers:
         return self._catalogs.get(track)
 
     def result(self, track: str, call: ToolCall) -> RecordedTool | None:
-        """The very call, or (for a model that goes its own way) any with the same tool and arguments."""
+        """Return the same call, or, for a model that deviates from the recording, one of the same tool with the same arguments."""
         exact = self._calls.get((call.name, track, call.id))
-        return exact or self._alike.get((call.name, _canonical(call.arguments)))
+        return exact or self._by_arguments.get((call.name, _canonical(call.arguments)))
 
     def refusal(self, track: str, call: ToolCall) -> str | None:
-        """What is wrong with a call's arguments, if anything is."""
+        """Return what is wrong with a call's arguments, if anything."""
         catalog = self.catalog(track)
         tool = next((tool for tool in catalog.tools if tool.name == call.name), None) if catalog else None
         read = parse_arguments(call.arguments, tool.parameters_schema) if tool else None
@@ -48,7 +48,7 @@ class RecordedToolServers:
 
 
 class RecordedTools:
-    """The tools of one recorded execution. A call that was never made is an error that says so, never an invention."""
+    """The tools of one recorded execution. A call that was not recorded is an error."""
 
     def __init__(self, servers: RecordedToolServers, track: str) -> None:
         self._servers = servers
@@ -62,14 +62,22 @@ class RecordedTools:
             ToolDefinition(tool.name, tool.description, dict(tool.parameters_schema), tool.read_only, tool.idempotent)
             for tool in catalog.tools
         )
-        return ToolCatalog(tools, catalog.warnings, _listings(tools))
+        servers: dict[str, list[str]] = {}
+        for tool in tools:
+            if name := ToolName.parse(tool.name):
+                servers.setdefault(name.server, []).append(name.tool)
+        now = datetime.now(UTC)
+        listings = tuple(
+            ToolListing(server=server, tools=tuple(names), error=None, started_at=now, duration_ms=0) for server, names in servers.items()
+        )
+        return ToolCatalog(tools, catalog.warnings, listings)
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        del on_output  # what a tool said while it ran is not recorded
+        del on_output  # progress is not recorded
         found = self._servers.result(self._track, call)
         now = datetime.now(UTC)
         if found is None:
-            # A call that was refused for its arguments reached no server and left no result: it is refused again.
+            # A call that was refused for its arguments left no result: it is refused again.
             refusal = self._servers.refusal(self._track, call)
             content = refusal or f"The recording holds no result for this call of {call.name}."
             return ToolResult(call=call, content=content, is_error=True, refused=refusal is not None, started_at=now)
@@ -88,15 +96,3 @@ def _canonical(arguments: str) -> str:
         return json.dumps(json.loads(arguments), sort_keys=True)
     except (ValueError, RecursionError):
         return arguments.strip()
-
-
-def _listings(tools: tuple[ToolDefinition, ...]) -> tuple[ToolListing, ...]:
-    servers: dict[str, list[str]] = {}
-    for tool in tools:
-        name = ToolName.parse(tool.name)
-        if name:
-            servers.setdefault(name.server, []).append(name.tool)
-    now = datetime.now(UTC)
-    return tuple(
-        ToolListing(server=server, tools=tuple(names), error=None, started_at=now, duration_ms=0) for server, names in servers.items()
-    )

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,8 +11,7 @@ import anyio
 import httpx2
 import mcp_types as types
 import structlog
-from anyio.streams.memory import MemoryObjectReceiveStream
-from mcp.client._transport import ReadStream, TransportStreams
+from mcp.client import Transport
 from mcp.client.session import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
@@ -24,77 +23,8 @@ from opentelemetry.propagate import inject
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.http import MAX_BODY_BYTES, AcknowledgedPosts, http_client
 from tarsy.tools.messages import CallResult, ToolPage
-from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Ears, OnProgress, Session, SessionError
+from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, OnProgress, Session, SessionCallbacks, SessionError
 from tarsy.tools.stdio import Link, Listener, Message
-
-
-@asynccontextmanager
-async def http_streams(endpoint: HttpEndpoint) -> AsyncGenerator[TransportStreams]:
-    """Streamable HTTP."""
-    async with (
-        http_client(endpoint) as client,
-        streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
-    ):
-        yield streams
-
-
-@asynccontextmanager
-async def sse_streams(endpoint: HttpEndpoint, on_failure: Callable[[], None]) -> AsyncGenerator[TransportStreams]:
-    """The older protocol with two channels. Its writer swallows failures, so `on_failure` has to end the connection."""
-    async with anyio.create_task_group() as posts:
-
-        def client(
-            headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
-        ) -> httpx2.AsyncClient:
-            # What the SDK would pass is its own defaults: ours are in the endpoint.
-            del headers, timeout, auth
-            return http_client(endpoint, on_failure=on_failure, wrap=lambda transport: AcknowledgedPosts(transport, posts))
-
-        async with sse_client(endpoint.url, httpx_client_factory=client) as streams:
-            yield streams
-        posts.cancel_scope.cancel()
-
-
-class WatchedStream:
-    """A read stream that tells when it has ended."""
-
-    def __init__(self, inner: ReadStream[SessionMessage | Exception], on_end: Callable[[], None]) -> None:
-        self._inner = inner
-        self._on_end = on_end
-
-    @property
-    def last_context(self) -> Any:
-        """The context a message was sent in; the dispatcher asks for it."""
-        return getattr(self._inner, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
-        try:
-            return await self._inner.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError):
-            self._on_end()
-            raise
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> bool | None:
-        await self.aclose()
-        return None
-
 
 log = structlog.get_logger(__name__)
 
@@ -119,7 +49,7 @@ class SdkSession:
         async def progress(progress: float, total: float | None, message: str | None) -> None:
             on_progress(progress, total, message)
 
-        meta: dict[str, str] = {}
+        meta: dict[str, Any] = {}
         inject(meta)
         params = {"name": tool, "arguments": dict(arguments), "_meta": meta}
         request = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
@@ -132,51 +62,55 @@ class SdkSession:
         try:
             answer = await self._session.send_request(request, result, progress_callback=progress)
         except MCPError as error:
-            raise _renamed(error) from error
+            # The SDK makes up these messages when the connection ended; servers use the same code for errors of their own.
+            made_up = error.message == "Connection closed" or error.message.startswith("SSE stream")
+            raise SessionError(error.code, error.message, over=error.code == CONNECTION_CLOSED and made_up) from error
         return answer.model_dump(by_alias=True)
 
 
-def _renamed(error: MCPError) -> SessionError:
-    # The SDK makes this one up when the connection ended; servers use the same code for errors of their own.
-    made_up = error.message == "Connection closed" or error.message.startswith("SSE stream")
-    return SessionError(error.code, error.message, over=error.code == CONNECTION_CLOSED and made_up)
-
-
 @asynccontextmanager
-async def http_session(endpoint: HttpEndpoint, ears: Ears, on_failure: Callable[[], None]) -> AsyncGenerator[Session]:
-    """A session with a server behind a URL; `on_failure` has to end one of the older protocol, whose writer swallows failures."""
-    streams = sse_streams(endpoint, on_failure) if endpoint.sse else http_streams(endpoint)
-    async with _session(streams, ears) as session:
+async def http_session(endpoint: HttpEndpoint, callbacks: SessionCallbacks, on_failure: Callable[[], None]) -> AsyncGenerator[Session]:
+    """Open a session with a server behind a URL.
+
+    `on_failure` has to end a session of the older protocol: the SDK's writer swallows failures there.
+    """
+    transport = _sse_streams(endpoint, on_failure) if endpoint.sse else _http_streams(endpoint)
+    async with _session(transport, callbacks) as session:
         try:
             await session.initialize()
         except MCPError as error:
             if error.code != UNSUPPORTED_PROTOCOL_VERSION:
                 raise
             await session.discover()
-        await _ask_for_logs(session)
+        capabilities = session.server_capabilities
+        if capabilities is not None and capabilities.logging is not None and session.initialize_result is not None:
+            try:
+                await session.send_request(types.SetLevelRequest(params=types.SetLevelRequestParams(level="info")), types.EmptyResult)
+            except MCPError as error:
+                log.debug("tool_server.no_log_level", code=error.code)
         yield SdkSession(session)
 
 
 @asynccontextmanager
-async def session_without_handshake(link: Link, ears: Ears) -> AsyncGenerator[Session]:
-    async with _session(_streams(link), ears) as session:
+async def session_without_handshake(link: Link, callbacks: SessionCallbacks) -> AsyncGenerator[Session]:
+    async with _session(_stdio_streams(link), callbacks) as session:
         await session.discover()
         yield SdkSession(session)
 
 
 @asynccontextmanager
-async def _session(streams: AbstractAsyncContextManager[TransportStreams], ears: Ears) -> AsyncGenerator[ClientSession]:
+async def _session(transport: Transport, callbacks: SessionCallbacks) -> AsyncGenerator[ClientSession]:
     async def on_log(params: types.LoggingMessageNotificationParams) -> None:
-        ears.on_log(params.level, params.data)
+        callbacks.on_log(params.level, params.data)
 
     async def on_message(message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            ears.on_tools_changed()
+            callbacks.on_tools_changed()
 
     async with (
-        streams as (read, write),
+        transport as (read, write),
         ClientSession(
-            _watched(read, ears),
+            WatchedStream(read, callbacks.on_end),
             write,
             client_info=types.Implementation(name="tarsy", version="1"),
             logging_callback=on_log,
@@ -186,32 +120,54 @@ async def _session(streams: AbstractAsyncContextManager[TransportStreams], ears:
         yield session
 
 
-def _watched(read: ReadStream[SessionMessage | Exception], ears: Ears) -> WatchedStream:
-    return WatchedStream(read, ears.on_end)
-
-
-async def _ask_for_logs(session: ClientSession) -> None:
-    capabilities = session.server_capabilities
-    if capabilities is not None and capabilities.logging is not None and session.initialize_result is not None:
-        try:
-            await session.send_request(types.SetLevelRequest(params=types.SetLevelRequestParams(level="info")), types.EmptyResult)
-        except MCPError as error:
-            log.debug("tool_server.no_log_level", code=error.code)
+# ---- transports
 
 
 @asynccontextmanager
-async def _streams(link: Link) -> AsyncGenerator[TransportStreams]:
-    """A stdio server's messages as the SDK wants them."""
-    # As many as come: each has been read from the pipe already.
+async def _http_streams(endpoint: HttpEndpoint) -> AsyncGenerator[Any]:
+    """Open the streams of Streamable HTTP."""
+    async with (
+        http_client(endpoint) as client,
+        streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=MAX_BODY_BYTES) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _sse_streams(endpoint: HttpEndpoint, on_failure: Callable[[], None]) -> AsyncGenerator[Any]:
+    """Open the streams of the older protocol with two channels."""
+    async with anyio.create_task_group() as posts:
+
+        def client(
+            headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+        ) -> httpx2.AsyncClient:
+            # The SDK passes its own defaults; ours are in the endpoint.
+            del headers, timeout, auth
+            return http_client(endpoint, on_failure=on_failure, wrap=lambda transport: AcknowledgedPosts(transport, posts))
+
+        async with sse_client(endpoint.url, httpx_client_factory=client) as streams:
+            yield streams
+        posts.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _stdio_streams(link: Link) -> AsyncGenerator[Any]:
+    """Give the messages of a stdio server to the SDK."""
+    # Unbounded, because each message has already been read from the pipe.
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
-    def take(message: Message) -> None:
+    def receive(message: Message) -> None:
         incoming.send_nowait(SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False)))
 
-    link.attach(Listener(take, incoming.close))
+    async def send() -> None:
+        async with outgoing:
+            async for message in outgoing:
+                link.send(message.message.model_dump(by_alias=True, exclude_unset=True, mode="json"))
+
+    link.attach(Listener(receive, incoming.close))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_send, link, outgoing)
+        tasks.start_soon(send)
         try:
             yield read, write
         finally:
@@ -220,7 +176,42 @@ async def _streams(link: Link) -> AsyncGenerator[TransportStreams]:
             tasks.cancel_scope.cancel()
 
 
-async def _send(link: Link, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    async with outgoing:
-        async for message in outgoing:
-            link.post(message.message.model_dump(by_alias=True, exclude_unset=True, mode="json"))
+class WatchedStream:
+    """A read stream of the SDK that calls `on_end` when it ends."""
+
+    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+        self._inner = inner
+        self._on_end = on_end
+
+    @property
+    def last_context(self) -> Any:
+        """The context in which the last message was sent; the SDK reads it."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            return await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._on_end()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        await self.aclose()
+        return None

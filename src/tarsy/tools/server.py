@@ -1,4 +1,4 @@
-"""One tool server as one execution sees it: connected once, re-connected when lost, its tools listed and narrowed."""
+"""One tool server as one execution uses it: connected once, reconnected when lost, its tools listed and filtered."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from tarsy.tools.pool import ConnectionPool
 
 log = structlog.get_logger(__name__)
 
-# As long as a server may take to come up.
+# As long as a server may take to start.
 LIST_SECONDS = 30.0
-# Most texts of a schema are names of types, of which nothing is to be feared.
+# Shorter strings of a schema, mostly names of types, hold no secret.
 _SHORTEST_SECRET = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A call whose connection broke, and what came of it."""
+    """A call whose connection broke; `sequel` tells what was done about it."""
 
     error: ConnectionLost
     sequel: str
@@ -58,14 +58,21 @@ class ToolServer:
         self._tasks = tasks
         self._clock = clock
         self._pool = pool
-        # Whether the connection is the pool's, and not ours to end.
+        # Whether the connection is the pool's, which ends it.
         self._shared = False
-        # Held while a connection is made or its tools are listed. Free nearly always: then it is taken without a turn of the event loop.
-        self._lock = anyio.Lock(fast_acquire=True)
+        # Held while a connection is made or its tools are listed.
+        self._lock = anyio.Lock()
         self._connection: Connection | None = None
-        # The connection that last told its tools, and how often it had said before that they changed.
+        # The connection over which the tools were last listed, and its count of tool changes then.
         self._listed_on: tuple[Connection, int] | None = None
-        self._endpoint, self._misconfigured = _endpoint(config, env, execution_id)
+        self._endpoint: Endpoint | None = None
+        self._misconfigured = ""
+        try:
+            self._endpoint = endpoint_of(
+                config.transport, lambda value: expand(value, env), lambda value: expand(value, env, session_id=execution_id)
+            )
+        except (MissingVariableError, ValueError) as error:
+            self._misconfigured = f"{error} (mcp_servers.{config.name}.transport)"
         known = credentials(config.transport, self._endpoint, env) if self._endpoint else ()
         self.masker = Masker.for_server(config.masking, literals=known)
 
@@ -79,20 +86,20 @@ class ToolServer:
         return self.listing.error if self.listing is not None else None
 
     def forget_listing(self) -> None:
-        """List the tools anew when they are next needed."""
+        """List the tools again when they are next needed."""
         self.listing = None
         self.tools = ()
 
     async def ensure_listed(self) -> None:
-        """Connect and list the tools, once; again when the server says that they changed. Trouble ends up in `problem`."""
-        if self._is_listed and not self._lock.locked():
-            return
+        """Connect and list the tools once, and again when the server reports that they changed. A failure ends up in `problem`."""
         async with self._lock:
-            if not self._is_listed:
+            connection = self._connection
+            changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != self._listed_on
+            if self.listing is None or changed:
                 await self._list()
 
     async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | Lost:
-        """Run a tool; over a new connection if the old one is gone, and a second time only if that cannot do harm.
+        """Run a tool, over a new connection if the old one is gone; a second time only if that does no harm.
 
         Raises:
             ToolServerError: there is no result, for another reason than a lost connection.
@@ -100,12 +107,12 @@ class ToolServer:
         bare = ToolName.parse(tool.name)
         if bare is None:
             raise ValueError(tool.name)
-        connection = await self._alive()
+        connection = await self._live_connection()
         try:
             return await connection.call(bare.tool, arguments, on_output)
         except ConnectionLost as error:
             try:
-                connection = await self._alive()
+                connection = await self._live_connection()
             except ToolServerError:
                 return Lost(error, "It could not be re-established.")
             if not (error.never_ran or tool.safe_to_repeat):
@@ -116,20 +123,20 @@ class ToolServer:
             return Lost(error, "The call was made a second time, with the same end.")
 
     async def ping(self) -> None:
-        """See whether the server answers.
+        """Check that the server answers.
 
         Raises:
             ToolServerError: it does not.
         """
-        await (await self._alive()).ping()
+        await (await self._live_connection()).ping()
 
     async def close(self) -> None:
-        """End the connection in an orderly way, unless others use it too. The pool sees to it that it ends; without one, this waits."""
+        """End the connection in an orderly way, unless it is shared. With a pool, this does not wait for the end."""
         connection = self._connection
         if connection is None or self._shared:
             return
         connection.stop()
-        if self._pool is not None and self._pool.takes_leave_of(connection):
+        if self._pool is not None and self._pool.adopt(connection):
             self._connection = None
         else:
             await connection.ended.wait()
@@ -138,55 +145,46 @@ class ToolServer:
         if self._connection is not None and not self._shared:
             self._connection.abort()
 
-    @property
-    def _is_listed(self) -> bool:
-        connection = self._connection
-        changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != self._listed_on
-        return self.listing is not None and not changed
-
     async def _list(self) -> None:
         started_at, started = self._clock.now(), self._clock.monotonic()
         error: str | None = None
         try:
-            self.tools = await self._listed()
+            try:
+                listed = await self._request_tools()
+            except ConnectionLost:
+                # Listing does no harm, so it is repeated over a new connection.
+                listed = await self._request_tools()
         except ToolServerError as trouble:
             error = self.masker.mask(str(trouble))
             log.warning("tool_server.unavailable", server=self.name, problem=error)
             if self.tools:
-                # It only failed to say what has changed: the tools it had are still worth trying.
+                # Only the update failed: the known tools are still worth trying.
                 return
+        else:
+            configured, allowed = self._config.tools, self._allowed
+            # Each name once, because a vendor refuses a call that offers one twice.
+            offered = {
+                tool.name: tool
+                for tool in listed
+                if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
+            }
+            self.tools = tuple(_definition(self.name, tool, self.masker) for tool in offered.values())
         names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
         self.listing = ToolListing(server=self.name, tools=names, error=error, started_at=started_at, duration_ms=took)
 
-    async def _listed(self) -> tuple[ToolDefinition, ...]:
-        try:
-            tools = await self._asked()
-        except ConnectionLost:
-            # Asking does no harm: a connection that others have worn out, or that has gone stale, is made again.
-            tools = await self._asked()
-        # Each name once: a vendor refuses a call that offers the same twice.
-        offered = {tool.name: tool for tool in tools if self._offers(tool.name)}
-        return tuple(_definition(self.name, tool, self.masker) for tool in offered.values())
-
-    async def _asked(self) -> tuple[ListedTool, ...]:
+    async def _request_tools(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()
         self._listed_on = (connection, connection.tool_changes)
         with anyio.move_on_after(LIST_SECONDS):
             return await connection.list_tools()
         raise Unreachable(self.name, f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s")
 
-    def _offers(self, tool: str) -> bool:
-        configured = self._config.tools
-        return (configured is None or tool in configured) and (self._allowed is None or tool in self._allowed)
-
-    async def _alive(self) -> Connection:
-        connection = self._connection
-        if connection is not None and connection.is_alive and not self._lock.locked():
-            return connection
+    async def _live_connection(self) -> Connection:
         async with self._lock:
             return await self._connect()
 
     async def _connect(self) -> Connection:
+        """Return the live connection, or make one. To be called with the lock held."""
         if self._connection is not None and self._connection.is_alive:
             return self._connection
         if self._endpoint is None:
@@ -203,21 +201,13 @@ class ToolServer:
         self._shared = self._pool is not None and self._pool.shares(self._config)
         if self._pool is not None and self._shared:
             return await self._pool.connection(self._config, make)
-        # Known before it is waited for: an owner that gives up meanwhile must be able to end it.
+        # Stored before it is ready, so that an owner that gives up meanwhile can end it.
         connection = self._connection = make()
         self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
         await connection.ready.wait()
         if self._pool is not None and connection.is_stateless:
-            self._pool.note_stateless(self._config)
+            self._pool.mark_stateless(self._config)
         return connection
-
-
-def _endpoint(config: ResolvedMcpServer, env: Mapping[str, str], execution_id: str | None) -> tuple[Endpoint | None, str]:
-    try:
-        found = endpoint_of(config.transport, lambda value: expand(value, env), lambda value: expand(value, env, session_id=execution_id))
-    except (MissingVariableError, ValueError) as error:
-        return None, f"{error} (mcp_servers.{config.name}.transport)"
-    return found, ""
 
 
 def _definition(server: str, tool: ListedTool, masker: Masker) -> ToolDefinition:
@@ -232,7 +222,7 @@ def _definition(server: str, tool: ListedTool, masker: Masker) -> ToolDefinition
 
 
 def _masked(value: Any, masker: Masker) -> Any:
-    """A part of a schema: its descriptions, defaults and examples can hold a secret like any text."""
+    """Mask a part of a schema: its descriptions, defaults and examples can hold a secret like any text."""
     match value:
         case str():
             return masker.mask(value) if len(value) >= _SHORTEST_SECRET else value

@@ -1,4 +1,4 @@
-"""A tool server's process and its pipes. All servers of this process are started by one supervisor, which ends them when we die."""
+"""A tool server's process and its pipes. One supervisor starts all servers of this process, and ends them when it dies."""
 
 import asyncio
 import os
@@ -15,24 +15,24 @@ from pathlib import Path
 import anyio
 from anyio.to_thread import run_sync
 
-from tarsy.tools.pipes import BytesOut, LinesIn
+from tarsy.tools.pipes import LineReader, PipeWriter
 
 SCRIPT = Path(__file__).with_name("supervisor.py")
-# The supervisor's own grace (2 s), and then some for a busy machine.
+# The supervisor's own grace (2 s), with room for a busy machine.
 END_SECONDS = 6.0
 
 
 class _Supervisor:
-    """The supervisor's process: started with the first server, replaced if it was killed, ended when no user is left."""
+    """The supervisor's process: started with the first server, replaced if it was killed, ended with its last user."""
 
     def __init__(self) -> None:
-        # Used by worker threads only: starting and ending a process would hold up the event loop, and so would waiting for this.
+        # Held by worker threads while they start or end a process, which would block the event loop.
         self._lock = threading.Lock()
-        # Held for as long as it takes to count: any thread may wait for it.
+        # Held only to count: any thread may wait for it.
         self._counting = threading.Lock()
         self._users = 0
         self._control: socket.socket | None = None
-        # The one that runs, and those that were killed and clean up after themselves.
+        # The running one, and those that were killed and are cleaning up.
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def hold(self) -> None:
@@ -40,45 +40,39 @@ class _Supervisor:
             self._users += 1
 
     def release(self) -> bool:
-        """Says whether no user is left: then `end_unused` is due, in a worker thread."""
+        """Return whether no user is left; then `end_unused` has to be called, in a worker thread."""
         with self._counting:
             self._users -= 1
             return self._users == 0
 
     def end_unused(self) -> None:
         with self._lock:
-            # A new user may have come meanwhile, and have handed over its server.
+            # A new user may have come meanwhile, and may have sent its server.
             if self._users == 0:
-                self._let_go()
-                self._collect()
+                self._disconnect()
+                for process in self._processes:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(END_SECONDS)
+                self._processes = [process for process in self._processes if process.returncode is None]
 
-    def hands_over(self, line: socket.socket, pipes: Sequence[int]) -> bool:
-        """Give a server's ends to the supervisor, if that takes no waiting; whether it did not."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            return self._control is not None and _sent(self._control, line, pipes)
-        finally:
-            self._lock.release()
-
-    def hand_over(self, line: socket.socket, pipes: Sequence[int]) -> None:
-        """The same, to a new supervisor if there is none that runs; in a worker thread.
+    def send(self, line: socket.socket, pipes: Sequence[int]) -> None:
+        """Send a server's descriptors to the supervisor, which is started if none runs. For worker threads.
 
         Raises:
-            OSError: there is none and none could be started.
+            OSError: it could not be started.
         """
         with self._lock:
             try:
                 _send(self._control or self._start(), line, pipes)
             except ConnectionError:
-                self._let_go()
+                self._disconnect()
                 _send(self._start(), line, pipes)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         self._control = ours
         with theirs:
-            # Nothing of our environment: a server gets what the request names. What a fork needs of the C library is found before it.
+            # Nothing of our environment: a server gets the variables of its request. LD_BIND_NOW resolves symbols before any fork.
             environment = {"LD_BIND_NOW": "1"}
             command = [sys.executable, "-I", "-S", str(SCRIPT), str(theirs.fileno())]
             process = subprocess.Popen(  # noqa: S603 - our own script
@@ -92,29 +86,15 @@ class _Supervisor:
         self._processes.append(process)
         return ours
 
-    def _let_go(self) -> None:
-        """A supervisor without an owner ends."""
+    def _disconnect(self) -> None:
+        """Close the control socket: a supervisor without an owner ends."""
         if self._control is not None:
             self._control.close()
             self._control = None
 
-    def _collect(self) -> None:
-        for process in self._processes:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(END_SECONDS)
-        self._processes = [process for process in self._processes if process.returncode is None]
 
-
-def _send(control: socket.socket, line: socket.socket, pipes: Sequence[int], flags: int = 0) -> None:
-    control.sendmsg([b"s"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", (line.fileno(), *pipes)))], flags)
-
-
-def _sent(control: socket.socket, line: socket.socket, pipes: Sequence[int]) -> bool:
-    try:
-        _send(control, line, pipes, socket.MSG_DONTWAIT)
-    except (BlockingIOError, ConnectionError):
-        return False
-    return True
+def _send(control: socket.socket, line: socket.socket, pipes: Sequence[int]) -> None:
+    control.sendmsg([b"s"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", (line.fileno(), *pipes)))])
 
 
 _supervisor = _Supervisor()
@@ -122,7 +102,7 @@ _supervisor = _Supervisor()
 
 @asynccontextmanager
 async def kept_supervisor() -> AsyncGenerator[None]:
-    """Between the first server and the end of the block, servers find the supervisor running."""
+    """Keep the supervisor running from the first server to the end of the block."""
     _supervisor.hold()
     try:
         yield
@@ -140,17 +120,17 @@ async def _release_supervisor() -> None:
 class ServerProcess:
     """A running server."""
 
-    stdin: BytesOut
-    stdout: LinesIn
-    stderr: LinesIn
+    stdin: PipeWriter
+    stdout: LineReader
+    stderr: LineReader
     _line: socket.socket
 
     async def ended(self, seconds: float) -> bool:
-        """Wait until nothing of the server's process tree is left, but not for ever; a cancelled owner waits, too."""
+        """Wait at most `seconds` until no process of the server is left, even if the owner is cancelled; return whether none is."""
         loop = asyncio.get_running_loop()
         closed = loop.create_future()
-        # The supervisor says nothing on the line: it only closes it.
-        loop.add_reader(self._line, _settle, closed)
+        # The supervisor sends nothing on the line: it only closes it. The event loop may call this twice.
+        loop.add_reader(self._line, lambda: None if closed.done() else closed.set_result(None))
         try:
             with anyio.move_on_after(seconds, shield=True):
                 await closed
@@ -159,20 +139,14 @@ class ServerProcess:
         return closed.done() and not closed.cancelled()
 
     def end(self) -> None:
-        """Have the whole process tree ended."""
+        """Have the supervisor end the whole process tree."""
         with suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
 
 
-def _settle(future: asyncio.Future[None]) -> None:
-    # The event loop says so again in its next turn, if it comes before the one that waits.
-    if not future.done():
-        future.set_result(None)
-
-
 @asynccontextmanager
 async def server_process(command: str, args: Sequence[str], env: Mapping[str, str]) -> AsyncGenerator[ServerProcess]:
-    """A server in a process of its own, whose tree is ended with the block at the latest.
+    """Run a server in a process of its own, whose tree is ended with the block at the latest.
 
     Raises:
         OSError: the process could not be started.
@@ -181,13 +155,31 @@ async def server_process(command: str, args: Sequence[str], env: Mapping[str, st
     _supervisor.hold()
     try:
         with ExitStack() as ours:
-            yield await _started(ours, request)
+            line, far_line = socket.socketpair()
+            ours.enter_context(line)
+            line.setblocking(False)
+            # It usually fits into the socket's buffer, so that the supervisor finds it with the line.
+            rest = request[line.send(request) :]
+            with far_line, ExitStack() as theirs:
+                their_stdin, writing = os.pipe()
+                theirs.callback(os.close, their_stdin)
+                stdin = PipeWriter(writing)
+                ours.callback(stdin.close)
+                stdout, their_stdout = _output(ours, theirs)
+                stderr, their_stderr = _output(ours, theirs)
+                await run_sync(_supervisor.send, far_line, (their_stdin, their_stdout, their_stderr))
+            # If the supervisor is killed at this moment, the server never starts, and its pipes end.
+            with suppress(ConnectionError):
+                while rest:
+                    await anyio.wait_writable(line)
+                    rest = rest[line.send(rest) :]
+            yield ServerProcess(stdin, stdout, stderr, line)
     finally:
         await _release_supervisor()
 
 
 def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:
-    """What to run, byte for byte, as the supervisor reads it.
+    """Return the request in the format that the supervisor parses.
 
     Raises:
         ValueError: there is a NUL in it, which no command can hold.
@@ -202,41 +194,10 @@ def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes
     return request
 
 
-async def _started(ours: ExitStack, request: bytes) -> ServerProcess:
-    """Start a server; `ours` gets what is ours to close."""
-    line, far_line = socket.socketpair()
-    ours.enter_context(line)
-    line.setblocking(False)
-    # As a rule it fits, and the supervisor finds it with the line.
-    rest = request[line.send(request) :]
-    with far_line, ExitStack() as theirs:
-        stdin, their_stdin = _input(ours, theirs)
-        stdout, their_stdout = _output(ours, theirs)
-        stderr, their_stderr = _output(ours, theirs)
-        pipes = (their_stdin, their_stdout, their_stderr)
-        if not _supervisor.hands_over(far_line, pipes):
-            await run_sync(_supervisor.hand_over, far_line, pipes)
-    # A supervisor that is killed at this moment ends the server before it began, which its pipes tell.
-    with suppress(ConnectionError):
-        while rest:
-            await anyio.wait_writable(line)
-            rest = rest[line.send(rest) :]
-    return ServerProcess(stdin, stdout, stderr, line)
-
-
-def _input(ours: ExitStack, theirs: ExitStack) -> tuple[BytesOut, int]:
-    """A pipe for the server to read: our end and its own."""
-    reading, writing = os.pipe()
-    theirs.callback(os.close, reading)
-    pipe = BytesOut(writing)
-    ours.callback(pipe.close)
-    return pipe, reading
-
-
-def _output(ours: ExitStack, theirs: ExitStack) -> tuple[LinesIn, int]:
-    """A pipe for the server to write: our end and its own."""
+def _output(ours: ExitStack, theirs: ExitStack) -> tuple[LineReader, int]:
+    """Return a pipe for the server to write: our end and its own."""
     reading, writing = os.pipe()
     theirs.callback(os.close, writing)
-    pipe = LinesIn(reading)
+    pipe = LineReader(reading)
     ours.callback(pipe.close)
     return pipe, writing

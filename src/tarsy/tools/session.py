@@ -1,4 +1,7 @@
-"""A session with a tool server: the protocol both implementations fulfil, and our own implementation for stdio servers."""
+"""A session with a tool server: the protocol of both implementations, and our own implementation for stdio servers.
+
+Ours covers the MCP revisions that begin with a handshake: the SDK takes 25 MB and a good part of the time of a call for a few messages.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -10,17 +13,21 @@ from opentelemetry.propagate import inject
 from tarsy.tools.messages import CallResult, Greeting, ToolPage
 from tarsy.tools.stdio import Link, Listener, Message
 
-# JSON-RPC's numbers for errors, and MCP's.
+# Error codes of JSON-RPC and of MCP.
 METHOD_NOT_FOUND = -32601
 CONNECTION_CLOSED = -32000
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 
-# How far a call has come, of how much, and in which words.
+# The newest is offered; a server that knows only an older one answers with it.
+REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+CLIENT_INFO = {"name": "tarsy", "version": "1"}
+
+# The progress of a call, its total if known, and a message.
 OnProgress = Callable[[float, float | None, str | None], None]
 
 
 class SessionError(Exception):
-    """The server answered with an error, or will not answer: then the session is `over`."""
+    """The server answered with an error, or, if `over`, the session has ended without an answer."""
 
     def __init__(self, code: int, message: str, *, over: bool = False) -> None:
         super().__init__(message)
@@ -30,8 +37,8 @@ class SessionError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ears:
-    """Who is told what a server says without being asked, and that it has left."""
+class SessionCallbacks:
+    """Called for a server's notifications, and when its session has ended."""
 
     on_log: Callable[[str, object], None]
     on_tools_changed: Callable[[], None]
@@ -39,11 +46,11 @@ class Ears:
 
 
 class Session(Protocol):
-    """An established session. Whatever it is asked raises `SessionError`, or pydantic's `ValidationError` for an answer of the wrong shape."""
+    """An established session. Its methods raise `SessionError`, or pydantic's `ValidationError` for an answer of the wrong shape."""
 
     @property
     def is_stateless(self) -> bool:
-        """Whether the server speaks a revision of the protocol in which no request depends on an earlier one, nor on the connection."""
+        """Whether the server uses a revision of the protocol in which no request depends on an earlier one, nor on the connection."""
         ...
 
     async def list_page(self, cursor: str | None) -> ToolPage: ...
@@ -53,55 +60,46 @@ class Session(Protocol):
     async def ping(self) -> None: ...
 
 
-# The newest is offered; a server that knows only an older one says so.
-REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-CLIENT_INFO = {"name": "tarsy", "version": "1"}
-
-
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request on its way."""
+class _Pending:
+    """A request without an answer yet."""
 
     answer: asyncio.Future[dict[str, Any] | SessionError]
     on_progress: OnProgress | None
 
 
 class StdioSession:
-    """Asks over a `link` and hears what the server says of its own accord."""
+    """Sends requests over a `link` and handles the messages that the server sends."""
 
-    def __init__(self, link: Link, ears: Ears) -> None:
+    def __init__(self, link: Link, callbacks: SessionCallbacks) -> None:
         self._link = link
-        self._ears = ears
-        self._asked: dict[int, _Asked] = {}
+        self._callbacks = callbacks
+        self._pending: dict[int, _Pending] = {}
         self._count = 0
         self._is_over = False
-        link.attach(Listener(self._take, self._end))
+        link.attach(Listener(self._receive, self._end))
 
     @property
     def is_stateless(self) -> bool:
-        """What begins with a handshake depends on it."""
         return False
 
     async def initialise(self) -> None:
-        """Shake hands, and ask for log messages if the server has them.
+        """Shake hands, and subscribe to log messages if the server has them.
 
         Raises:
-            SessionError: the server refuses, or speaks a revision that we do not know.
+            SessionError: the server refuses, or uses a revision that we do not know.
         """
         offer = {"protocolVersion": REVISIONS[0], "capabilities": {}, "clientInfo": CLIENT_INFO}
         greeting = Greeting.model_validate(await self._request("initialize", offer))
         if greeting.protocol_version not in REVISIONS:
             raise SessionError(CONNECTION_CLOSED, f"it speaks the revision {greeting.protocol_version} of MCP, which is not known here")
-        self._post("notifications/initialized")
+        self._notify("notifications/initialized")
         if greeting.capabilities.logging is not None:
-            await self._ask_for_logs()
-
-    async def _ask_for_logs(self) -> None:
-        try:
-            await self._request("logging/setLevel", {"level": "info"})
-        except SessionError as error:
-            if error.over:
-                raise
+            try:
+                await self._request("logging/setLevel", {"level": "info"})
+            except SessionError as error:
+                if error.over:
+                    raise
 
     async def list_page(self, cursor: str | None) -> ToolPage:
         return ToolPage.model_validate(await self._request("tools/list", {} if cursor is None else {"cursor": cursor}))
@@ -117,86 +115,76 @@ class StdioSession:
             raise _closed()
         self._count += 1
         number = self._count
-        asked = self._asked[number] = _Asked(asyncio.get_running_loop().create_future(), on_progress)
+        pending = self._pending[number] = _Pending(asyncio.get_running_loop().create_future(), on_progress)
         if on_progress is not None:
             meta: dict[str, Any] = {"progressToken": number}
             inject(meta)
             params = {**params, "_meta": meta}
-        self._link.post({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        self._link.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
-            answer = await asked.answer
+            answer = await pending.answer
         finally:
-            del self._asked[number]
-            if asked.answer.cancelled() and method != "initialize":
-                self._post("notifications/cancelled", requestId=number, reason="no longer waited for")
+            del self._pending[number]
+            if pending.answer.cancelled() and method != "initialize":
+                self._notify("notifications/cancelled", requestId=number, reason="no longer waited for")
         if isinstance(answer, SessionError):
             raise answer
         return answer
 
-    def _post(self, method: str, **params: object) -> None:
-        self._link.post({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
+    def _notify(self, method: str, **params: object) -> None:
+        self._link.send({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
 
-    def _take(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         match message:
-            case {"method": str(method), "id": request_id}:
-                self._answer(method, request_id)
+            case {"method": "ping", "id": request_id}:
+                self._link.send({"jsonrpc": "2.0", "id": request_id, "result": {}})
+            case {"method": str(), "id": request_id}:
+                # We offer servers nothing but pings.
+                error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
+                self._link.send({"jsonrpc": "2.0", "id": request_id, "error": error})
             case {"method": str(method)}:
-                self._notice(method, message.get("params") or {})
+                self._handle_notification(method, message.get("params") or {})
             case _:
-                self._settle(message)
+                pending = self._pending_of(message.get("id"))
+                # An answer may come twice, or after its request was given up.
+                if pending is not None and not pending.answer.done():
+                    error = message.get("error")
+                    pending.answer.set_result(message["result"] if error is None else SessionError(error["code"], error["message"]))
 
-    def _answer(self, method: str, request_id: object) -> None:
-        """A server may ask whether we are there; we offer it nothing else."""
-        answer: Message = {"result": {}}
-        if method != "ping":
-            answer = {"error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}}
-        self._link.post({"jsonrpc": "2.0", "id": request_id, **answer})
-
-    def _notice(self, method: str, params: Message) -> None:
+    def _handle_notification(self, method: str, params: Message) -> None:
         match method, params:
             case "notifications/tools/list_changed", _:
-                self._ears.on_tools_changed()
+                self._callbacks.on_tools_changed()
             case "notifications/message", {"level": str(level), "data": data}:
-                self._ears.on_log(level, data)
+                self._callbacks.on_log(level, data)
             case "notifications/progress", {"progressToken": token, "progress": int() | float() as progress}:
-                self._pass_on(_number(token), progress, params.get("total"), params.get("message"))
+                pending = self._pending_of(token)
+                if pending is not None and pending.on_progress is not None:
+                    total, message = params.get("total"), params.get("message")
+                    known = total if isinstance(total, int | float) else None
+                    pending.on_progress(progress, known, message if isinstance(message, str) else None)
             case _:
                 pass
 
-    def _pass_on(self, number: int | None, progress: float, total: object, message: object) -> None:
-        asked = self._asked.get(number) if number is not None else None
-        if asked is not None and asked.on_progress is not None:
-            asked.on_progress(progress, total if isinstance(total, int | float) else None, message if isinstance(message, str) else None)
-
-    def _settle(self, message: Message) -> None:
-        number = _number(message.get("id"))
-        asked = self._asked.get(number) if number is not None else None
-        # An answer may come twice, or when it is no longer waited for.
-        if asked is None or asked.answer.done():
-            return
-        error = message.get("error")
-        asked.answer.set_result(message["result"] if error is None else SessionError(error["code"], error["message"]))
+    def _pending_of(self, request_id: object) -> _Pending | None:
+        """Return the request with this id. Ours are numbers, which some servers return as strings."""
+        match request_id:
+            case bool():
+                return None
+            case int():
+                return self._pending.get(request_id)
+            case str() if request_id.isdecimal() and request_id.isascii():
+                return self._pending.get(int(request_id))
+            case _:
+                return None
 
     def _end(self) -> None:
         self._is_over = True
-        for asked in self._asked.values():
-            if not asked.answer.done():
-                asked.answer.set_result(_closed())
-        self._ears.on_end()
+        for pending in self._pending.values():
+            if not pending.answer.done():
+                pending.answer.set_result(_closed())
+        self._callbacks.on_end()
 
 
 def _closed() -> SessionError:
     return SessionError(CONNECTION_CLOSED, "Connection closed", over=True)
-
-
-def _number(request_id: object) -> int | None:
-    """Ours are numbers; some servers give them back as texts."""
-    match request_id:
-        case bool():
-            return None
-        case int():
-            return request_id
-        case str() if request_id.isdecimal() and request_id.isascii():
-            return int(request_id)
-        case _:
-            return None

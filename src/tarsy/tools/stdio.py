@@ -1,7 +1,7 @@
-"""The stdio transport: a tool server as a child process that speaks JSON-RPC, one message a line.
+"""The stdio transport: a tool server as a child process that exchanges JSON-RPC messages, one per line.
 
-The SDK's own transport hands the child more of our environment than its configuration names, has no limit on a line, logs what it
-cannot parse, and leaves processes behind when we are killed; hence this one.
+The SDK's own transport passes more of our environment to the child than its configuration names, has no limit on a line, logs lines that
+it cannot parse, and leaves processes behind when we are killed.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from typing import Any, cast
 import orjson
 
 from tarsy.kit.text import whole_characters
-from tarsy.tools.pipes import Reader
+from tarsy.tools.pipes import LineHandler
 from tarsy.tools.server_process import END_SECONDS, ServerProcess, server_process
 
-# What every program may expect to find; all else is the configuration's to name.
+# Variables of ours that every program may expect; the configuration names all others.
 INHERITED = ("PATH", "HOME", "LANG")
 
-# One message. Above it, a server is out of order rather than talkative.
+# One message. A server that exceeds it is out of order.
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 MAX_STDERR_LINE = 64 * 1024
 
-# A server that is told to end by the end of its input gets this long before its process tree is ended.
+# How long a server may take to exit after the end of its input, before its process tree is killed.
 LEAVE_SECONDS = 1.0
 
-# One that dies says why just before: its last words are on their way when its answers end.
+# A server that dies writes the reason to stderr just before: it may still be on its way when stdout ends.
 LAST_WORDS_SECONDS = 0.5
 
 Message = Mapping[str, Any]
@@ -35,7 +35,7 @@ Message = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """Who is told what a server says outside the protocol."""
+    """Called with the lines that a server writes outside the protocol."""
 
     on_stderr: Callable[[str], None]
     on_noise: Callable[[str], None]
@@ -43,14 +43,14 @@ class Observer:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who takes the messages of a server, and is told that there will be no more."""
+    """Called with each message of a server, and after the last one."""
 
-    take: Callable[[Message], None]
-    end: Callable[[], None]
+    on_message: Callable[[Message], None]
+    on_end: Callable[[], None]
 
 
 def child_environment(named: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
-    """PATH, HOME and LANG of ours, and what the configuration names."""
+    """Return the variables that the configuration names, and PATH, HOME and LANG of ours."""
     return {name: ours[name] for name in INHERITED if name in ours} | dict(named)
 
 
@@ -63,61 +63,66 @@ class Link:
         self._listener: Listener | None = None
         self._is_over = False
         self._stderr_ended = False
-        # Runs from the last of its answers to the last of its words.
+        # Runs from the end of stdout to the end of stderr.
         self._last_words: asyncio.TimerHandle | None = None
-        # What we ourselves could not cope with.
+        # An error of ours while handling a line.
         self.trouble: Exception | None = None
 
     def start(self) -> None:
-        self._process.stdout.start(Reader(self._hear, self._end_stdout, MAX_MESSAGE_BYTES))
-        self._process.stderr.start(Reader(self._hear_stderr, self._end_stderr, MAX_STDERR_LINE))
+        self._process.stdout.start(LineHandler(self._handle_stdout, self._end_stdout, MAX_MESSAGE_BYTES))
+        self._process.stderr.start(LineHandler(self._handle_stderr, self._end_stderr, MAX_STDERR_LINE))
 
     def attach(self, listener: Listener) -> None:
         """Give the messages to `listener` from now on."""
         self._listener = listener
         if self._is_over:
-            listener.end()
+            listener.on_end()
 
-    def post(self, message: Message) -> None:
-        """Send a message, as soon as the server reads it. A message is sent whole, whatever becomes of the sender."""
-        # A server that no longer listens will not answer either.
+    def send(self, message: Message) -> None:
+        """Send a message as soon as the server reads it. It is sent whole, even if the sender is cancelled."""
+        # A server that no longer reads will not answer either.
         self._process.stdin.send(orjson.dumps(message, default=str, option=orjson.OPT_APPEND_NEWLINE), self._end)
 
-    def _hear(self, line: bytes) -> None:
+    def leave(self) -> None:
+        """Ignore all further messages, because the session is over."""
+        self._listener = None
+        self._end()
+
+    def _handle_stdout(self, line: bytes) -> None:
         if self._listener is None or self._is_over:
             return
-        message = _message(line)
+        message = parse_message(line)
         if message is not None:
-            self._listener.take(message)
+            self._listener.on_message(message)
         elif line.strip():
             self._observer.on_noise(line.decode(errors="replace"))
 
-    def _hear_stderr(self, line: bytes) -> None:
+    def _handle_stderr(self, line: bytes) -> None:
         if line.strip():
             self._observer.on_stderr(line.decode(errors="replace").rstrip())
 
-    def _end_stdout(self, why: Exception | None) -> None:
-        match why:
+    def _end_stdout(self, reason: Exception | None) -> None:
+        match reason:
             case None if not self._stderr_ended and not self._is_over:
                 self._last_words = asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._end)
                 return
             case None:
                 pass
             case OverflowError():
-                self._observer.on_noise(f"{why}; the connection was given up")
+                self._observer.on_noise(f"{reason}; the connection was given up")
             case _:
-                self.trouble = why
+                self.trouble = reason
         self._end()
 
-    def _end_stderr(self, why: Exception | None) -> None:
+    def _end_stderr(self, reason: Exception | None) -> None:
         self._stderr_ended = True
-        match why:
+        match reason:
             case None:
                 pass
             case OverflowError():
                 self._observer.on_stderr("a line too long to show; what follows is not shown")
             case _:
-                self.trouble = why
+                self.trouble = reason
         if self._last_words is not None or self.trouble is not None:
             self._end()
 
@@ -127,12 +132,7 @@ class Link:
         if not self._is_over:
             self._is_over = True
             if self._listener is not None:
-                self._listener.end()
-
-    def leave(self) -> None:
-        """The session is over: nothing that comes is of interest any more."""
-        self._listener = None
-        self._end()
+                self._listener.on_end()
 
 
 @asynccontextmanager
@@ -149,38 +149,29 @@ async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], 
             yield link
         finally:
             link.leave()
-            await _leave(process)
+            # The end of its input tells the server to exit; the supervisor ends one that does not.
+            process.stdin.close()
+            if not await process.ended(LEAVE_SECONDS):
+                process.end()
+                await process.ended(END_SECONDS)
         if link.trouble is not None:
             raise link.trouble
 
 
-async def _leave(process: ServerProcess) -> None:
-    """End the server, come what may: by the end of its input, then through the supervisor."""
-    process.stdin.close()
-    if not await process.ended(LEAVE_SECONDS):
-        process.end()
-        await process.ended(END_SECONDS)
-
-
-def _message(line: bytes) -> Message | None:
-    """The message in a line, if there is one. A text that was cut inside a character, as JavaScript does, is read all the same."""
+def parse_message(line: bytes) -> Message | None:
+    """Return the message in a line, or None if it is not one. A string that was cut inside a character, as JavaScript does, is repaired."""
     found: object = None
     try:
         found = orjson.loads(line)
     except ValueError:
         with suppress(ValueError, RecursionError):
             found = json.loads(whole_characters(json.dumps(json.loads(line), ensure_ascii=False)))
-    return cast("Message", found) if _is_message(found) else None
-
-
-def _is_message(found: object) -> bool:
-    """Whether this is a request, a notification, a result or an error."""
     match found:
+        # A request or notification, a result, or an error.
         case {"jsonrpc": "2.0", "method": str()}:
-            return isinstance(cast("Message", found).get("params", {}), dict)
-        case {"jsonrpc": "2.0", "id": int() | str(), "result": dict()}:
-            return True
-        case {"jsonrpc": "2.0", "error": {"code": int(), "message": str()}}:
-            return True
+            message = cast("Message", found)
+            return message if isinstance(message.get("params", {}), dict) else None
+        case {"jsonrpc": "2.0", "id": int() | str(), "result": dict()} | {"jsonrpc": "2.0", "error": {"code": int(), "message": str()}}:
+            return cast("Message", found)
         case _:
-            return False
+            return None

@@ -1,16 +1,17 @@
-"""Runs the stdio tool servers of one owner and outlives it only to clean up: when the owner goes, every server's whole process tree goes.
+"""Runs the stdio tool servers of one owner process, and ends every server's whole process tree when the owner goes.
 
-Started as a script, in a process of its own, with nothing but the standard library: `supervisor.py CONTROL`.
-CONTROL is a socket over which the owner hands over, for each server, its three pipes and one end of a line. The line brings the command; the owner
-closes its end when the server shall end, or by dying, however it dies; we close ours when nothing of the server is left.
+Started as a script in a process of its own, with nothing but the standard library: `supervisor.py CONTROL`.
+CONTROL is a socket over which the owner sends, for each server, the file descriptors of its three pipes and of one end of a socket, the line.
+The request (the command) comes over the line. The owner closes its end when the server shall end, or by dying; the supervisor closes the other
+end when no process of the server is left.
 
-There are two of us, parent and child, and the servers are below the child: whichever is killed, the other ends the servers' trees.
+There are two supervisor processes, parent and child, and the servers are below the child: if either is killed, the other ends the servers' trees.
 
-A server adopts what its descendants leave behind, as if it were the first process of a container: while it runs, all that it started is below it.
-What we adopt ourselves is therefore left over from a server that has ended, and is ended too.
+A server is a subreaper, like the first process of a container: while it runs, all its descendants are below it. Processes that the supervisor
+itself adopts are therefore left over from a server that has ended, and are ended too.
 """
 
-# Little is imported: what is in our memory is copied, in part, with each server that starts.
+# Few imports, because each fork copies a part of this process's memory.
 import ctypes
 import gc
 import os
@@ -28,31 +29,31 @@ PR_SET_CHILD_SUBREAPER = 36
 LINUX = sys.platform == "linux"
 
 PARENT_DIED = signal.SIGUSR1
-# Only the owner decides when to end: a signal must not separate us from the servers, nor a pipe that one of them has closed.
-# They are caught, to no effect, and not ignored: what is ignored here would be ignored by the servers, too.
-UNHEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
+# Only the owner decides when to end: neither a signal nor a pipe that a server has closed may end the supervisor.
+# They are caught without effect instead of ignored, because the servers would inherit ignored signals.
+CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
-# Between the polite signal and the other one.
+# Between SIGTERM and SIGKILL.
 GRACE_SECONDS = 2.0
-# How often to look while a server is being ended: the end of what is not our own child is not told to us.
+# How often to look for processes while a server is being ended: the exit of a grandchild is not reported to us.
 POLL_SECONDS = 0.02
 # A server's standard input, output and error.
 PIPES = 3
-# More than is there, as a rule, to be read at once.
+# More than is usually there to be read at once.
 CHUNK = 1 << 16
-# Where an environment does not say where programs are.
+# The search path for an environment without PATH.
 PROGRAMS = os.defpath.encode()
 
 
-# Loaded once: the way from fork to exec is short.
+# Loaded before any fork, so that little is done between fork and exec.
 LIBC = ctypes.CDLL(None)
 PRCTL = LIBC.prctl if LINUX else None
-# Whether the kernel was built with lists of children.
+# Whether the kernel lists the children of a process.
 LISTS = os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - `pathlib` is large
 
 
 def prctl(option: int, value: int) -> None:
-    """Ask the kernel, where it is Linux; elsewhere the process group is all we can hold on to."""
+    """Set an option of this process on Linux; on other systems only the process group holds a server together."""
     if PRCTL is not None:
         PRCTL(option, value, 0, 0, 0)
 
@@ -69,19 +70,19 @@ def content(path: str) -> bytes:
 
 
 def listed_children(pid: int) -> list[int]:
-    """The children of a process, as the kernel lists them for each of its threads."""
+    """Return the children of a process, which the kernel lists for each of its threads."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - `pathlib` is large
             found += map(int, content(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:
-        # It ended meanwhile; its children are somewhere above, where the next look finds them.
+        # It ended meanwhile; its children were adopted by an ancestor, where the next search finds them.
         return found
     return found
 
 
 def walked_children() -> dict[int, list[int]]:
-    """The children of every process, found by walking /proc, where there is one."""
+    """Return the children of every process by walking /proc, if there is one."""
     children: dict[int, list[int]] = {}
     for pid in filter(str.isdecimal, os.listdir("/proc") if LINUX else ()):  # noqa: PTH208 - `pathlib` is large
         try:
@@ -93,8 +94,8 @@ def walked_children() -> dict[int, list[int]]:
     return children
 
 
-def kinship() -> Callable[[int], Iterable[int]]:
-    """Who is whose child, as of now: from the kernel's lists where it was built with them, which saves looking at strangers."""
+def children_lookup() -> Callable[[int], Iterable[int]]:
+    """Return a function from a process to its children as of now; the kernel's lists save a walk over all processes."""
     if LISTS:
         return listed_children
     children = walked_children()
@@ -102,7 +103,7 @@ def kinship() -> Callable[[int], Iterable[int]]:
 
 
 def tree(root: int, children_of: Callable[[int], Iterable[int]]) -> set[int]:
-    """A process and all below it: also those that left its process group."""
+    """Return a process and all its descendants, including those that left its process group."""
     found: set[int] = set()
     ahead = [root]
     while ahead:
@@ -114,7 +115,7 @@ def tree(root: int, children_of: Callable[[int], Iterable[int]]) -> set[int]:
 
 
 def send(pid: int, number: int) -> bool:
-    """Send a signal to a process, or to a group if the number is negative; whether it was there."""
+    """Send a signal to a process, or to a group if `pid` is negative; return whether it exists."""
     try:
         os.kill(pid, number)
     except OSError:
@@ -123,7 +124,7 @@ def send(pid: int, number: int) -> bool:
 
 
 def reap() -> list[int]:
-    """Collect every child that has ended, adopted ones too."""
+    """Reap and return all children that have exited, including adopted ones."""
     ended: list[int] = []
     try:
         while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
@@ -134,13 +135,13 @@ def reap() -> list[int]:
 
 
 class Ending:
-    """The processes that were told to end, and when each has to."""
+    """The processes that got SIGTERM, and when each gets SIGKILL."""
 
     def __init__(self) -> None:
         self._deadlines: dict[int, float] = {}
 
-    def press(self, pids: Iterable[int], deadline: float) -> None:
-        """Ask politely once, and insist after the deadline that was set then."""
+    def terminate(self, pids: Iterable[int], deadline: float) -> None:
+        """Send SIGTERM to new processes, and SIGKILL to those whose deadline, set then, has passed."""
         for pid in pids:
             if pid not in self._deadlines:
                 self._deadlines[pid] = deadline
@@ -149,91 +150,87 @@ class Ending:
                 send(pid, signal.SIGKILL)
 
     def forget_all_but(self, pids: set[int]) -> None:
-        """Numbers of processes are used again."""
+        """Forget the others, because process ids are reused."""
         self._deadlines = {pid: deadline for pid, deadline in self._deadlines.items() if pid in pids}
 
 
 class Request:
-    """What to run. It comes as fields, each with a NUL at its end: how many follow, the directory, the number of words, these, then names and values."""
+    """What to run. It arrives as NUL-terminated fields: how many follow, the directory, the number of words, the words, then names and values."""
 
     def __init__(self, fields: list[bytes]) -> None:
         words = int(fields[1]) + 2
         self.directory = fields[0]
         self.command = fields[2:words]
         self.environment = dict(zip(fields[words::2], fields[words + 1 :: 2], strict=True))
-        self.programs = self._programs()
-
-    def _programs(self) -> list[bytes]:
-        """Where the program may be."""
+        # Where the program may be.
         name = self.command[0]
-        if b"/" in name:
-            return [name]
         places = self.environment.get(b"PATH", PROGRAMS).split(b":")
-        return [os.path.join(place, name) for place in places]  # noqa: PTH118 - `pathlib` is large
+        self.programs = [name] if b"/" in name else [os.path.join(place, name) for place in places]  # noqa: PTH118 - `pathlib` is large
 
 
-def read_request(said: bytes) -> Request | None:
-    """The request, once it is complete."""
-    count, *fields = said.split(b"\0")
+def parse_request(received: bytes) -> Request | None:
+    """Return the request, or None while it is incomplete."""
+    count, *fields = received.split(b"\0")
     return Request(fields[:-1]) if fields and len(fields) - 1 == int(count) else None
 
 
 class Server:
-    """One tool server: asked for, running under its leader, or ending."""
+    """One tool server: requested, running (its first process is the leader), or ending."""
 
     def __init__(self, line: int, pipes: list[int]) -> None:
         self.line = line
         self.leader: int | None = None
         self.group: int | None = None
-        # By when it has to be gone, once it is being ended.
+        # When its processes get SIGKILL, once it is being ended.
         self.deadline: float | None = None
-        # What we adopted when its leader had ended.
+        # Processes that we adopted after its leader had ended.
         self.remains: set[int] = set()
-        self._said = b""
+        self._received = b""
         self._pipes = pipes
 
-    def hear(self) -> bool:
-        """Take what comes by the line, and start the server once that is a request; whether it is to run on."""
+    def receive(self) -> bool:
+        """Read from the line and start the server once the request is complete; return False if the server has to end."""
         try:
-            said = os.read(self.line, CHUNK)
+            data = os.read(self.line, CHUNK)
         except BlockingIOError:
             return True
         except OSError:
-            said = b""
-        if not said:
+            data = b""
+        if not data:
             return False
-        self._said += said
-        request = read_request(self._said)
-        return request is None or self._starts(request)
+        self._received += data
+        request = parse_request(self._received)
+        return request is None or self._start(request)
 
-    def _starts(self, request: Request) -> bool:
-        """Start the server as the leader of its own session; it dies with us even if we are killed."""
+    def _start(self, request: Request) -> bool:
+        """Start the server as the leader of its own session; return whether the fork succeeded."""
         supervisor = os.getpid()
         try:
             pid = os.fork()
         except OSError as error:
-            complain(self._pipes[2], request, error)
+            report_failure(self._pipes[2], request, error)
             pid = None
         if pid == 0:
-            become(request, self._pipes, supervisor)
+            exec_server(request, self._pipes, supervisor)
         self.leader = self.group = pid
         self.release_pipes()
         return pid is not None
 
     def release_pipes(self) -> None:
-        """Let go of the server's pipes, so that the owner sees their ends as soon as the server is gone."""
+        """Close our copies of the server's pipes, so that the owner sees end-of-file as soon as the server is gone."""
         for pipe in self._pipes:
             os.close(pipe)
         self._pipes = []
 
 
-def become(request: Request, pipes: list[int], supervisor: int) -> None:
+def exec_server(request: Request, pipes: list[int], supervisor: int) -> None:
     """Turn the process that was just forked into the server. Does not return.
 
-    All has been worked out before: each page of memory that is touched here is copied first.
+    Everything was computed before the fork, because each page of memory that is touched here is copied first.
     """
     try:
         os.setsid()
+        # The server dies with the supervisor, even if that is killed.
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         if os.getppid() != supervisor:
@@ -243,16 +240,16 @@ def become(request: Request, pipes: list[int], supervisor: int) -> None:
         os.chdir(request.directory)
         execute(request)
     except OSError as error:
-        complain(2, request, error)
+        report_failure(2, request, error)
     finally:
         os._exit(127)
 
 
 def execute(request: Request) -> None:
-    """Become the first of the programs that is there and can be run.
+    """Replace this process by the first of the programs that exists and can be run.
 
     Raises:
-        OSError: what is wrong with the first that is there, or else that none is.
+        OSError: the error of the first program that exists, or FileNotFoundError if none does.
     """
     trouble: OSError | None = None
     for program in request.programs:
@@ -264,7 +261,7 @@ def execute(request: Request) -> None:
     raise trouble or FileNotFoundError
 
 
-def complain(stderr: int, request: Request, error: OSError) -> None:
+def report_failure(stderr: int, request: Request, error: OSError) -> None:
     os.write(stderr, b"cannot start %b: %b\n" % (request.command[0], str(error.strerror).encode()))
 
 
@@ -278,12 +275,12 @@ class Supervisor:
         self._adopted: set[int] = set()
         self._ending = Ending()
         self._selector = selectors.DefaultSelector()
-        self._selector.register(control, selectors.EVENT_READ, partial(self._hear_owner, control))
+        self._selector.register(control, selectors.EVENT_READ, partial(self._receive_server, control))
         wakeup = wake_up_pipe()
         self._selector.register(wakeup, selectors.EVENT_READ, partial(os.read, wakeup, 512))
 
     def run(self) -> None:
-        """Start what the owner asks for and end what it lets go, until the owner itself has gone and nothing is left."""
+        """Start and end servers as the owner asks, until the owner has gone and no server is left."""
         while self._control is not None or self._servers:
             for key, _ in self._selector.select(POLL_SECONDS if self._any_ending else None):
                 key.data()
@@ -295,32 +292,32 @@ class Supervisor:
                     server.leader = None
                     self._end(server)
             if self._any_ending:
-                self._end_what_is_left()
+                self._end_processes()
 
     @property
     def _any_ending(self) -> bool:
         return any(server.deadline is not None for server in self._servers)
 
-    def _hear_owner(self, control: socket.socket) -> None:
-        said, fds, _, _ = socket.recv_fds(control, 1, PIPES + 1)
+    def _receive_server(self, control: socket.socket) -> None:
+        data, fds, _, _ = socket.recv_fds(control, 1, PIPES + 1)
         for fd in fds:
             os.set_inheritable(fd, False)
-        if not said:
+        if not data:
             self._end_all()
             return
         server = Server(fds[0], fds[1:])
         os.set_blocking(server.line, False)
         self._servers.append(server)
-        self._selector.register(server.line, selectors.EVENT_READ, partial(self._hear_line, server))
-        # The request, as a rule, has come with its line.
-        self._hear_line(server)
+        self._selector.register(server.line, selectors.EVENT_READ, partial(self._receive_request, server))
+        # The request has usually arrived with its line.
+        self._receive_request(server)
 
-    def _hear_line(self, server: Server) -> None:
-        if not server.hear():
+    def _receive_request(self, server: Server) -> None:
+        if not server.receive():
             self._end(server)
 
     def _end_all(self) -> None:
-        """The owner or the one who stands by has gone: a new owner's servers are a new supervisor's."""
+        """End all servers, because the owner or the parent has gone; a new owner starts a new supervisor."""
         if self._control is not None:
             self._selector.unregister(self._control)
             self._control.close()
@@ -329,20 +326,20 @@ class Supervisor:
             self._end(server)
 
     def _end(self, server: Server) -> None:
-        """From now on the server has to go; what is left of it is looked for until nothing is."""
+        """Mark the server as ending; `run` then looks for its processes until none is left."""
         if server.deadline is None:
             server.deadline = time.monotonic() + GRACE_SECONDS
             self._selector.unregister(server.line)
 
-    def _end_what_is_left(self) -> None:
-        children_of = kinship()
+    def _end_processes(self) -> None:
+        children_of = children_lookup()
         ending = [server for server in self._servers if server.deadline is not None]
         latest = max(server.deadline or 0.0 for server in ending)
         adopted = set(children_of(os.getpid())) - {server.leader for server in self._servers} | left_groups(ending)
         roots = dict.fromkeys(adopted, latest) | {server.leader: server.deadline or 0.0 for server in ending if server.leader is not None}
         trees = {root: tree(root, children_of) for root in roots}
         for root, deadline in roots.items():
-            self._ending.press(trees[root], deadline)
+            self._ending.terminate(trees[root], deadline)
         self._ending.forget_all_but({pid for pids in trees.values() for pid in pids})
         for server in ending:
             if server.leader is None:
@@ -358,18 +355,18 @@ class Supervisor:
 
 
 def left_groups(ending: list[Server]) -> set[int]:
-    """Where nothing is adopted, the process group of a server is all that can be found of it."""
+    """Return the process groups that are left of servers, on systems where nothing is adopted."""
     if LINUX:
         return set()
     return {-server.group for server in ending if server.leader is None and server.group is not None and send(-server.group, 0)}
 
 
 def wake(_number: int, _frame: FrameType | None) -> None:
-    """Nothing to do: a signal that we wait for has already been written to the wake-up pipe."""
+    """Do nothing: the signal has already been written to the wake-up pipe."""
 
 
 def wake_up_pipe() -> int:
-    """A pipe that can be read when a child has ended or the parent has died."""
+    """Return a pipe that becomes readable when a child has exited or the parent has died."""
     wakeup, signalled = os.pipe()
     os.set_blocking(signalled, False)
     signal.set_wakeup_fd(signalled)
@@ -380,24 +377,24 @@ def wake_up_pipe() -> int:
 
 
 def stand_by(child: int) -> None:
-    """Wait for the one who supervises; if it was killed, what it had to look after has become ours to end."""
+    """Wait for the supervising child; if it was killed, its servers are now ours to end."""
     while child not in reap():
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
     ending, deadline = Ending(), time.monotonic() + GRACE_SECONDS
-    while left := tree(os.getpid(), kinship()) - {os.getpid()}:
-        ending.press(left, deadline)
+    while left := tree(os.getpid(), children_lookup()) - {os.getpid()}:
+        ending.terminate(left, deadline)
         time.sleep(POLL_SECONDS)
         reap()
 
 
 def main(control: int) -> None:
-    for number in UNHEEDED:
+    for number in CAUGHT:
         signal.signal(number, wake)
-    # An owner that ignores it would have us inherit that, and children that are not waited for.
+    # An owner that ignores SIGCHLD would pass that on, and our children could not be waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.set_inheritable(control, False)
-    # What is here now stays for ever: a collector that looked through it would touch all of it.
+    # These objects stay for ever: a garbage collection would touch, and thereby copy, all of them.
     gc.freeze()
     parent = os.getpid()
     child = os.fork()

@@ -125,7 +125,7 @@ async def test_an_execution_does_not_wait_for_its_server_to_end_and_the_pool_doe
 
 
 async def test_an_execution_waits_for_its_server_while_many_others_are_ending(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "MOST_LEAVING", 0)
+    monkeypatch.setattr(pool_module, "MOST_ENDING", 0)
     async with connection_pool() as pool:
         async with opened(fault("stubborn"), pool=pool) as tools:
             pid = int((await tools.call("fault.pid")).content)
@@ -154,7 +154,7 @@ async def test_a_server_that_says_it_keeps_no_state_is_shared_from_then_on() -> 
 async def test_executions_that_a_server_can_tell_apart_share_nothing() -> None:
     marked = ResolvedTransport(type="http", url="http://x", custom_headers={"X-Execution": "{{.SESSION_ID}}"}, shared_connection=True)
     async with connection_pool() as pool:
-        pool.note_stateless(server("remote", marked))
+        pool.mark_stateless(server("remote", marked))
         assert not pool.shares(server("remote", marked))
         assert not pool.shares(server("remote", ResolvedTransport(type="sse", url="http://x")))
         assert pool.shares(server("remote", ResolvedTransport(type="sse", url="http://x", shared_connection=True)))

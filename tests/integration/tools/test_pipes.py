@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tarsy.tools.pipes import PIPE_BYTES, BytesOut, LinesIn, Reader
+from tarsy.tools.pipes import PIPE_BYTES, LineHandler, LineReader, PipeWriter
 
 LOOPS = [False, True] if find_spec("uvloop") is not None else [False]
 LIMIT = 256 * 1024
@@ -27,8 +27,8 @@ class Heard:
         self.ended = anyio.Event()
 
     @property
-    def reader(self) -> Reader:
-        return Reader(self.take, self.end, LIMIT)
+    def reader(self) -> LineHandler:
+        return LineHandler(self.take, self.end, LIMIT)
 
     def take(self, line: bytes) -> None:
         self.lines.append(line)
@@ -59,7 +59,7 @@ async def ended(heard: Heard) -> None:
 
 async def test_lines_arrive_whole_wherever_they_were_cut_and_before_the_end() -> None:
     reading, writing = pipe()
-    heard, lines = Heard(), LinesIn(reading)
+    heard, lines = Heard(), LineReader(reading)
     lines.start(heard.reader)
     for piece in (b"one\ntw", b"o\n\nthr", b"e", b"e\nunfinished"):
         os.write(writing, piece)
@@ -84,7 +84,7 @@ async def test_a_server_that_floods_us_has_to_wait() -> None:
             elif len(self.lines) <= PIPE_BYTES // 2:
                 full.append(is_full(writing))
 
-    heard, lines = Slow(), LinesIn(reading)
+    heard, lines = Slow(), LineReader(reading)
     assert os.write(writing, b"x\n" * (PIPE_BYTES // 2)) == PIPE_BYTES
     lines.start(heard.reader)
     with anyio.fail_after(30):
@@ -99,7 +99,7 @@ async def test_a_server_that_floods_us_has_to_wait() -> None:
 
 async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() -> None:
     reading, writing = pipe()
-    lines = LinesIn(reading)
+    lines = LineReader(reading)
 
     class Once(Heard):
         def take(self, line: bytes) -> None:
@@ -115,7 +115,7 @@ async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() ->
     # The number of the file is free again, and what comes by it is for the next who has it.
     next_reading, next_writing = os.pipe()
     assert next_reading == reading
-    heard, next_lines = Heard(), LinesIn(next_reading)
+    heard, next_lines = Heard(), LineReader(next_reading)
     next_lines.start(heard.reader)
     os.write(next_writing, b"four\n")
     os.close(next_writing)
@@ -128,7 +128,7 @@ async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() ->
 
 async def test_a_line_without_an_end_is_given_up_and_what_follows_it_is_read_into_the_void() -> None:
     reading, writing = pipe()
-    heard, lines, out = Heard(), LinesIn(reading), BytesOut(writing)
+    heard, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
     lines.start(heard.reader)
     out.send(b"x" * (LIMIT + 1), heard.ended.set)
     await ended(heard)
@@ -151,7 +151,7 @@ async def test_what_the_reader_raises_is_why_no_more_lines_come() -> None:
             super().take(line)
             raise trouble
 
-    heard, lines = Failing(), LinesIn(reading)
+    heard, lines = Failing(), LineReader(reading)
     os.write(writing, b"one\ntwo\n")
     lines.start(heard.reader)
     await ended(heard)
@@ -163,7 +163,7 @@ async def test_what_the_reader_raises_is_why_no_more_lines_come() -> None:
 
 async def test_more_than_a_pipe_holds_is_sent_whole_and_in_order() -> None:
     reading, writing = pipe()
-    heard, lines, out = Heard(), LinesIn(reading), BytesOut(writing)
+    heard, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
     sent = [bytes([letter]) * (LIMIT - 1) for letter in b"abc"]
     for line in sent:
         out.send(line + b"\n", heard.ended.set)
@@ -179,7 +179,7 @@ async def test_more_than_a_pipe_holds_is_sent_whole_and_in_order() -> None:
 
 async def test_the_sender_is_told_when_the_server_stops_reading_in_the_middle() -> None:
     reading, writing = pipe()
-    out, gone = BytesOut(writing), anyio.Event()
+    out, gone = PipeWriter(writing), anyio.Event()
     out.send(b"x" * LIMIT, gone.set)
     assert not gone.is_set()
     os.close(reading)
@@ -190,7 +190,7 @@ async def test_the_sender_is_told_when_the_server_stops_reading_in_the_middle() 
 
 async def test_a_closed_pipe_tells_the_sender_at_once() -> None:
     reading, writing = pipe()
-    out, gone = BytesOut(writing), anyio.Event()
+    out, gone = PipeWriter(writing), anyio.Event()
     out.close()
     out.send(b"too late", gone.set)
     os.close(reading)

@@ -9,7 +9,7 @@ import pytest
 
 from support.secret_kinds import DRESSES, KEPT, KINDS, Dress
 from tarsy.tools.masking import Masker
-from tarsy.tools.masking.text_views import FirstLook
+from tarsy.tools.masking.text_views import Prefilter
 from tarsy.tools.masking.token_formats import known_formats
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"
@@ -424,15 +424,15 @@ def test_only_the_secret_of_an_environment_is_masked(masker: Masker) -> None:
     assert masker.mask(f"env: {one_line}") == f"env: {one_line}".replace("hunter2", "[MASKED_PASSWORD]")
 
 
-def test_no_rule_would_have_changed_what_passed_the_first_look(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_rule_would_have_changed_what_passed_the_prefilter(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [*(text for text, _ in POSITIVE), *NEGATIVE]
     parts = {part for text in texts for line in text.splitlines() for part in (line, *_pairs(line.split()))}
     masked = {part: masker.mask(part) for part in parts}
 
-    def passes(_look: FirstLook, _text: str) -> bool:
+    def passes(_look: Prefilter, _text: str) -> bool:
         return False
 
-    monkeypatch.setattr(FirstLook, "passes", passes)
+    monkeypatch.setattr(Prefilter, "passes", passes)
     assert {part: masker.mask(part) for part in parts} == masked
 
 

@@ -1,4 +1,4 @@
-"""Secrets out of texts: named patterns, vendor token formats, Kubernetes Secrets. Pure, linear in the size of the text, and idempotent."""
+"""Masks secrets in texts: named patterns, vendor token formats, Kubernetes Secrets. Linear in the size of the text, and idempotent."""
 
 from tarsy.tools.masking.masker import Masker, Unmasked
 from tarsy.tools.masking.stream import StreamMasker

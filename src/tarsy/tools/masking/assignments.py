@@ -1,6 +1,8 @@
-"""Which names announce a secret. Pure module.
+"""Secrets next to their name: `password: x`, `"token":"x"`, `API_KEY=x`, `--password x`, `<secret>x</secret>`, env entries,
+`passwords: [x, y]`, and "the password is x".
 
-A name is found by its last word (a stem, searched for as a literal, which is fast) and judged as a whole.
+A name is found by its last word (its stem), which is searched as a literal, and judged as a whole. The code that reads what follows is
+bounded, so that no text can make it slow.
 """
 
 import re
@@ -9,18 +11,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tarsy.tools.masking.text_views import Alphabet, PlainView, Reading
-from tarsy.tools.masking.values import MASK_PREFIX, Sort, Span, is_secret, is_told_secret, label, listed_spans, spans_below, value_span
+from tarsy.tools.masking.text_views import Alphabet, IndexedText, PlainView
+from tarsy.tools.masking.values import MASK_PREFIX, Sort, Span, is_secret, is_stated_secret, label, listed_spans, spans_below, value_span
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """Names that end like this announce a secret of this sort."""
+    """A kind of name that announces a secret, and the sort of the secret."""
 
     pattern: str
     sort: Sort
     stems: tuple[str, ...]
-    # Of the whole name, in lower case.
+    # Matches the whole name, in lower case.
     name: re.Pattern[str]
 
 
@@ -30,7 +32,7 @@ def _of(pattern: str, sort: Sort, stems: str, name: str) -> Announcement:
     )
 
 
-# The special before the general: the first that fits a name has it.
+# The special before the general: the first that matches a name counts.
 ANNOUNCEMENTS = (
     _of(
         "aws_secret_key",
@@ -74,13 +76,13 @@ ANNOUNCEMENTS = (
 )
 
 
-# The stems whose plural announces a list of secrets, and a list only: what follows a plural otherwise is mostly a count.
+# The stems whose plural announces a list of secrets, and only a list: a plain value of a plural is mostly a count.
 _LISTED_STEMS = ("password", "passwd", "passphrase", "token", "secret", "key", "credential")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a name says about its value; about each of its values, if it is a plural."""
+    """The meaning of a name for its value, or for each of its values if it is a plural."""
 
     pattern: str
     sort: Sort
@@ -94,19 +96,19 @@ class NameTable:
         self._announcements = tuple(each for each in ANNOUNCEMENTS if each.pattern in patterns)
         stems = {stem for each in self._announcements for stem in each.stems}
         plurals = {f"{stem}s" for stem in _LISTED_STEMS if stem in stems}
-        # By the shortest of each family: a text without `key` holds no `privatekey` either.
+        # By the shortest of each family: a text without `key` has no `privatekey` either.
         self._families: dict[str, list[str]] = {}
         for stem in sorted(stems | plurals, key=len):
             self._families.setdefault(next((root for root in self._families if root in stem), stem), []).append(stem)
         self.roots = tuple(self._families)
         self.classify = lru_cache(maxsize=4096)(self._classify)
 
-    def stems(self, words: Reading) -> list[str]:
-        """With which of them a name in these words (in lower case) may end."""
+    def stems(self, words: IndexedText) -> list[str]:
+        """Return the stems with which a name in these words (in lower case) may end."""
         return [stem for root in words.held(self._families) for stem in self._families[root] if stem in words.words]
 
     def _classify(self, name: str) -> Known | None:
-        """What a value under `name` (in lower case) is, if it is a secret."""
+        """Return the meaning of `name` (in lower case), or None if it announces no secret."""
         # In prose, some names are two words.
         name = name.replace(" ", "_")
         known = self._announced(name)
@@ -136,7 +138,7 @@ _LEADS = re.compile(
     )""",
     re.VERBOSE,
 )
-# How a lead can begin: a cheap look before the expression is tried.
+# The characters with which a lead can begin, checked before the expression is tried.
 _LEAD_CHARS = frozenset("\\ \t\r\n:=>,vbe0123456789")
 _LEAD_PAIRS = frozenset(
     first + second
@@ -146,7 +148,7 @@ _LEAD_PAIRS = frozenset(
 )
 _STEM_CHARACTERS = Alphabet(string.ascii_lowercase + string.digits + "_")
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
-# How long a name is as a rule, and how long it can be.
+# The usual length of a name, and the greatest.
 _USUAL_NAME = 24
 _NAME_WINDOW = 100
 _BEFORE_KEY = ("api ", "access ", "secret ", "signing ", "encryption ", "license ", "auth ")
@@ -162,40 +164,40 @@ _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where the values of a name lie, and how far they may be the words of a sentence instead."""
+    """The spans of a name's values, and whether they may be words of a sentence instead."""
 
     spans: list[Span]
     prose: bool = False
-    told: bool = False
+    stated: bool = False
 
 
 class AssignmentMasker:
-    """Masks the values that stand beside the names of some patterns."""
+    """Masks the values next to the names of some patterns."""
 
     def __init__(self, patterns: frozenset[str]) -> None:
         self._table = NameTable(patterns)
 
     @property
     def literals(self) -> tuple[str, ...]:
-        """One of them is in whatever a text without escapes has to hide, in lower case."""
+        """Literals, in lower case, of which one is in every text without escapes that has something to mask."""
         return self._table.roots
 
-    def mask(self, reading: Reading) -> str:
-        text, view = reading.text, PlainView.of(reading.text)
+    def mask(self, indexed: IndexedText) -> str:
+        text, view = indexed.text, PlainView.of(indexed.text)
         parts: list[str] = []
         done = 0
-        for start, stop, mark in self._secrets(reading if view.text is text else Reading(view.text)):
+        for start, stop, mark in self._secrets(indexed if view.text is text else IndexedText(view.text)):
             parts += [text[done : view.place(start)], mark]
             done = view.place(stop - 1) + 1
         return "".join((*parts, text[done:])) if parts else text
 
-    def _secrets(self, reading: Reading) -> Iterator[tuple[int, int, str]]:
-        """Where the secrets lie, in order, and what is to stand there."""
-        stems = self._stems(reading)
+    def _secrets(self, indexed: IndexedText) -> Iterator[tuple[int, int, str]]:
+        """Yield the spans of the secrets, in order, with their replacements."""
+        stems = self._stems(indexed)
         if not stems:
             return
-        text = reading.text
-        # One letter has two in lower case; without it both texts have the same offsets.
+        text = indexed.text
+        # This letter becomes two in lower case; without it both texts have the same offsets.
         lowered = text.replace("İ", "I").lower()
         done = 0
         for end in _ends(stems, lowered):
@@ -209,31 +211,31 @@ class AssignmentMasker:
                     done = stop
 
     def announces(self, text: str) -> bool:
-        """Whether a name in `text` may be followed by its value, wherever that stands."""
-        reading = Reading(PlainView.of(text).text)
-        stems = self._stems(reading)
-        lowered = reading.text.lower() if stems else ""
+        """Return whether `text` has a name that may be followed by its value."""
+        indexed = IndexedText(PlainView.of(text).text)
+        stems = self._stems(indexed)
+        lowered = indexed.text.lower() if stems else ""
         return any(self._name(lowered, end) for end in _ends(stems, lowered))
 
     def _name(self, lowered: str, end: int) -> tuple[int, Known] | None:
-        """Where the name begins that ends here, and what it says; None if it says nothing."""
+        """Return where the name that ends here begins, and its meaning, or None if it announces nothing."""
         name_at = _name_start(lowered, end)
         known = self._table.classify(lowered[name_at:end])
-        # A label is no name, though it ends like one.
+        # The replacement of a secret is no name, though it ends like one.
         if known is None or (lowered[end] == "]" and lowered.startswith(_LABEL, name_at - 1)):
             return None
         return name_at, known
 
-    def _stems(self, reading: Reading) -> list[str]:
-        """With which words a name in this text may end."""
-        words = reading.words.replace("İ", "I").lower()
+    def _stems(self, indexed: IndexedText) -> list[str]:
+        """Return the stems with which a name in this text may end."""
+        words = indexed.words.replace("İ", "I").lower()
         return self._table.stems(
-            Reading(" ".join(_STEM_CHARACTERS.runs(words, at_least=3)) if reading.words is not reading.text else words)
+            IndexedText(" ".join(_STEM_CHARACTERS.runs(words, at_least=3)) if indexed.words is not indexed.text else words)
         )
 
 
 def _ends(stems: Iterable[str], lowered: str) -> list[int]:
-    """Where a name may end that leads on to something, in order."""
+    """Return the offsets, in order, where a name may end that is followed by a lead."""
     ends: set[int] = set()
     for stem in stems:
         size, at = len(stem), 0
@@ -244,7 +246,7 @@ def _ends(stems: Iterable[str], lowered: str) -> list[int]:
 
 
 def _secrets_after(text: str, lowered: str, name: Span, known: Known) -> list[Span]:
-    """Where the secrets lie that a known name announces."""
+    """Return the spans of the secrets that a known name announces."""
     leads = _LEADS.match(lowered, name[1])
     if leads is None or _is_masked(text, leads.end()):
         return []
@@ -254,13 +256,13 @@ def _secrets_after(text: str, lowered: str, name: Span, known: Known) -> list[Sp
 
 def _counts(text: str, span: Span, placed: Placed, sort: Sort) -> bool:
     value, quoted = text[span[0] : span[1]], text[span[0] - 1] in "\"'`"
-    if placed.told:
-        return is_told_secret(value, sort, quoted=quoted)
+    if placed.stated:
+        return is_stated_secret(value, sort, quoted=quoted)
     return is_secret(value, sort, prose=placed.prose and not quoted, quoted=quoted)
 
 
 def _is_masked(text: str, at: int) -> bool:
-    """Whether the value that begins here, perhaps with a quote, is hidden already: a short cut for what a rule before us has done."""
+    """Return whether the value that begins here, perhaps with a quote, was masked by an earlier rule."""
     opens = text[at : at + 2].find("[")
     return opens != -1 and text.startswith(MASK_PREFIX, at + opens)
 
@@ -280,7 +282,7 @@ def _name_start(lowered: str, end: int) -> int:
 
 
 def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
-    """Where the values lie; None when the name is not followed by any after all."""
+    """Return the values after a name, or None if there are none."""
     at, kind = leads.end(), leads.lastgroup
     if kind == "assign":
         return _assigned(text, name_at, leads, known)
@@ -289,11 +291,11 @@ def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], known: 
     span = _tag_span(text, at) if kind == "tag" else value_span(text, at, yaml_line=kind == "entry", spaces=known.sort is Sort.CERTAIN)
     if span is None or (kind == "set" and _HOST.fullmatch(text, *span)):
         return None
-    return Placed([span], prose=kind == "gap", told=kind in {"told", "set"})
+    return Placed([span], prose=kind == "gap", stated=kind in {"told", "set"})
 
 
 def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> bool:
-    """Whether what stands before the name bears out what follows it."""
+    """Return whether the text before the name confirms the lead after it."""
     match leads.lastgroup:
         case "entry":
             return _BEFORE_ENTRY.search(lowered, max(0, name_at - 20), name_at) is not None
@@ -315,7 +317,7 @@ def _tag_span(text: str, at: int) -> Span | None:
 
 
 def _assigned(text: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
-    """After a sign: a list, a value, or nothing, and then perhaps on the lines below."""
+    """Return the values after a sign: a list, one value, or values on the lines below."""
     at, sign = leads.end(), leads.group()
     if text[at : at + 1] == "[":
         return Placed(listed_spans(text, at + 1))
@@ -329,16 +331,14 @@ def _assigned(text: str, name_at: int, leads: re.Match[str], known: Known) -> Pl
 
 
 def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain: bool) -> bool:
-    """Whether a name is followed by its value without a sign between: options, SQL's PASSWORD 'x', Redis' and Docker's directives."""
+    """Return whether the next word is the value: in options, SQL's PASSWORD 'x', Redis' and Docker's directives, and .netrc."""
     if lowered.startswith("--", name_at):
         return True
     if not certain:
         return False
     directive = lowered.startswith(("requirepass", "masterauth"), name_at) or lowered.endswith("env ", 0, name_at)
-    return directive or text[at] in "\"'" or _in_netrc(lowered, name_at)
-
-
-def _in_netrc(lowered: str, name_at: int) -> bool:
+    if directive or text[at] in "\"'":
+        return True
+    # In a .netrc. The literal first, because the expression is slow at each name of a text that repeats one.
     earliest = max(0, name_at - 500)
-    # A literal first: the expression would be tried at each of the names of a text that repeats one.
     return lowered.find("login", earliest, name_at) != -1 and _BEFORE_NETRC.search(lowered, earliest, name_at) is not None

@@ -1,7 +1,8 @@
-"""Kubernetes Secrets, understood as what they are: in JSON and YAML, alone, in lists, in streams, and inside other text. Pure module.
+"""Kubernetes Secrets in JSON and YAML: alone, in lists, in streams, and inside other text.
 
-What parses as JSON is masked as objects, YAML by its lines, and what is neither any more (cut off, quoted, on one line) by its looks:
-giving up is not an option here.
+Text that parses as JSON is masked as objects, YAML by its lines, and text that is neither (cut off, quoted, on one line) by its form.
+A YAML parser would take seconds for a megabyte and give up where a text is cut off. Only the lines that tell the kind of an object are
+inspected; of all others only the indentation matters.
 """
 
 import re
@@ -9,13 +10,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from tarsy.tools.masking.secret_json import LAST_APPLIED, MASK, MENTIONS, PAYLOADS, SECRET_TYPE, mask_whole, mask_within
-from tarsy.tools.masking.text_views import Reading
+from tarsy.tools.masking.text_views import IndexedText
 from tarsy.tools.masking.values import MASK_PREFIX
 
-# Shorter strings hold no document.
+# Shorter strings contain no document.
 _SHORTEST_DOCUMENT = 20
 
-# In JSON that does not parse, quoted once or more often. Each begins with a literal, so that the matcher can leap to it.
+# In JSON that does not parse, quoted once or more often. Each begins with a literal, so that the matcher can skip ahead.
 _LOOSE_PAYLOAD = re.compile(r"""ata(?:(?<=["']data)|(?<=["']stringData))\\*["']\s{0,8}:\s{0,8}\{""")
 _FLOW_PAYLOAD = re.compile(r"ata:(?:(?<=\bdata:)|(?<=\bstringData:))(?P<gap>\s{0,8})\{(?P<body>[^{}]{0,1048576})(?:\}|\Z)")
 _AFTER_WORDS = (
@@ -27,35 +28,35 @@ _LOOSE_VALUE = re.compile(
 )
 
 
-def mask_kubernetes_secrets(reading: Reading) -> str:
-    """Hide the payload of every Secret in a text."""
-    text = reading.text
-    mentions = reading.held(MENTIONS)
+def mask_kubernetes_secrets(indexed: IndexedText) -> str:
+    """Mask the payload of every Secret in a text."""
+    text = indexed.text
+    mentions = indexed.held(MENTIONS)
     if not mentions:
         return text
     whole = mask_whole(text, _mask_nested)
     if whole is not None:
         return whole
     head, rest = mask_within(text, _mask_nested)
-    # The short cut first: what is masked as JSON is written anew, and may say more than the text did.
-    loose = any(word in rest for word in mentions) or Reading(rest).held(MENTIONS)
+    # Masked JSON is serialized again and may contain mentions that the text did not; the cheap check comes first.
+    loose = any(word in rest for word in mentions) or IndexedText(rest).held(MENTIONS)
     return _mask_yaml(_mask_flow(head + (_mask_loose(rest) if loose else rest)))
 
 
 def _mask_yaml(text: str) -> str:
-    """YAML, also where words stand before it on its first line."""
+    """Mask YAML, also if other words precede it on its first line."""
     text = mask_yaml(text)
     at = min((found.start() for begin in _AFTER_WORDS if (found := begin.search(text))), default=None)
     return text if at is None else text[:at] + mask_yaml(text[at:])
 
 
 def _mask_nested(text: str) -> str:
-    """A string that holds a document of its own."""
-    return mask_kubernetes_secrets(Reading(text)) if len(text) > _SHORTEST_DOCUMENT and ("Secret" in text or "Opaque" in text) else text
+    """Mask a string that contains a document of its own."""
+    return mask_kubernetes_secrets(IndexedText(text)) if len(text) > _SHORTEST_DOCUMENT and ("Secret" in text or "Opaque" in text) else text
 
 
 def _mask_loose(text: str) -> str:
-    """JSON that is cut off or quoted: every string in a `data` or `stringData` object goes."""
+    """Mask JSON that is cut off or quoted: every string in a `data` or `stringData` object."""
     parts: list[str] = []
     done = 0
     for found in _LOOSE_PAYLOAD.finditer(text):
@@ -63,17 +64,14 @@ def _mask_loose(text: str) -> str:
             continue
         end = text.find("}", found.end())
         end = len(text) if end == -1 else end
-        parts += [text[done : found.end()], _LOOSE_VALUE.sub(_loose_value, text[found.end() : end])]
+        masked = _LOOSE_VALUE.sub(lambda value: f"{value['key']}{value['open']}{value['quote']}{MASK}", text[found.end() : end])
+        parts += [text[done : found.end()], masked]
         done = end
     return "".join((*parts, text[done:]))
 
 
-def _loose_value(found: re.Match[str]) -> str:
-    return f"{found.group('key')}{found.group('open')}{found.group('quote')}{MASK}"
-
-
 def _mask_flow(text: str) -> str:
-    """YAML's one-line style. Whether it belongs to a Secret is not asked: the text speaks of one."""
+    """Mask YAML's one-line style in a text that mentions a Secret, whether or not the line belongs to it."""
     if "{" not in text or not re.search(r"kind: ?['\"]?Secret(?:List)?\b", text):
         return text
     return _FLOW_PAYLOAD.sub(
@@ -81,21 +79,21 @@ def _mask_flow(text: str) -> str:
     )
 
 
-# Each expression begins with a newline, so that the matcher leaps from line to line.
-_TELLING = re.compile(
+# Each expression begins with a newline, so that the matcher skips from line to line.
+_OBJECT_LINE = re.compile(
     rf"""\n(?:(?P<end>---|\.\.\.)|(?P<indent>[ ]*+)(?P<dashes>-[ ][- ]*+)?+["']?
     (?P<key>apiVersion|kind|type|data|stringData|{re.escape(LAST_APPLIED)})["']?[ ]*+:(?P<value>[^\n]*+))""",
     re.VERBOSE,
 )
 _ANY_LINE = re.compile(r"\n(?P<indent> *+)[^\n:]*+:")
-# No author indents deeper than this, except to make us compile expressions.
+# Deeper indentation only occurs in texts made to have us compile expressions.
 _MAX_COLUMN = 200
 
 Span = tuple[int, int]
 
 
 class _Group:
-    """One mapping of a YAML text: the keys that stand at one column, below one parent."""
+    """One mapping of a YAML text: the keys at one column below one parent."""
 
     __slots__ = ("column", "is_cut_off", "is_object", "kind", "parent", "type")
 
@@ -104,7 +102,7 @@ class _Group:
         self.parent = parent
         self.kind: str | None = None
         self.type: str = ""
-        # Has an apiVersion, as every object of the cluster.
+        # Has an apiVersion, like every object of the cluster.
         self.is_object = False
         # The text ends inside it, so its kind may have been lost.
         self.is_cut_off = False
@@ -142,14 +140,14 @@ class _Group:
             self.type = bare
 
     def has_payload(self, key: str) -> bool:
-        """Whether what stands under this key of ours has to go."""
+        """Return whether the value under this key has to be masked."""
         if key == LAST_APPLIED:
             return self.belongs_to_secret
         return key in PAYLOADS and self.is_secret
 
 
 def mask_yaml(text: str) -> str:
-    """Hide the payload of every Secret."""
+    """Mask the payload of every Secret in YAML."""
     if not any(name in text for name in (*PAYLOADS, LAST_APPLIED)):
         return text
     payloads = _payloads(f"\n{text}")
@@ -160,16 +158,16 @@ def mask_yaml(text: str) -> str:
 
 
 def _payloads(text: str) -> list[Span]:
-    """Offset and column of each line that opens a Secret's payload. The text begins with a newline, which offsets do not count."""
+    """Return offset and column of each line that opens a Secret's payload. The text begins with a newline, which offsets do not count."""
     candidates: list[tuple[int, _Group, str]] = []
     stack: list[_Group] = []
     done = 0
-    for found in _TELLING.finditer(text):
+    for found in _OBJECT_LINE.finditer(text):
         segment = (done, found.start())
         _leave(stack, text, *segment)
         done = found.end()
         if found["end"]:
-            # A document ends, and with it all that is open.
+            # A document ends, and with it all open mappings.
             stack = []
             continue
         group = _enter(stack, text, segment, found)
@@ -183,7 +181,7 @@ def _payloads(text: str) -> list[Span]:
 
 
 def _leave(stack: list[_Group], text: str, start: int, stop: int) -> None:
-    """Close the mappings that the lines between two telling ones put an end to."""
+    """Close the mappings that end on the lines between two inspected ones."""
     while stack:
         line = _shallower(stack[-1].column).search(text, start, stop)
         if line is None:
@@ -196,12 +194,12 @@ def _leave(stack: list[_Group], text: str, start: int, stop: int) -> None:
 
 @lru_cache(maxsize=_MAX_COLUMN + 1)
 def _shallower(column: int) -> re.Pattern[str]:
-    """A line with a key that stands before `column`; beyond reason, any line."""
+    """Return an expression for a line with a key before `column`; beyond `_MAX_COLUMN`, for any line."""
     return re.compile(rf"\n(?P<indent> {{0,{column - 1}}}+)(?! )[^\n:]*+:") if 0 < column <= _MAX_COLUMN else _ANY_LINE
 
 
 def _enter(stack: list[_Group], text: str, segment: Span, line: re.Match[str]) -> _Group:
-    """The mapping a line belongs to: leave the deeper ones, open a new one for a deeper line or a new list item."""
+    """Return the mapping of a line: close deeper ones, open a new one for a deeper line or a new list item."""
     column = dash_at = len(line["indent"])
     if line["dashes"]:
         column += len(line["dashes"])
@@ -217,10 +215,10 @@ def _enter(stack: list[_Group], text: str, segment: Span, line: re.Match[str]) -
 
 
 def _ancestors(text: str, segment: Span, between: Span, limit: int) -> list[int]:
-    """The columns, in order, of mappings that are open at the end of a segment and not known yet: they may still tell what they are."""
+    """Return the columns, in order, of mappings that are open at the end of a segment and not on the stack yet: their kind may follow."""
     columns: list[int] = []
     (start, stop), (top, below) = segment, between
-    # Each line ends the mappings deeper than itself, so the last lines decide which of those before them are still open.
+    # Each line closes the mappings deeper than itself, so the last lines decide which earlier ones are still open.
     while limit > top:
         line_at = text.rfind("\n", start, stop)
         if line_at == -1:
@@ -240,7 +238,7 @@ def _ancestors(text: str, segment: Span, between: Span, limit: int) -> list[int]
 
 
 def _numbered(text: str, payloads: list[Span]) -> Iterator[Span]:
-    """Line numbers instead of offsets."""
+    """Yield line numbers instead of offsets."""
     number = done = 0
     for at, column in payloads:
         number += text.count("\n", done, at)
@@ -261,17 +259,17 @@ def _masked_lines(lines: list[str], payloads: Iterator[Span]) -> list[str]:
             masked.append(lines[number])
             masked += _masked_entries(lines[number + 1 : below])
         elif MASK in value or (value.strip() == "{" and all(MASK in line for line in lines[number + 1 : below] if ":" in line)):
-            # Done already: as JSON, or in an earlier pass.
+            # Masked already: as JSON, or in an earlier pass.
             masked += lines[number:below]
         else:
-            # A flow mapping, a scalar or a block scalar: all of it, with the lines that continue it.
+            # A flow mapping, a scalar or a block scalar, with the lines that continue it.
             masked.append(f"{head}: {MASK}")
         done = below
     return masked + lines[done:]
 
 
 def _deeper(lines: list[str], start: int, column: int) -> int:
-    """Where the lines end that stand deeper than `column`; blank ones after the last of them are not theirs."""
+    """Return where the lines deeper than `column` end; blank lines after the last of them do not belong to them."""
     number = end = start
     while number < len(lines):
         line = lines[number]
@@ -284,7 +282,7 @@ def _deeper(lines: list[str], start: int, column: int) -> int:
 
 
 def _masked_entries(lines: list[str]) -> Iterator[str]:
-    """`key: value` becomes `key: mask`; lines that continue a value go."""
+    """Replace each `key: value` by `key: mask`, and drop lines that continue a value."""
     first = next((line for line in lines if line.strip()), "")
     column = len(first) - len(first.lstrip(" "))
     for line in lines:

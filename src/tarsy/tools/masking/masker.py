@@ -1,4 +1,4 @@
-"""A masker is the rules a server's configuration asks for, in the order in which they do not disturb each other. Pure module."""
+"""A masker applies the rules of a server's configuration, in an order in which they do not interfere."""
 
 import re
 from collections.abc import Iterable
@@ -27,15 +27,15 @@ from tarsy.tools.masking.patterns import (
 )
 from tarsy.tools.masking.secret_json import MENTIONS
 from tarsy.tools.masking.stream import OPENERS, StreamMasker
-from tarsy.tools.masking.text_views import FirstLook, Reading, Rule
+from tarsy.tools.masking.text_views import IndexedText, Prefilter, Rule
 from tarsy.tools.masking.token_formats import mask_known_formats
 from tarsy.tools.masking.values import label
 
-# A rule, and the literals of which one is in whatever it hides; without any, all that it hides is a long word.
-Told = tuple[Rule, tuple[str, ...]]
+# A rule, and literals of which one is in every text that it changes; a rule without literals masks long words only.
+ListedRule = tuple[Rule, tuple[str, ...]]
 
-# Unmistakable, and never wanted: hidden whatever a configuration says.
-FLOOR: tuple[Told, ...] = (
+# Unmistakable secrets, which are masked with every configuration.
+FLOOR: tuple[ListedRule, ...] = (
     (mask_kubernetes_secrets, MENTIONS),
     (mask_private_keys, PRIVATE_KEYS),
     (mask_known_formats, ()),
@@ -43,7 +43,7 @@ FLOOR: tuple[Told, ...] = (
     (mask_password_hashes, PASSWORD_HASHES),
 )
 
-_RULES: dict[str, Told] = {
+_RULES: dict[str, ListedRule] = {
     "certificate": (mask_certificates, CERTIFICATES),
     "ssh_key": (mask_ssh_keys, SSH_KEYS),
     "token": (mask_bearer, BEARERS),
@@ -51,21 +51,21 @@ _RULES: dict[str, Told] = {
 
 
 class KnownRules:
-    """The rules of some patterns, the floor among them. They keep nothing of a text but names, so all who ask for them share them."""
+    """The rules of some patterns and the floor. They keep no state, so that all maskers with the same patterns share them."""
 
     def __init__(self, names: frozenset[str]) -> None:
-        told = (*FLOOR, *_named_rules(names))
-        self._rules = tuple(rule for rule, _ in told)
-        self._literals = frozenset(literal for _, literals in told for literal in literals)
-        self._for_long_words = tuple(rule for rule, literals in told if not literals)
-        self._first_look = self.first_look()
+        listed = (*FLOOR, *_named_rules(names))
+        self._rules = tuple(rule for rule, _ in listed)
+        self._literals = frozenset(literal for _, literals in listed for literal in literals)
+        self._for_long_words = tuple(rule for rule, literals in listed if not literals)
+        self._prefilter = self.prefilter()
 
-    def first_look(self, *more: str) -> FirstLook:
-        """Passes what none of the rules would change, and what holds none of some more literals."""
-        return FirstLook(self._literals.union(more), self._for_long_words)
+    def prefilter(self, *more: str) -> Prefilter:
+        """Return a prefilter for texts that none of the rules changes and that contain none of `more` literals."""
+        return Prefilter(self._literals.union(more), self._for_long_words)
 
-    def mask(self, reading: Reading) -> str:
-        return reading.text if self._first_look.passes(reading.text) else _applied(self._rules, reading)
+    def mask(self, indexed: IndexedText) -> str:
+        return indexed.text if self._prefilter.passes(indexed.text) else _applied(self._rules, indexed)
 
 
 @cache
@@ -74,13 +74,13 @@ def known_rules(names: frozenset[str]) -> KnownRules:
 
 
 @cache
-def _nothing_begins() -> FirstLook:
-    """For what a model says: no secret is in it, and none may follow it."""
-    return known_rules(frozenset(PATTERNS)).first_look(*OPENERS)
+def _nothing_begins() -> Prefilter:
+    """Return the prefilter for streams: no secret is in a text that passes, and none may follow it."""
+    return known_rules(frozenset(PATTERNS)).prefilter(*OPENERS)
 
 
 class Masker:
-    """Hides secrets in texts. Masking a masked text changes nothing."""
+    """Masks secrets in texts. Masking a masked text changes nothing."""
 
     def __init__(self, patterns: Iterable[str], *, custom: Iterable[tuple[str, str]] = (), literals: Iterable[str] = ()) -> None:
         names = frozenset(patterns)
@@ -91,7 +91,7 @@ class Masker:
 
     @classmethod
     def for_server(cls, masking: ResolvedMasking, *, literals: Iterable[str] = ()) -> "Masker":
-        """The masker a server's configuration asks for; `literals` are secrets we know by heart."""
+        """Return the masker of a server's configuration; `literals` are secrets that we know."""
         if not masking.enabled:
             return cls((), literals=literals)
         names = {*masking.patterns}
@@ -104,19 +104,19 @@ class Masker:
         return cls(_group(group))
 
     def mask(self, text: str) -> str:
-        return _applied(self._rules, Reading(text))
+        return _applied(self._rules, IndexedText(text))
 
     __call__ = mask
 
     def stream(self, *, by_words: bool = True) -> StreamMasker:
-        """Masks a text that comes in pieces."""
-        # What a configuration adds may stand in any text.
+        """Return a masker for one text that arrives in pieces."""
+        # The prefilter does not know the patterns that a configuration adds.
         only_known = len(self._rules) == 1
-        return StreamMasker(self.mask, by_words=by_words, first_look=_nothing_begins() if only_known else None)
+        return StreamMasker(self.mask, by_words=by_words, prefilter=_nothing_begins() if only_known else None)
 
 
 class Unmasked:
-    """Hides nothing, for those who said so."""
+    """Masks nothing, for installations that turned masking off."""
 
     def __call__(self, text: str) -> str:
         return text
@@ -137,15 +137,15 @@ def _group(name: str) -> tuple[str, ...]:
     return GROUPS[name]
 
 
-def _applied(rules: Iterable[Rule], reading: Reading) -> str:
+def _applied(rules: Iterable[Rule], indexed: IndexedText) -> str:
     for rule in rules:
-        masked = rule(reading)
-        if masked != reading.text:
-            reading = Reading(masked)
-    return reading.text
+        masked = rule(indexed)
+        if masked != indexed.text:
+            indexed = IndexedText(masked)
+    return indexed.text
 
 
-def _named_rules(names: frozenset[str]) -> Iterable[Told]:
+def _named_rules(names: frozenset[str]) -> Iterable[ListedRule]:
     yield from (_RULES[name] for name in PATTERNS if name in names and name in _RULES)
     assignments = AssignmentMasker(names)
     yield assignments.mask, assignments.literals
@@ -159,8 +159,8 @@ def _custom_rules(custom: Iterable[tuple[str, str]]) -> Iterable[Rule]:
     for pattern, replacement in custom:
         compiled = re.compile(pattern)
 
-        def rule(reading: Reading, compiled: re.Pattern[str] = compiled, replacement: str = replacement) -> str:
-            return compiled.sub(replacement, reading.text)
+        def rule(indexed: IndexedText, compiled: re.Pattern[str] = compiled, replacement: str = replacement) -> str:
+            return compiled.sub(replacement, indexed.text)
 
         yield rule
 
@@ -169,4 +169,4 @@ def _literal_rule(literals: Iterable[str]) -> Iterable[Rule]:
     known = sorted({literal for literal in literals if literal}, key=len, reverse=True)
     if known:
         compiled = re.compile("|".join(re.escape(literal) for literal in known))
-        yield lambda reading: compiled.sub(label("credential"), reading.text)
+        yield lambda indexed: compiled.sub(label("credential"), indexed.text)

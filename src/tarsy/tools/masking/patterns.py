@@ -1,6 +1,7 @@
-"""Secrets that announce themselves: armoured keys and certificates, credentials in headers, password hashes, e-mail addresses.
+"""Secrets with a form of their own: armoured keys and certificates, credentials in headers and command lines, password hashes, e-mail
+addresses, and passwords in URLs, database addresses and .pgpass.
 
-Pure module. Each rule looks for a literal first, so that a text without it costs next to nothing.
+Each rule searches for a literal first, so that a text without it costs next to nothing.
 """
 
 import base64
@@ -8,20 +9,21 @@ import binascii
 import re
 import string
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
-from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, Reading
+from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, IndexedText
 from tarsy.tools.masking.values import is_placeholder, label
 
-Rule = Callable[[Reading], str]
+Rule = Callable[[IndexedText], str]
 
 _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
 _BEGIN_CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE(?: REQUEST)?-----")
 _END = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: ?[0-9a-f]{0,64}")
-# The rest of a key whose end has been cut off.
+# The rest of a key whose end is missing.
 _ARMOUR = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*+")
 
 _SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/]{16,}={0,3}")
-# Each begins with a literal, so that the matcher can skip ahead; what stands before it is looked at afterwards.
+# Each begins with a literal, so that the matcher can skip ahead.
 _BEARER = re.compile(r"earer[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)")
 _BASIC = re.compile(r"asic (?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/])")
 _JWT = re.compile(r"eyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*)?")
@@ -31,7 +33,7 @@ _CURL_USER = re.compile(r"(?P<head>(?:-u|--user)[ =]['\"]?[\w.@-]{1,64}:)(?P<val
 _SHORT_OPTION = re.compile(
     r"(?:sshpass|(?:docker|podman|oc|helm registry) login|redis-cli)\b[^\n|;&]{0,120}?[ \t]-[pa][ \t]?(?P<value>[^\s'\"-][^\s'\"]{0,255})"
 )
-# `mysql -uroot -px`, and the same as a list of words; with a space it would ask for the password.
+# `mysql -uroot -px`, also as a list of words. With a space, `-p` asks for the password.
 _GLUED_OPTION = re.compile(
     r"""(?:mysql|mariadb)(?:-?(?:admin|dump|check|import))?(?![\w-])[^\n|;&]{0,120}?[ \t"']-p["']?(?P<value>[^\s"',\]-][^\s"',\]]{0,255})"""
 )
@@ -42,7 +44,7 @@ _HASH = re.compile(
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}"
     r"|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}\$[\w+/]{8,128}\$[\w+/]{16,256})"
 )
-# One of them is in whatever the rule of that name hides.
+# Literals of which one is in every text that the rule of that name masks.
 PRIVATE_KEYS = ("PRIVATE", "PuTTY-User")
 CERTIFICATES = ("-----BEGIN",)
 SSH_KEYS = ("AAAA",)
@@ -52,7 +54,7 @@ BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "logi
 # From its `@` on.
 _DOMAIN = re.compile(r"@(?=([A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24}))(?![\w-]))")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
-# What stands after an `@` in names that are no addresses: units, hosts inside the cluster, files.
+# Last parts after an `@` in names that are no addresses: units, hosts inside the cluster, files.
 _NO_ADDRESS_WORDS = """
     service socket slice mount timer target scope local internal localdomain svc lan yaml yml json js ts py go sh txt log
 """
@@ -61,12 +63,12 @@ _BASE64_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "+/")
 _BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{LONG_WORD},}}+)={{0,2}}")
 
 
-def mask_private_keys(reading: Reading) -> str:
-    return _mask_armour(reading.text, _BEGIN_KEY, label("private_key")) if reading.held(PRIVATE_KEYS) else reading.text
+def mask_private_keys(indexed: IndexedText) -> str:
+    return _mask_armour(indexed.text, _BEGIN_KEY, label("private_key")) if indexed.held(PRIVATE_KEYS) else indexed.text
 
 
-def mask_certificates(reading: Reading) -> str:
-    return _mask_armour(reading.text, _BEGIN_CERTIFICATE, label("certificate")) if reading.held(CERTIFICATES) else reading.text
+def mask_certificates(indexed: IndexedText) -> str:
+    return _mask_armour(indexed.text, _BEGIN_CERTIFICATE, label("certificate")) if indexed.held(CERTIFICATES) else indexed.text
 
 
 def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
@@ -76,7 +78,7 @@ def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
     while found := begin.search(text, done):
         end = _END.search(text, found.end()) if closed else None
         if end is None:
-            # Not searched for again: it would be looked for over the whole text each time.
+            # Not searched again, because each search would scan the whole rest of the text.
             closed = False
             end = _ARMOUR.match(text, found.end())
         parts += [text[done : found.start()], mark]
@@ -84,18 +86,18 @@ def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
     return "".join((*parts, text[done:]))
 
 
-def mask_ssh_keys(reading: Reading) -> str:
-    text = reading.text
-    return _SSH_KEY.sub(label("ssh_key"), text) if reading.held(SSH_KEYS) and " AAAA" in text else text
+def mask_ssh_keys(indexed: IndexedText) -> str:
+    text = indexed.text
+    return _SSH_KEY.sub(label("ssh_key"), text) if indexed.held(SSH_KEYS) and " AAAA" in text else text
 
 
-def mask_password_hashes(reading: Reading) -> str:
-    return _HASH.sub(label("password"), reading.text) if reading.held(PASSWORD_HASHES) else reading.text
+def mask_password_hashes(indexed: IndexedText) -> str:
+    return _HASH.sub(label("password"), indexed.text) if indexed.held(PASSWORD_HASHES) else indexed.text
 
 
-def mask_bearer(reading: Reading) -> str:
-    """Tokens in headers and cookies, and JSON Web Tokens anywhere."""
-    text, mark, held = reading.text, label("token"), reading.held(BEARERS)
+def mask_bearer(indexed: IndexedText) -> str:
+    """Mask tokens in headers and cookies, and JSON Web Tokens anywhere."""
+    text, mark, held = indexed.text, label("token"), indexed.held(BEARERS)
     if not held:
         return text
     if "eyJ" in held:
@@ -121,7 +123,7 @@ def _mask_short_options(text: str, held: list[str]) -> str:
 
 
 def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:
-    """Replace the value of a match, unless it is a placeholder or does not count."""
+    """Return a replacement function that masks the value of a match, unless it is a placeholder or does not count."""
 
     def replace(found: re.Match[str]) -> str:
         value = found.group("value")
@@ -145,8 +147,8 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def mask_emails(reading: Reading) -> str:
-    text = reading.text
+def mask_emails(indexed: IndexedText) -> str:
+    text = indexed.text
     if "@" not in text:
         return text
     parts: list[str] = []
@@ -172,66 +174,63 @@ def _address(text: str, domain: re.Match[str]) -> tuple[int, int] | None:
 
 
 def encoded_secrets(inner: Callable[[str], str]) -> Rule:
-    """A rule for base64 that holds a secret: decoded, the text changes under `inner`."""
+    """Return a rule for base64 that contains a secret: `inner` changes the decoded text."""
 
-    def mask(reading: Reading) -> str:
-        hiding = {run for run in _BASE64_CHARACTERS.runs(reading.long_words, at_least=LONG_WORD) if _hides(run, inner)}
-        if not hiding:
-            return reading.text
-        return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in hiding else found.group(), reading.text)
+    def mask(indexed: IndexedText) -> str:
+        secret: set[str] = set()
+        for run in _BASE64_CHARACTERS.runs(indexed.long_words, at_least=LONG_WORD):
+            with suppress(UnicodeDecodeError):
+                plain = _decoded(run).decode()
+                if inner(plain) != plain:
+                    secret.add(run)
+        if not secret:
+            return indexed.text
+        return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in secret else found.group(), indexed.text)
 
     return mask
 
 
-def _hides(run: str, inner: Callable[[str], str]) -> bool:
-    try:
-        plain = _decoded(run).decode()
-    except UnicodeDecodeError:
-        return False
-    return inner(plain) != plain
-
-
-# The longest name, and the longest password, that anything is looked for in.
+# The longest user name, and the longest password, that are considered.
 _LONGEST = 256
 _URL_USER = re.compile(r"""://[^\s/:@"'`<>{}\[\]]{0,128}:""")
-# What a URL cannot hold ends the search for its `@`, and so does what comes after its path.
+# The search for the `@` of a URL ends at characters that no URL has, and after its path.
 _URL_END = re.compile(r"""[\s"'`<>?#]""")
 # A port and a path: `https://host:8080/@scope`.
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
 _HOST = re.compile(r"[\w.\[-]")
-# `user:password@tcp(host:3306)/db` and `user:password@/db`, as Go's drivers write it.
+# `user:password@tcp(host:3306)/db` and `user:password@/db`, as in Go's drivers.
 _GO_ADDRESS = re.compile(r"@(?:[a-z0-9]{0,16}\([^\s()]{0,255}\))?/")
 _ORACLE_ADDRESS = re.compile(r"oracle:(?:thin|oci8?):(?P<user>[\w.$#]{1,64})/(?P<value>[^\s@/]{1,256})@")
 _PORT_FIELD = re.compile(r":(?:\d{4,5}|\*):")
-# Host, port, database, user, password; the last may hold escaped colons.
+# Host, port, database, user, password; the last may contain escaped colons.
 _PGPASS = re.compile(
     r"^(?P<head>[^\s:#]{1,255}:(?:\d{4,5}|\*):(?:\*|[A-Za-z_][^\s:]{0,63}):[^\s:]{1,64}:)(?P<value>(?:\\{1,4}[:\\]|[^\s:\\]){1,256})\s*$",
     re.MULTILINE,
 )
 _WORD_END = re.compile(r"""[\s"'`<>]""")
 
-# A line of .pgpass holds one of them: the ports of PostgreSQL begin with a five.
+# A line of .pgpass has one of them: the ports of PostgreSQL begin with a five.
 _PORTS = (":5", ":*:")
-# One of them is in whatever is hidden here.
+# Literals of which one is in every text with a connection string.
 CONNECTION_STRINGS = ("@", *_PORTS)
 
 Span = tuple[int, int]
 
 
-def mask_connection_strings(reading: Reading) -> str:
-    text, words = reading.text, reading.words
+def mask_connection_strings(indexed: IndexedText) -> str:
+    text, words = indexed.text, indexed.words
     if "@" in words:
-        text = _hidden(text, _url_passwords(text)) if "://" in words else text
-        text = _hidden(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
-        text = _hidden(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
+        text = _masked(text, _url_passwords(text)) if "://" in words else text
+        text = _masked(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
+        text = _masked(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
     return (
-        _hidden(text, (found.span("value") for found in _PGPASS.finditer(text)))
-        if reading.held(_PORTS) and _PORT_FIELD.search(words)
+        _masked(text, (found.span("value") for found in _PGPASS.finditer(text)))
+        if indexed.held(_PORTS) and _PORT_FIELD.search(words)
         else text
     )
 
 
-def _hidden(text: str, spans: Iterator[Span]) -> str:
+def _masked(text: str, spans: Iterator[Span]) -> str:
     parts: list[str] = []
     done = 0
     for start, stop in spans:
@@ -251,7 +250,7 @@ def _url_passwords(text: str) -> Iterator[Span]:
 
 
 def _password_length(rest: str) -> int:
-    """Up to the last `@` that a host follows; one that a path brings along, as in `/@scope`, is not it if there is another."""
+    """Return the length up to the last `@` before a host; an `@` of a path, as in `/@scope`, counts only if there is no other."""
     ends = [at for at, character in enumerate(rest) if character == "@" and _HOST.match(rest, at + 1)]
     return next((at for at in reversed(ends) if rest[at - 1 : at] != "/"), ends[0] if ends else rest.index("@"))
 

@@ -1,4 +1,4 @@
-"""How a Kubernetes Secret is recognised in whichever notation, and Secrets in JSON that parses: masked as objects, written back as indented. Pure module."""
+"""Recognises Kubernetes Secrets, and masks them in JSON that parses: as objects, which keep their indentation."""
 
 import json
 import re
@@ -13,11 +13,11 @@ MASK = label("kubernetes_secret")
 
 PAYLOADS = ("data", "stringData")
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# The types a Secret has; an object without a kind but with one of these is a Secret whose kind was left out.
+# The types of Secrets; an object without a kind but with one of these is a Secret whose kind was left out.
 SECRET_TYPE = re.compile(
     r"Opaque|kubernetes\.io/(?:tls|basic-auth|ssh-auth|dockercfg|dockerconfigjson|service-account-token)|helm\.sh/release\.v1|bootstrap\.kubernetes\.io/token"
 )
-# Without one of these words, no Secret is in a text.
+# A text without any of these words contains no Secret.
 MENTIONS = (
     "Secret",
     "Opaque",
@@ -31,17 +31,17 @@ MENTIONS = (
 
 _START = re.compile(r"[{\[]")
 _INDENTED = re.compile(r"[{\[]\r?\n([ \t]+)")
-# Each miss reads on to its error; a text made of misses is not JSON.
+# Each failed attempt parses up to its error; a text with so many of them is not JSON.
 _MAX_MISSES = 50
-# What orjson can indent by.
+# The indentation of orjson.
 _STEP = "  "
 
-# Masks a text that stands in a JSON string.
+# Masks the text in a JSON string.
 MaskNested = Callable[[str], str]
 
 
 def mask_whole(text: str, nested: MaskNested) -> str | None:
-    """Mask a text that is one JSON value and nothing else; None when it is not."""
+    """Mask a text that is one JSON value and nothing else; return None if it is not."""
     if text[:1] not in {"{", "["} and text.lstrip()[:1] not in {"{", "["}:
         return None
     bare = text.strip()
@@ -56,7 +56,7 @@ def mask_whole(text: str, nested: MaskNested) -> str | None:
 
 
 def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
-    """Mask each JSON value in a longer text; also tell apart what begins with JSON that does not parse, whatever parses inside it."""
+    """Mask each JSON value in a longer text. Return the text in two parts; the second begins with the first JSON that does not parse."""
     parts: list[str] = []
     done = 0
     sound: int | None = None
@@ -86,13 +86,13 @@ def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
 
 
 def _opens_json(text: str, at: int) -> bool:
-    """Whether a JSON value may begin here: an object or array, not a placeholder or a log prefix in brackets."""
+    """Return whether a JSON object or array may begin here, rather than a placeholder or a log prefix in brackets."""
     following = text[at + 1 : at + 40].lstrip()[:1]
     return following in ({'"', "}"} if text[at] == "{" else {"{", "[", '"'})
 
 
 def _mask_value(value: Any, nested: MaskNested, *, in_secret_list: bool) -> bool:
-    """Mask in place; whether anything was."""
+    """Mask `value` in place; return whether anything was masked."""
     if isinstance(value, list):
         items = cast("list[Any]", value)
         return any([_mask_value(item, nested, in_secret_list=in_secret_list) for item in items])  # noqa: C419 - no short cut: every item has to be masked
@@ -148,19 +148,19 @@ def _mask_entry(node: dict[str, Any], key: str) -> bool:
 
 
 def _dumped(value: Any, original: str) -> str:
-    """The JSON again, indented the way it was."""
+    """Serialize a value with the indentation of the original."""
     indented = _INDENTED.match(original)
     if indented is None:
         compact = '": ' not in original
         return json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else (", ", ": "))
     margin = original[original.rfind("\n") + 1 : -1]
     margin = margin if margin.isspace() else ""
-    # A newline in this text is always one between two lines: those in strings are escaped.
+    # Every newline here is between two lines: those in strings are escaped.
     return _indented(value, indented.group(1).removeprefix(margin) or _STEP).replace("\n", f"\n{margin}")
 
 
 def _indented(value: Any, step: str) -> str:
-    """What `json.dumps` makes of it, in a tenth of the time where that is possible."""
+    """Return the output of `json.dumps`, by orjson if it can produce it, which takes a tenth of the time."""
     times, odd = divmod(len(step), len(_STEP))
     if odd or step.strip(" "):
         return json.dumps(value, ensure_ascii=False, indent=step)

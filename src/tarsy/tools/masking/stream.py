@@ -1,7 +1,7 @@
-"""Masks a text that comes in pieces, whatever the pieces: a model's words, a server's stderr, what a tool says while it runs.
+"""Masks a text that arrives in pieces: a model's answer, a server's stderr, a tool's progress.
 
-What no later piece can make a part of a secret is passed on at once; the rest is held back until its line, or the block of lines it opens, is
-complete. The result does not depend on where the pieces end, and each character is looked at a fixed number of times.
+Text that no later piece can make part of a secret is passed on at once; the rest is held back until its line, or the block of lines it opens,
+is complete. The result does not depend on where the pieces end, and each character is inspected a fixed number of times.
 """
 
 import re
@@ -9,63 +9,63 @@ from collections.abc import Callable
 
 from tarsy.config.schema.mcp_servers import PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
-from tarsy.tools.masking.text_views import FirstLook
+from tarsy.tools.masking.text_views import Prefilter
 
-# Words of a line that might hold something are passed on so many characters at a time: a dozen tokens, a fraction of a second of a
-# model's speech. Each time, what is around them is looked at again.
+# The words of a suspicious line are passed on in batches of this size: a dozen tokens, a fraction of a second of a model's answer.
+# Each time, their context is inspected again.
 _BATCH = 48
-# As far back as any rule looks from where a secret begins.
+# The farthest that any rule looks back from the beginning of a secret.
 _CONTEXT = 256
-# More is not held back for a block that never ends: longer than a model's longest answer.
+# The most that is held back for a block that never ends: longer than a model's longest answer.
 _LONGEST_BLOCK = 256 * 1024
 
 _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----|PuTTY-User-Key-File-\d"), re.compile(r"-----END |Private-MAC:")
-# What a secret may follow after a space or on a later line, besides the names that announce one.
+# Text that a secret may follow after a space or on a later line, besides the names that announce one.
 _OPENING = re.compile(
     r"""-----BEGIN\ |PuTTY-User-Key-File|apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|earer[ ]|asic[ ]|ookie:
     |(?:^|\s)-u|--user|sshpass|login|redis-cli|mysql|mariadb|auth["'\\]|ssh-|ecdsa-|machine\s|default\s|:\d{4,5}:|:\*:""",
     re.VERBOSE,
 )
-# One of them is in whatever that finds.
+# Literals of which one is in every match of it.
 OPENERS = (
     *("-----BEGIN", "PuTTY-User", "apiVersion", "kind", "data", "Opaque", "kubernetes.io/", "earer", "asic", "ookie:", "-u", "sshpass"),
     *("login", "redis-cli", "mysql", "mariadb", "auth", "ssh-", "ecdsa-", "machine", "default", ":*:"),
     *(f":{digit}" for digit in range(10)),
 )
-# Lines of an object that may turn out to be a Secret, and of a .netrc: what they are is said on other lines.
+# Lines of an object that may turn out to be a Secret, and of a .netrc: other lines tell what they are.
 _OBJECT = re.compile(r"""apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|\b(?:machine\s+\S+|default)(?:\s+login\s+\S+)?\s*$""")
-# How a line looks after which a value may follow on the next one; whether it does is tried out.
+# Lines after which a value may follow on the next one; whether it would be masked there is tried out with a probe.
 _MAY_LEAD_ON = re.compile(r"""[:|>\[,\\"'{(=]\s*\Z|:\s*\#|(?:name|key)["'\\]*\s*[:=]|-\S+\s*\Z""")
 _PROBE = "Zq9x7Wv3probe"
 _PROBES = tuple(form.format(_PROBE) for form in ("{}", '"{}"', "- {}", "value: {}", '"value": "{}"'))
-# How a line begins that belongs to the one before it: deeper, an item, a quotation, a bracket, a further key.
+# The beginning of a line that continues the one before it: indented, an item, a quotation, a bracket, a further key.
 _CONTINUING = re.compile(r"""[ \t\-"'\[\]{}]|\s*\Z|[\w.]{1,64}[ \t]?[:=]""")
-# How a line ends that goes on below.
+# The last characters of a line that is continued below.
 _UNFINISHED = frozenset(":=,[{(|>\\")
-# Enough of a line to tell whether it goes on: two words.
+# Enough of a line to decide whether it continues the block: two words.
 _BEGUN = re.compile(r"\S+\s+\S+\s")
 
 _names = AssignmentMasker(frozenset(PATTERNS))
 
 
 class StreamMasker:
-    """Feed it a text in pieces; it gives back each piece masked, as soon as that is certain. `by_words`: also parts of lines.
+    """Takes a text in pieces and returns it masked, each part as soon as it is certain. `by_words`: also parts of lines.
 
-    What passes the `first_look` holds no secret and announces none.
+    Text that passes the `prefilter` contains no secret and announces none.
     """
 
-    def __init__(self, mask: Callable[[str], str], *, by_words: bool = False, first_look: FirstLook | None = None) -> None:
+    def __init__(self, mask: Callable[[str], str], *, by_words: bool = False, prefilter: Prefilter | None = None) -> None:
         self._mask = mask
         self._by_words = by_words
-        self._first_look = first_look
-        # Whether all of the current line has passed it so far.
+        self._prefilter = prefilter
+        # Whether the current line has passed the prefilter so far.
         self._harmless = True
-        # Of the current line: what is passed on already (its end, masked), and what is not.
+        # The current line: the end of what was passed on already (masked), and the rest.
         self._passed = ""
         self._rest: list[str] = []
         self._size = 0
         self._opens = False
-        # The lines held back, the first perhaps without its beginning, and what was passed on of it.
+        # The lines held back, the first perhaps without its beginning, and the part of it that was passed on.
         self._block: list[str] = []
         self._before_block = ""
         self._block_size = 0
@@ -74,7 +74,7 @@ class StreamMasker:
         self._unfinished = False
 
     def feed(self, piece: str) -> str:
-        """Take the next characters; get what can be shown by now."""
+        """Take the next characters and return the text that can be shown now."""
         *lines, rest = piece.split("\n")
         out: list[str] = []
         for line in lines:
@@ -90,7 +90,7 @@ class StreamMasker:
         return "".join(out)
 
     def finish(self) -> str:
-        """Say that the text is over, and get what was held back."""
+        """End the text and return what was held back."""
         out: list[str] = []
         if self._rest:
             self._end_line(out)
@@ -110,7 +110,7 @@ class StreamMasker:
         if not harmless and self._size < _BATCH:
             return
         if self._in_key or not words or (not harmless and self._opening(_last_word(self._passed) + words)):
-            # Nothing more of this line is looked at until it is complete.
+            # The rest of this line waits until it is complete.
             self._opens = bool(words)
             return
         out.append(words if harmless else self._masked_after(self._passed, words))
@@ -127,15 +127,15 @@ class StreamMasker:
         was_in_key, harmless = self._in_key, self._stays_harmless(line)
         self._harmless = True
         opening = not (was_in_key or harmless) and self._opening(whole)
-        self._note(whole)
+        self._track(whole)
         if self._block or (opening and self._leads_on(whole)):
             self._hold(line, passed, out)
         elif not was_in_key:
             out.append(line if harmless else self._masked_after(passed, line))
 
     def _stays_harmless(self, text: str) -> bool:
-        """Take the first look at the next words of the line."""
-        self._harmless = self._harmless and self._first_look is not None and self._first_look.passes(text)
+        """Apply the prefilter to the next words of the line."""
+        self._harmless = self._harmless and self._prefilter is not None and self._prefilter.passes(text)
         return self._harmless
 
     def _hold(self, line: str, passed: str, out: list[str]) -> None:
@@ -152,11 +152,11 @@ class StreamMasker:
             self._block, self._block_size, self._before_block = [], 0, ""
 
     def _goes_on(self, line: str) -> bool:
-        """Whether a line belongs to the block before it."""
+        """Return whether a line belongs to the block before it."""
         return self._in_fence or self._in_key or self._unfinished or _CONTINUING.match(line) is not None
 
-    def _note(self, line: str) -> None:
-        """Remember what a complete line leaves open."""
+    def _track(self, line: str) -> None:
+        """Update the state by a complete line."""
         if line.count("```") % 2:
             self._in_fence = not self._in_fence
         begun = max((found.start() for found in _KEY_BEGINS.finditer(line)), default=-1)
@@ -167,11 +167,11 @@ class StreamMasker:
             self._unfinished = bare[-1] in _UNFINISHED
 
     def _opening(self, text: str) -> bool:
-        """Whether a secret may follow what is said here."""
+        """Return whether a secret may follow this text."""
         return _OPENING.search(text) is not None or _names.announces(text)
 
     def _leads_on(self, line: str) -> bool:
-        """Whether a secret may follow on the lines after this one."""
+        """Return whether a secret may follow on the lines after this one."""
         if self._in_key:
             return True
         if _OBJECT.search(line) and not _is_whole_object(line):
@@ -184,16 +184,16 @@ class StreamMasker:
 
     def _masked_after(self, before: str, text: str) -> str:
         masked = self._mask(before + text)
-        # What was passed on is masked already, so it stays as it is; were it not so, the new text would count for itself.
+        # The text that was passed on is masked already and stays as it is; if not, the new text is masked by itself.
         return masked[len(before) :] if masked.startswith(before) else self._mask(text)
 
 
 def _last_word(passed: str) -> str:
-    """What an announcement may begin with and end after: an `api ` before a `key`. All of what was passed on has been judged before."""
+    """Return the last word that was passed on, with which an announcement may begin: `api ` before `key`."""
     return passed[passed.rstrip().rfind(" ") + 1 :]
 
 
 def _is_whole_object(line: str) -> bool:
-    """Whether a line is a JSON object and nothing else: it says all there is to know."""
+    """Return whether a line is a whole JSON object and nothing else, so that no other line can change its meaning."""
     bare = line.strip()
     return bare[:1] == "{" and bare[-1:] == "}" and bare.count("{") == bare.count("}")

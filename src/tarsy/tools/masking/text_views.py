@@ -1,28 +1,28 @@
-"""What rules look at instead of a text: its distinct words, the text as a person reads it, and its runs of certain characters. Pure module."""
+"""Views of a text that the rules search instead of the text itself: its distinct words, the text without escapes, its runs of certain characters."""
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-# Invisible inside a word, written as such or as JSON escapes them.
+# Invisible inside a word, as such or in a JSON escape.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
-# From the last backslash on, so that a row of them is read once.
+# From the last backslash on, so that a row of them is scanned once.
 _ESCAPED = re.compile(rf"\\(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad))|[{_INVISIBLE}]", re.IGNORECASE)
 # JSON in JSON in JSON has seven backslashes: so many more may stand before the last.
 _MORE_BACKSLASHES = 7
 # One of them is in every escape.
 _ESCAPED_LETTERS = "nNuU"
-# A shorter text is searched in less time than its words are told apart.
+# Splitting a shorter text into words takes longer than searching it.
 SHORT = 1024
 # No token and no encoded secret is shorter.
 LONG_WORD = 16
 
 
-class Reading:
-    """A text, and its distinct words: what no word holds the text does not hold either.
+class IndexedText:
+    """A text and its distinct words: a literal that is in no word is not in the text either.
 
-    A megabyte of output says the same few words again and again: what is asked of each of them once need not be asked of each place.
+    A megabyte of output repeats the same few words: searching each of them once is much less than searching every place.
     """
 
     __slots__ = ("_letters", "_long_words", "_words", "text")
@@ -35,42 +35,42 @@ class Reading:
 
     @property
     def words(self) -> str:
-        """Each word once, in no particular order; all of a short text."""
+        """Each word once, in no particular order; a short text as a whole."""
         if self._words is None:
             self._words = " ".join(set(self.text.split()))
         return self._words
 
     @property
     def long_words(self) -> str:
-        """Those of at least `LONG_WORD` characters: where tokens are looked for."""
+        """The words of at least `LONG_WORD` characters, in which tokens are searched."""
         if self._long_words is None:
             self._long_words = " ".join({word for word in self.words.split() if len(word) >= LONG_WORD})
         return self._long_words
 
     @property
     def letters(self) -> frozenset[str]:
-        """Which characters the words consist of, as far as they are ASCII."""
+        """The characters of the words, as far as they are ASCII."""
         if self._letters is None:
             encoded = self.words.encode(errors="replace")
             begin = encoded[:SHORT]
-            # Hardly a character comes for the first time after so many: deleting those that came is faster than looking at each.
+            # Few characters first occur later than this: deleting the known ones is faster than inspecting each.
             self._letters = frozenset((begin + encoded.translate(None, begin)).decode("latin-1"))
         return self._letters
 
     def held(self, literals: Iterable[str]) -> list[str]:
-        """Those of some literals (without spaces) that the text holds."""
+        """Return those of some literals (without spaces) that are in the text."""
         words = self.words
         if len(words) > SHORT:
-            # What says one thing over and over has few letters: most literals need not be looked for all over it.
+            # A text of few words has few letters, which rules out most literals without a search.
             literals = filter(self.letters.issuperset, literals)
         return [literal for literal in literals if literal in words]
 
 
 @dataclass(frozen=True, slots=True)
 class PlainView:
-    """A text without zero-width characters, with lines where an escaped line break stands, and where its parts are in the original.
+    """A text without zero-width characters and with escaped line breaks as real ones, and the offsets of its parts in the original.
 
-    Names are looked for in this view, and what is found is hidden in the text itself.
+    Names are searched in this view; their values are masked in the original.
     """
 
     text: str
@@ -79,7 +79,7 @@ class PlainView:
 
     @classmethod
     def of(cls, original: str) -> "PlainView":
-        if original.isascii() and not _may_hold_escapes(original):
+        if original.isascii() and not ("\\" in original and any(letter in original for letter in _ESCAPED_LETTERS)):
             return cls(original)
         parts: list[str] = []
         here, there = [0], [0]
@@ -94,17 +94,13 @@ class PlainView:
         return cls("".join((*parts, original[done:])), tuple(here), tuple(there)) if parts else cls(original)
 
     def place(self, at: int) -> int:
-        """Where in the original the character at `at` of the view stands."""
+        """Return the offset in the original of the character at `at` of the view."""
         part = bisect_right(self._here, at) - 1
         return self._there[part] + at - self._here[part]
 
 
-def _may_hold_escapes(text: str) -> bool:
-    return "\\" in text and any(letter in text for letter in _ESCAPED_LETTERS)
-
-
 def _start(text: str, found: re.Match[str], earliest: int) -> int:
-    """Where an escape begins, with the backslashes before its last one; an invisible character begins at itself."""
+    """Return where an escape begins, including the backslashes before its last one; an invisible character begins at itself."""
     at = found.start()
     if text[at] != "\\":
         return at
@@ -113,44 +109,46 @@ def _start(text: str, found: re.Match[str], earliest: int) -> int:
 
 
 class Alphabet:
-    """Characters a run may consist of; ASCII, because names and tokens are. None of them is a space, so a run lies in one word."""
+    """The characters of a run; ASCII, because names and tokens are. None of them is a space, so a run lies in one word."""
 
     def __init__(self, characters: str) -> None:
         allowed = frozenset(characters.encode("ascii"))
         self._others_blank = bytes(code if code in allowed else 0x20 for code in range(256))
 
     def runs(self, text: str, *, at_least: int = 1) -> list[str]:
-        """Each run of at least so many characters, once, in no particular order."""
-        # Bytes, because translating and splitting them costs a few milliseconds a megabyte and an expression costs tens.
+        """Return each run of at least so many characters once, in no particular order."""
+        # Translating and splitting bytes takes a few milliseconds per megabyte, a regular expression takes tens.
         runs = set(text.encode(errors="replace").translate(self._others_blank).split())
         return [run.decode("ascii") for run in runs if len(run) >= at_least]
 
 
-Rule = Callable[[Reading], str]
+Rule = Callable[[IndexedText], str]
 
 # In every escape, which may hide a name.
 _BACKSLASH = "\\"
 
 
-class FirstLook:
-    """Knows the literals without which no rule finds anything, but for the rules of long words: of these there are few, and they are tried."""
+class Prefilter:
+    """Tells quickly that a short text holds no secret, which is true of most texts.
+
+    It knows the literals without which no rule finds anything. Rules for long words have none: they are applied, since long words are few.
+    """
 
     def __init__(self, literals: Iterable[str], for_long_words: Iterable[Rule]) -> None:
         self._for_long_words = tuple(for_long_words)
-        # Rules differ in whether they mind the case: none of them finds more than a look that does not.
+        # Without regard to case, which finds at least as much as each rule does.
         lowered = {literal.lower() for literal in literals} | {_BACKSLASH}
-        # A text without `key` holds no `privatekey` either.
+        # A text without `key` has no `privatekey` either.
         self._literals = tuple(sorted(each for each in lowered if not any(other in each for other in lowered - {each})))
 
     def passes(self, text: str) -> bool:
-        """Whether no rule would change `text`. What is not ASCII may be written so that it is read otherwise."""
+        """Return whether no rule would change `text`. Other text than ASCII never passes: it may hide a name."""
         if len(text) > SHORT or not text.isascii():
             return False
         lowered = text.lower()
         for literal in self._literals:
             if literal in lowered:
                 return False
-        return max(map(len, text.split()), default=0) < LONG_WORD or self._long_words_pass(Reading(text))
-
-    def _long_words_pass(self, reading: Reading) -> bool:
-        return all(rule(reading) == reading.text for rule in self._for_long_words)
+        if max(map(len, text.split()), default=0) < LONG_WORD:
+            return True
+        return all(rule(IndexedText(text)) == text for rule in self._for_long_words)

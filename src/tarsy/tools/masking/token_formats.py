@@ -1,23 +1,22 @@
-"""Tokens of known format: formats that mean a token wherever they stand. Pure module.
+"""Tokens of known format, which are tokens wherever they occur.
 
-Each is written down as its vendor documents it. Formats without anything of their own (a digest would fit as well) are not here: their names
-announce them, and `assignments` knows those.
+Each format is that of the vendor's documentation. Formats without a distinctive part (a digest would match as well) are missing here: their
+names announce them, see `assignments`.
 """
 
 import re
 import string
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from tarsy.tools.masking.text_views import Alphabet, Reading
+from tarsy.tools.masking.text_views import Alphabet, IndexedText
 from tarsy.tools.masking.values import label
 
 
 @dataclass(frozen=True, slots=True)
 class TokenFormat:
-    """A token format, and the literal that every token of it holds: where it is missing, the format is not tried."""
+    """A token format, and a literal that every token of it contains; without the literal, the format is not tried."""
 
     literal: str
     pattern: str
@@ -34,22 +33,22 @@ class TokenFormat:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled when the first text holds its literal: all of them together would hold up the event loop for a tenth of a second."""
+    """Compile an expression when its literal first occurs: compiling all at once would block the event loop for a tenth of a second."""
     return re.compile(pattern)
 
 
 _TOKEN, _API_KEY = label("token"), label("api_key")
 
-# A token does not begin in the middle of a word; an escape before it, as in JSON or a URL, is no part of a word.
+# A token does not begin in the middle of a word; an escape before it, as in JSON or a URL, is not part of a word.
 _BEGINS = (r"(?<![A-Za-z0-9]{})", r"(?<=\\[nrtbf]{})", r"(?<=\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f]{})", r"(?<=%[0-9A-Fa-f][0-9A-Fa-f]{})")
 
 
 def _beginning(literal: str = "") -> str:
-    """A literal where a token may begin. It is looked at what stands before it only once it is found: the matcher can leap to it."""
+    """Return an expression for a literal where a token may begin. The literal comes first, so that the matcher can skip to it."""
     return literal + f"(?:{'|'.join(begin.replace('{}', literal) for begin in _BEGINS)})"
 
 
-# What a token begins with (several that share a body are separated by spaces), its body, and its label.
+# The prefix of a token (several with the same body are separated by spaces), its body, and its replacement.
 _PREFIXED = (
     ("AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", label("aws_access_key")),
     ("A3T", r"[A-Z0-9]{17}(?![A-Za-z0-9])", label("aws_access_key")),
@@ -128,7 +127,7 @@ _PREFIXED = (
     ("EAAA EAAM EAAC", r"[A-Za-z0-9_-]{60,}", _TOKEN),
 )
 
-# Where the telling part stands in the middle: what to look for, and the whole.
+# Tokens with a distinctive part in the middle: that part, the whole expression, and the replacement.
 _MARKED = (
     ("hooks.slack.com/", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9_/+-]{20,}", label("slack_token")),
     ("/services/T", r"(?<=/services/)T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}", label("slack_token")),
@@ -145,7 +144,7 @@ _MARKED = (
     ("T3BlbkFJ", rf"{_beginning('sk-')}[A-Za-z0-9_-]{{20,200}}T3BlbkFJ[A-Za-z0-9_-]{{20,}}", _API_KEY),
 )
 
-# With hardly anything of their own, they count only where they stand alone: inside a longer run they are a coincidence.
+# Formats with little that is distinctive count only as a run of their own: inside a longer run they are a coincidence.
 _ALONE = r"(?:(?<![\w./+-])|(?<=\\[nrtbf]))"
 _BARE = (
     ("-us", r"[0-9a-f]{32}-us\d{1,2}", _API_KEY),
@@ -154,34 +153,34 @@ _BARE = (
     ("SK", r"SK[a-f0-9]{32}", _API_KEY),
 )
 
-# Every token is a long run of such characters; only in those runs its literal is looked for. Escapes belong to the run they stand in.
+# Every token is a long run of such characters, and only these runs are searched. Escapes belong to their run.
 _TOKEN_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "_.:~+/=%\\-")
 _SHORTEST = 20
-# In a longer run, it takes less time to look for each literal whose letters it has than to probe it for all of them.
+# In a longer run, searching each literal whose letters it has is faster than one expression for all of them.
 _LONG = 1024
 _RUN = re.compile(rf"[A-Za-z0-9_.:~+/=%\\-]{{{_SHORTEST},}}+")
 
 
-def mask_known_formats(reading: Reading) -> str:
-    probe, runs = _probe(), _TOKEN_CHARACTERS.runs(reading.long_words, at_least=_SHORTEST)
+def mask_known_formats(indexed: IndexedText) -> str:
+    probe, runs = _probe(), _TOKEN_CHARACTERS.runs(indexed.long_words, at_least=_SHORTEST)
     suspects = [run for run in runs if len(run) > _LONG or probe.search(run)]
     if not suspects:
-        return reading.text
-    # A text that says one thing over and over has few letters: most literals need not be looked for all over it.
-    formats = [format_ for format_ in known_formats() if format_.letters <= reading.letters]
-    masked = {run: shown for run in suspects if (shown := _masked(run, formats)) != run}
-    return _RUN.sub(lambda found: masked.get(found.group(), found.group()), reading.text) if masked else reading.text
-
-
-def _masked(run: str, formats: Iterable[TokenFormat]) -> str:
-    for format_ in formats:
-        run = format_.masked(run)
-    return run
+        return indexed.text
+    # A text of few words has few letters, which rules out most literals without a search.
+    formats = [format_ for format_ in known_formats() if format_.letters <= indexed.letters]
+    masked: dict[str, str] = {}
+    for run in suspects:
+        shown = run
+        for format_ in formats:
+            shown = format_.masked(shown)
+        if shown != run:
+            masked[run] = shown
+    return _RUN.sub(lambda found: masked.get(found.group(), found.group()), indexed.text) if masked else indexed.text
 
 
 @cache
 def _probe() -> re.Pattern[str]:
-    # Grouped by their first letter: the matcher tries one branch for each, not one for each format.
+    # Grouped by their first letter, so that the matcher tries one branch per letter instead of one per format.
     literals = sorted({format_.literal for format_ in known_formats()})
     return re.compile("|".join(f"(?:{'|'.join(map(re.escape, group))})" for _, group in groupby(literals, key=lambda literal: literal[0])))
 

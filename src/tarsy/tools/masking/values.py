@@ -1,4 +1,4 @@
-"""Which values count as secrets, given the name they stand under. Pure module."""
+"""Values: where one lies, given where it begins, and whether it counts as a secret, given the name before it. All code is bounded."""
 
 import re
 from collections.abc import Iterator
@@ -8,20 +8,20 @@ from tarsy.domain.tool import MASK_PREFIX
 
 
 def label(pattern: str) -> str:
-    """What stands in a text instead of a secret."""
+    """Return the replacement of a secret."""
     return f"{MASK_PREFIX}{pattern.upper()}]"
 
 
 class Sort(StrEnum):
-    """How much a name says about its value."""
+    """How much a name reveals about its value."""
 
-    # Nothing but a secret is ever called so: any value counts.
+    # Only secrets have such names: any value counts.
     CERTAIN = "certain"
-    # Tokens: often something else (a type, a count, a state), so the value must look the part.
+    # Tokens: often something else (a type, a count, a state), so the value must look like one.
     LIKELY = "likely"
     # Secrets: often the name of an object that holds one.
     NAMED = "named"
-    # Base64, or it is not what we look for.
+    # The value counts only if it is base64.
     ENCODED = "encoded"
 
 
@@ -31,11 +31,11 @@ _PLACEHOLDER = re.compile(
     r"\$\{[^}\n]{0,120}\}|\$\([^)\n]{0,120}\)|\$[A-Z_][A-Z0-9_]*|\{\{.{0,120}|\$\{\{.{0,120}|%\([\w]+\)s|%[A-Z_]+%)",
     re.IGNORECASE,
 )
-# Looks like code that fetches the value, not like the value.
+# Code that fetches the value.
 _CODE = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|(?:self|this|config|cfg|conf|settings|os|process|env|secrets?|vars?|local|module|data|req|request|ctx|args|opts|options|values)\."
 )
-# An error message that mentions the name before its colon goes on with one of these.
+# Words with which an error message goes on after a name and a colon.
 _PROSE_WORDS = """
     a an the is are was not no must should can could cannot failed failure fail invalid incorrect wrong missing required expired
     unable unknown error file key cipher connection context permission access denied x509 unexpected authentication unauthorized
@@ -44,12 +44,12 @@ _PROSE_WORDS = """
     policy rotation reset changed updated created deleted
 """
 _PROSE = frozenset(_PROSE_WORDS.split())
-# What a password may be instead of known, in quotes.
+# States of a password, in quotes.
 _STATES_WORDS = """
     set unset empty blank valid ok weak strong short long simple default optional masked hidden used unused present
 """
 _STATES = frozenset(_STATES_WORDS.split())
-# Algorithms, encodings, versions, numbers with a unit: said of a secret, not the secret.
+# Algorithms, encodings, versions, numbers with a unit: properties of a secret, not the secret.
 _TECHNICAL = re.compile(
     r"(?:sha|md|base|aes|rsa?|hs|es|ps|ed|utf|argon|bcrypt|pbkdf|scrypt|oauth|oidc|ip|tls|ssl|http|x|v|p|k|s|ec)-?\d{1,4}(?:[-/.][a-z0-9]{1,20}){0,4}\Z|\d+[a-z%]{0,12}\Z",
     re.IGNORECASE,
@@ -61,12 +61,12 @@ _SYMBOL = re.compile(r"[^\w\s.,:;/-]")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether something is to be filled in here, or was hidden before: told by how it begins."""
+    """Return whether a value is to be filled in later, or was masked before, judged by its beginning."""
     return value.startswith((MASK_PREFIX, "$", "{{", "<", "%", "***")) and not _PERCENT_ENCODED.match(value)
 
 
 def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
-    """Whether `value` is worth hiding; `prose` when it may be the middle of a sentence, `quoted` when it is certainly a value."""
+    """Return whether to mask `value`. `prose`: it may be the middle of a sentence; `quoted`: it is certainly a value."""
     bare = value.strip().strip("\"'`,;")
     if not bare or bare.startswith(MASK_PREFIX) or _PLACEHOLDER.fullmatch(bare):
         return False
@@ -84,8 +84,8 @@ def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
             return _BASE64.fullmatch(bare) is not None
 
 
-def is_told_secret(value: str, sort: Sort, *, quoted: bool) -> bool:
-    """Whether what follows "the password is" is the password: people say far more often what is the matter with it."""
+def is_stated_secret(value: str, sort: Sort, *, quoted: bool) -> bool:
+    """Return whether the word after "the password is" is the password: far more often a sentence describes it."""
     bare = value.strip(".,;:!?()")
     if quoted and sort is Sort.CERTAIN:
         return bare.lower() not in _STATES and is_secret(bare, sort, prose=True, quoted=True)
@@ -96,11 +96,9 @@ def is_told_secret(value: str, sort: Sort, *, quoted: bool) -> bool:
 
 
 def _is_machine_made(value: str) -> bool:
-    return len(value) >= 6 and not value.startswith(("/", "./", "~/")) and _looks_random(value)
-
-
-def _looks_random(value: str) -> bool:
-    """Digits among letters, both cases, symbols, or simply long. A count or a word is not."""
+    """Return whether a value has digits among letters, both cases or symbols, or is simply long, unlike a count, a word or a path."""
+    if len(value) < 6 or value.startswith(("/", "./", "~/")):
+        return False
     has_digit, has_lower, has_upper = (any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper))
     if has_digit and not (has_lower or has_upper):
         return len(value) >= 12
@@ -110,7 +108,7 @@ def _looks_random(value: str) -> bool:
     return has_digit or (has_lower and has_upper) or len(value) >= 16
 
 
-# Plain quotes may hold escaped ones, and doubled ones as YAML and SQL write them; quotes that are escaped themselves end at the next like them.
+# Plain quotes may contain escaped ones, and doubled ones as in YAML and SQL; escaped quotes end at the next equal ones.
 _QUOTED = re.compile(
     r"""[bru]?(?P<open>["'`])(?P<body>(?:\\[^\n]|''(?=[^\s,;:}\])])|(?!(?P=open))[^\\\n]){0,8192})(?P=open)""", re.IGNORECASE
 )
@@ -120,9 +118,9 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-S
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?(?=\n)")
 
 _NOTHING_MORE = re.compile(r"[ \t]{0,64}(?:#[^\n]*)?\r?\n\s{0,1024}")
-# A plain value of YAML holds no further pair.
+# A plain value in YAML contains no further pair.
 _NEXT_PAIR = re.compile(r"\s[\w.-]{1,64}(?:: |=)")
-# One word that stands alone on its line: neither a key nor the beginning of something larger.
+# One word alone on its line: neither a key nor the beginning of something larger.
 _LONE_WORD = re.compile(r"""(?![-#{\[|>&*!%@,])[^\s"'`]{1,8192}+(?<!:)[ \t]{0,64}\r?(?=\n|\Z)""")
 _LONE_QUOTED = re.compile(r"""(?:"[^"\n]{0,8192}"|'[^'\n]{0,8192}'),?[ \t]{0,64}\r?(?=\n|\Z)""")
 _BETWEEN_ITEMS = re.compile(r"[\s,]{0,1024}")
@@ -133,7 +131,7 @@ Span = tuple[int, int]
 
 
 def value_span(text: str, start: int, *, yaml_line: bool, spaces: bool = False) -> Span | None:
-    """Where the value that begins at `start` lies, without its quotes."""
+    """Return the span of the value that begins at `start`, without its quotes."""
     quoted = _quoted(text, start)
     if quoted is not None:
         scheme = _SCHEME.match(text, quoted.start("body"), quoted.end("body"))
@@ -145,7 +143,7 @@ def value_span(text: str, start: int, *, yaml_line: bool, spaces: bool = False) 
 
 
 def listed_spans(text: str, start: int) -> list[Span]:
-    """The items of a list in brackets, whose first begins after `start`; up to the first that is not a plain value."""
+    """Return the items of a list in brackets whose first begins after `start`, up to the first that is not a plain value."""
     spans: list[Span] = []
     while True:
         between = _BETWEEN_ITEMS.match(text, start)
@@ -159,7 +157,7 @@ def listed_spans(text: str, start: int) -> list[Span]:
 
 
 def spans_below(text: str, start: int) -> list[Span]:
-    """The values on the lines below a key after which nothing stands: one deeper than the key, or the items of a list."""
+    """Return the values on the lines below a key without a value of its own: one that is indented deeper, or the items of a list."""
     rest = _NOTHING_MORE.match(text, start)
     if rest is None:
         return []
@@ -188,7 +186,7 @@ def _dashed_items(text: str, start: int, column: int) -> Iterator[Span]:
 
 
 def _lone_value(text: str, at: int) -> Span | None:
-    """A value that has its line to itself. Of several words only if it is quoted: without quotes they are rather an explanation."""
+    """Return a value that is alone on its line. Several words count only in quotes: without them they are rather an explanation."""
     if _LONE_QUOTED.match(text, at):
         return value_span(text, at, yaml_line=False)
     word = _MASKED_ITEM.match(text, at) or _LONE_WORD.match(text, at)
@@ -200,7 +198,7 @@ def _quoted(text: str, start: int) -> re.Match[str] | None:
 
 
 def _bare_span(text: str, start: int) -> Span | None:
-    """Up to a space or a separator, without the punctuation that closes the surrounding text."""
+    """Return the span up to a space or a separator, without the punctuation that closes the surrounding text."""
     found = _UNTIL_BREAK.match(text, start)
     if found is None:
         return None
@@ -211,7 +209,7 @@ def _bare_span(text: str, start: int) -> Span | None:
 
 
 def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
-    """A YAML value: the rest of the line if it may hold spaces, or the block of deeper lines below it."""
+    """Return the span of a YAML value: the rest of the line if it may contain spaces, or the block of deeper lines below it."""
     block = _BLOCK.match(text, start)
     if block is not None:
         return _block_span(text, start, block.end() + 1)
@@ -235,7 +233,7 @@ def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
 
 
 def _block_span(text: str, key_at: int, start: int) -> Span | None:
-    """The lines from `start` on that stand deeper than the key."""
+    """Return the lines from `start` on that are indented deeper than the key."""
     lines = list(_deeper_lines(text, start, _indent(text, key_at)))
     if not lines:
         return None
@@ -244,7 +242,7 @@ def _block_span(text: str, key_at: int, start: int) -> Span | None:
 
 
 def _indent(text: str, at: int) -> int:
-    """How deep the key of the line stands."""
+    """Return the indentation of the line's key."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return len(line) - len(line.lstrip(" -"))
 
