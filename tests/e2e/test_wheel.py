@@ -38,7 +38,7 @@ def test_the_wheel_holds_everything_that_is_not_code(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for path in (
         "tarsy/db/migrations/env.py",
-        "tarsy/db/migrations/versions/v0001_first_tables.py",
+        "tarsy/db/migrations/versions/v0022_all_tables.py",
         "tarsy/demo/incidents/crashloop/recording.yaml",
         "tarsy/setup/templates/kubernetes/tarsy.yaml",
         "tarsy/api/manual/README.md",

@@ -16,6 +16,9 @@ from tarsy.db.errors import DatabaseUnavailableError
 MIGRATIONS = Path(__file__).parent / "migrations"
 # A start must not wait for an answer that only saves a second.
 PATIENCE_SECONDS = 2.0
+# The first migration makes all tables of this revision; this commit is the last one that migrates older databases to it.
+FIRST_REVISION = "0022"
+UPGRADING_COMMIT = "3909e02"
 # Any fixed number will do, as long as every replica uses the same one.
 LOCK_KEY = 7_276_817_001
 # How long a replica waits for another one that is migrating.
@@ -26,6 +29,10 @@ log = structlog.get_logger(__name__)
 
 class SchemaTooNewError(DatabaseUnavailableError):
     """The database has been migrated by a later version of TARSy."""
+
+
+class SchemaTooOldError(DatabaseUnavailableError):
+    """The database is older than the first migration of this version."""
 
 
 def head() -> str:
@@ -64,6 +71,7 @@ async def upgrade(engine: AsyncEngine) -> str:
 
     Raises:
         SchemaTooNewError: this version is older than the database.
+        SchemaTooOldError: the database is older than the first migration.
         DatabaseUnavailableError: it does not answer.
     """
     target = head()
@@ -74,6 +82,11 @@ async def upgrade(engine: AsyncEngine) -> str:
         raise SchemaTooNewError(
             f"The database is at schema revision {stored}; this TARSy knows revisions up to {target}.",
             "Start the newer TARSy version that migrated it, or restore a backup from before.",
+        )
+    if stored is not None and stored < FIRST_REVISION:
+        raise SchemaTooOldError(
+            f"The database is at schema revision {stored}; this TARSy upgrades databases from revision {FIRST_REVISION} on.",
+            f"Start TARSy of commit {UPGRADING_COMMIT} on it once, which upgrades it to {FIRST_REVISION}; then start this version again.",
         )
     try:
         async with engine.begin() as connection:

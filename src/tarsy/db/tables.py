@@ -786,6 +786,5 @@ audit_log = sa.Table(
     # Kept after the session itself is gone, hence no foreign key.
     sa.Column("session_id", Id),
     sa.Column("details", JSONB, nullable=False, server_default="{}"),
-    sa.Index(None, "at"),
     sa.Index(None, "session_id"),
 )

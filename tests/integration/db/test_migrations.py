@@ -7,9 +7,11 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import anyio
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -18,9 +20,13 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db import migrate
+from tarsy.db.audit import AuditLog
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.programs import account_for, program
+from tarsy.db.session.followups import ChatRepository
+from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import metadata
+from tarsy.domain.status import SessionStatus
 
 UPGRADING_PROCESS = Path(__file__).with_name("upgrading_process.py")
 # PostgreSQL 15 is the oldest we promise to run on; where it is not installed, the wheel's older server is the oldest at hand.
@@ -102,6 +108,75 @@ async def test_ten_replicas_that_start_together_on_an_empty_database_all_find_it
 def test_the_head_read_from_file_names_is_the_one_alembic_finds() -> None:
     script = ScriptDirectory.from_config(migrate.alembic_config())
     assert script.get_heads() == [migrate.head()]
+
+
+# The schema that the 22 migrations of commit 3909e02 make step by step: `pg_dump -s --no-owner --no-privileges` without comments, settings and
+# empty lines, which differ between versions of PostgreSQL.
+STEP_BY_STEP = Path(__file__).with_name("schema_0022.sql")
+
+
+def upgrade_to_first(connection: Connection) -> None:
+    config = migrate.alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, migrate.FIRST_REVISION)
+
+
+async def test_the_first_migration_makes_the_schema_that_older_databases_were_migrated_to(empty_database_url: str) -> None:
+    async with engine_on(empty_database_url) as engine, engine.begin() as connection:
+        await connection.run_sync(upgrade_to_first)
+    dump = await anyio.run_process([program("pg_dump"), "--schema-only", "--no-owner", "--no-privileges", empty_database_url])
+    lines = [line.rstrip() for line in dump.stdout.decode().splitlines()]
+    schema = [line for line in lines if line and not line.startswith(("--", "SET ", "SELECT pg_catalog", "\\"))]
+    assert schema == STEP_BY_STEP.read_text().splitlines()
+
+
+# A session that has ended, with a question that was answered, as the version of commit 3909e02 stores them.
+STORED_ROWS = (
+    (
+        "INSERT INTO alert_sessions (id, alert_data, alert_type, chain_id, chain_snapshot, author, nonce, status, final_analysis, created_at, "
+        "started_at, completed_at) VALUES (:session, 'disk full', 'DiskFull', 'disk', '{\"chat\": {}}', 'ann', 'n', 'completed', 'Delete the logs.', "
+        "now(), now(), now())"
+    ),
+    "INSERT INTO chats (id, session_id, created_by, created_at, questions) VALUES (:chat, :session, 'ann', now(), 1)",
+    (
+        "INSERT INTO chat_user_messages (id, chat_id, session_id, content, author, status, created_at, completed_at) "
+        "VALUES (:question, :chat, :session, 'Which logs?', 'ann', 'completed', now(), now())"
+    ),
+    "INSERT INTO audit_log (actor, action, session_id) VALUES ('ann', 'chat.asked', :session)",
+    "INSERT INTO alembic_version VALUES ('0022')",
+)
+
+
+async def test_a_database_that_was_migrated_step_by_step_is_migrated_further_and_keeps_its_rows(empty_database_url: str) -> None:
+    session, chat, question = (str(uuid4()) for _ in range(3))
+    async with engine_on(empty_database_url) as engine:
+        async with engine.begin() as connection:
+            for statement in filter(str.strip, STEP_BY_STEP.read_text().split(";\n")):
+                await connection.exec_driver_sql(statement)
+            for statement in STORED_ROWS:
+                await connection.execute(text(statement), {"session": session, "chat": chat, "question": question})
+        assert await migrate.upgrade(engine) == migrate.head()
+        async with engine.connect() as connection:
+            assert await connection.run_sync(differences) == []
+        stored = await SessionRepository(engine).get(session)
+        assert (stored.alert_data, stored.status, stored.final_analysis) == ("disk full", SessionStatus.COMPLETED, "Delete the logs.")
+        chats = ChatRepository(engine)
+        asked = await chats.ask(session, "All of them?", author="bob")
+        assert [(one.id, one.chat_id, one.content) for one in await chats.list(session)] == [
+            (question, chat, "Which logs?"),
+            (asked.id, chat, "All of them?"),
+        ]
+        assert [entry.actor for entry in await AuditLog(engine).of_session(session)] == ["ann", "bob"]
+
+
+async def test_a_database_older_than_the_first_migration_is_refused_with_the_commit_that_upgrades_it(database_url: str) -> None:
+    async with engine_on(database_url) as engine:
+        async with engine.begin() as connection:
+            await connection.execute(text("UPDATE alembic_version SET version_num = '0021'"))
+        with pytest.raises(migrate.SchemaTooOldError, match="0021") as refused:
+            await migrate.upgrade(engine)
+        assert "3909e02" in refused.value.cure
+        assert await migrate.current(engine) == "0021"
 
 
 async def test_a_database_of_a_later_version_is_refused_and_not_touched(database_url: str) -> None:
