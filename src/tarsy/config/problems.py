@@ -1,6 +1,6 @@
-"""What is wrong with a configuration, said so that the person who wrote it can put it right.
+"""Problems of a configuration, described so that the operator can solve them.
 
-Problem       one mistake or one remark: where it stands, what it is, what to write instead
+Problem       one mistake or remark: its place, what it is, what to write instead
 ConfigError   every problem of every file, raised once
 """
 
@@ -13,7 +13,7 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A mistake in one place. `line` counts from 1; 0 means that no file holds the place (a built-in, a missing file)."""
+    """A mistake in one place. `line` counts from 1; 0 means that no file contains the place (a built-in entry, a missing file)."""
 
     file: str
     line: int
@@ -31,10 +31,7 @@ class Problem:
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; the operator can act.
-
-    The text is the whole report, one problem after the other in the order of the files.
-    """
+    """The configuration is invalid; the operator can act. The text is the report of all problems in the order of the files."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = in_order(problems)
@@ -42,7 +39,7 @@ class ConfigError(Exception):
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Sort by file, line and path, each problem once."""
+    """Sort problems by file, line and path, without duplicates."""
     return tuple(sorted(set(problems), key=lambda problem: (problem.file, problem.line, problem.path, problem.message)))
 
 
@@ -51,7 +48,7 @@ def report(problems: Iterable[Problem]) -> str:
 
 
 def dotted(path: KeyPath) -> str:
-    """Write a path the way people do: `agent_chains.web.stages[0].name`."""
+    """Format a path for people: `agent_chains.web.stages[0].name`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -59,15 +56,15 @@ def dotted(path: KeyPath) -> str:
 
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
-    """The option that `word` was probably meant to be."""
+    """Return the option that `word` is probably a misspelling of, if any."""
     known = sorted(options)
-    # 0.6 finds a dropped, doubled or swapped letter in words of three letters and more, and little else.
+    # 0.6 accepts a missing, doubled or swapped letter in words of three letters or more, and little else.
     near = difflib.get_close_matches(word.lower(), [option.lower() for option in known], n=1, cutoff=0.6)
     return next(option for option in known if option.lower() == near[0]) if near else None
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """Name the option that `word` was probably meant to be, or all of them when there are few."""
+    """Suggest the option that `word` is probably a misspelling of, or list the first of them."""
     known = sorted(options)
     if near := nearest(word, known):
         return f'did you mean "{near}"?'

@@ -1,6 +1,6 @@
-"""`{{.VAR}}` in configuration values. Pure module.
+"""`{{.VAR}}` templates in configuration values.
 
-Templates stay in the configuration and in every snapshot of it; they are filled in at the moment of use, so that a stored value never holds a secret.
+Templates stay in the configuration and in every snapshot of it; they are expanded when a value is used, so that no stored value contains a secret.
 """
 
 import re
@@ -11,7 +11,7 @@ _TEMPLATE = re.compile(r"\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
 class MissingVariableError(Exception):
-    """A value needs an environment variable that is not set; the operator can act."""
+    """A template refers to an environment variable that is not set; the operator can act."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -19,25 +19,25 @@ class MissingVariableError(Exception):
 
 
 def variables(value: str) -> frozenset[str]:
-    """The names that `value` refers to, without the session id."""
+    """Return the variables that `value` refers to, without the session id."""
     return frozenset(_TEMPLATE.findall(value)) - {SESSION_ID}
 
 
 def text_and_names(value: str) -> list[str]:
-    """`value` in pieces: text and the names that it refers to in turn, text first and last."""
+    """Split `value` into texts and variable names in turn, beginning and ending with a text."""
     return _TEMPLATE.split(value)
 
 
 def names_session(value: str) -> bool:
-    """Whether `value` refers to the session id."""
+    """Return whether `value` refers to the session id."""
     return SESSION_ID in _TEMPLATE.findall(value)
 
 
 def expand(value: str, env: Mapping[str, str], *, session_id: str | None = None) -> str:
-    """Fill in the templates of `value`. What a variable holds is taken as it is, never read as a template again.
+    """Expand the templates of `value`. The contents of variables are not expanded again.
 
     Raises:
-        MissingVariableError: a variable is not set, or the session id is asked for where there is none.
+        MissingVariableError: a variable is not set, or there is no session id.
     """
 
     def fill(found: re.Match[str]) -> str:

@@ -1,16 +1,16 @@
-"""Validating a document: pydantic's errors as problems a person can act on, and the rest of the document without its mistakes."""
+"""Validation of a document: pydantic's errors as problems with a cure, and the rest of the document without its mistakes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tarsy.config.load import retired_keys
 from tarsy.config.load.source import Source
-from tarsy.config.parsed_data import listing, mapping
+from tarsy.config.parsed_data import mapping
 from tarsy.config.problems import KeyPath, Problem, did_you_mean, nearest
 from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument, key_places
 from tarsy.config.schema.values import NO_EFFECT, KnownNames, Section
@@ -31,26 +31,31 @@ _KINDS = {
 
 
 def validate(model: type[Document], source: Source, data: Any, names: KnownNames) -> tuple[Document | None, list[Problem]]:
-    """Build the document and list every mistake. With mistakes, what could be built without them is returned for further checks."""
+    """Validate a document and list every mistake. With mistakes, return the document without the faulty parts, for further checks."""
     try:
         return model.model_validate(data, context=names), []
     except ValidationError as error:
         found = error.errors(include_url=False)
-    problems = [_problem(model, source, details) for details in found if not _follows_from_others(details)]
+    problems: list[Problem] = []
+    for details in found:
+        # A list counts as too short also if each of its items has a mistake of its own.
+        if not (details["type"] == "too_short" and details["input"]):
+            message, cure = _words(model, details, source.data)
+            problems.append(source.problem(details["loc"], message, cure))
     return _salvage(model, deepcopy(data), found, names), problems
 
 
-def _follows_from_others(details: ErrorDetails) -> bool:
-    """Whether a list only counts as empty because each of its items has a mistake of its own."""
-    return details["type"] == "too_short" and bool(details["input"])
-
-
 def _salvage(model: type[Document], data: Any, found: Sequence[ErrorDetails], names: KnownNames) -> Document | None:
-    # Every round takes something out, so this ends; a mistake in a leaf can take its whole entry along.
-    # A document without a key that it needs cannot be built at all.
+    """Remove faulty parts until the rest is valid; return None if a required key is missing at the top."""
+    # Every round removes something, so this ends; a mistake in a leaf can remove its whole entry.
     while isinstance(data, dict) and found and all(details["loc"] and details["loc"][0] in data for details in found):
-        for loc in sorted({_faulty_part(data, details) for details in found}, key=_last_first, reverse=True):
-            _take_out(data, loc)
+        faulty = {_faulty_part(data, details["loc"]) for details in found}
+        # Later items of a list first, so that the indexes of the others stay the same.
+        for path in sorted(faulty, key=lambda path: [(part, "") if isinstance(part, int) else (0, part) for part in path], reverse=True):
+            parent = cast("Any", data)
+            for part in path[:-1]:
+                parent = parent[part]
+            del parent[path[-1]]
         try:
             return model.model_validate(data, context=names)
         except ValidationError as error:
@@ -58,35 +63,22 @@ def _salvage(model: type[Document], data: Any, found: Sequence[ErrorDetails], na
     return None
 
 
-def _last_first(path: KeyPath) -> tuple[tuple[int, str], ...]:
-    return tuple((part, "") if isinstance(part, int) else (0, part) for part in path)
-
-
-def _faulty_part(data: Any, details: ErrorDetails) -> KeyPath:
-    """The part to take out: the value itself, or what lacks it."""
-    loc = details["loc"]
-    for length in range(len(loc)):
+def _faulty_part(data: Any, path: KeyPath) -> KeyPath:
+    """Return the path of the faulty value, or of the part that lacks it."""
+    for length in range(len(path)):
         try:
-            data = data[loc[length]]
+            data = data[path[length]]
         except (KeyError, IndexError, TypeError):
-            return loc[: length or 1]
-    return loc
+            return path[: length or 1]
+    return path
 
 
-def _take_out(data: Any, path: KeyPath) -> None:
-    for part in path[:-1]:
-        data = data[part]
-    del data[path[-1]]
-
-
-def _problem(model: type[Section], source: Source, details: ErrorDetails) -> Problem:
-    path = details["loc"]
-    message, cure = _words(model, path, details, source.data)
-    return source.problem(path, message, cure)
-
-
-def _words(model: type[Section], path: KeyPath, details: ErrorDetails, document: Any) -> tuple[str, str]:
-    context, value = details.get("ctx", {}), details["input"]
+def _words(model: type[Section], details: ErrorDetails, document: Any) -> tuple[str, str]:
+    """Return the message and the cure for one of pydantic's errors."""
+    path, value, context = details["loc"], details["input"], details.get("ctx", {})
+    # Values of transports and addresses may be secret.
+    is_shown = isinstance(value, str | int | float) and not {"transport", "base_url"} & set(path)
+    shown = "this" if not is_shown else f'"{value}"' if isinstance(value, str) else str(value)
     message, cure = details["msg"], ""
     match details["type"]:
         case "refused":
@@ -96,7 +88,10 @@ def _words(model: type[Section], path: KeyPath, details: ErrorDetails, document:
         case "missing":
             message = f"{path[-1]} is missing"
         case "enum":
-            message, cure = f"{_shown(path, value)} is not one of {context['expected']}", _near(value, context["expected"])
+            message = f"{shown} is not one of {context['expected']}"
+            options = [option.strip(" '") for option in context["expected"].replace(" or ", ",").split(",")]
+            guess = did_you_mean(str(value), options)
+            cure = guess if guess.startswith("did you mean") else ""
         case "too_short":
             message = "this list must not be empty"
         case "greater_than_equal":
@@ -104,7 +99,7 @@ def _words(model: type[Section], path: KeyPath, details: ErrorDetails, document:
         case "less_than_equal":
             message, cure = f"{value} is too large", f"the maximum is {context['le']}"
         case kind if kind in _KINDS:
-            message = f"{_shown(path, value)} is not {_KINDS[kind]}"
+            message = f"{shown} is not {_KINDS[kind]}"
         case _:
             pass
     return message, cure
@@ -115,46 +110,25 @@ def _unknown_key(model: type[Section], path: KeyPath, value: object, document: A
     section = section_at(model, path[:-1])
     known = section.model_fields if section else {}
     if key == retired_keys.ITERATION_STRATEGY:
-        # Where an agent is only named, its type can be repeated but not chosen.
+        # Where an agent is only named, its type can be repeated but not changed.
         choosable = known.keys() - {"type"} if "name" in known else known.keys()
         return f"iteration_strategy: {value} is no longer a key", retired_keys.strategy_cure(value, choosable)
     if cure := retired_keys.replacement(retired_keys.Found(path, value, known, document)):
         return f'"{key}" is not a key of this TARSy', cure
     if places := places_of(key, model):
         return f'"{key}" is not a key here', f"it belongs in {places}"
-    return f'unknown key "{key}"', meant_key(key, model, useful_keys(section) - _keys_at(document, path[:-1]))
-
-
-def _keys_at(document: Any, path: KeyPath) -> frozenset[str]:
-    """The keys that stand beside the unknown one: none of them can be what was meant."""
-    here: Any = document
-    for part in path:
-        here = _part_of(here, part)
-    return frozenset(mapping(here) or {})
-
-
-def _part_of(value: Any, part: str | int) -> Any:
-    if isinstance(part, str):
-        return (mapping(value) or {}).get(part)
-    items = listing(value) or []
-    return items[part] if part < len(items) else None
-
-
-def _near(value: object, expected: str) -> str:
-    options = [option.strip(" '") for option in expected.replace(" or ", ",").split(",")]
-    guess = did_you_mean(str(value), options)
-    return guess if guess.startswith("did you mean") else ""
-
-
-def _shown(path: KeyPath, value: object) -> str:
-    # What is written into a transport or an address may be a secret.
-    if isinstance(value, str | int | float) and not {"transport", "base_url"} & set(path):
-        return f'"{value}"' if isinstance(value, str) else str(value)
-    return "this"
+    # Keys that are set beside the unknown one cannot be what was meant.
+    beside: Any = document
+    for part in path[:-1]:
+        try:
+            beside = beside[part]
+        except (KeyError, IndexError, TypeError):
+            beside = None
+    return f'unknown key "{key}"', meant_key(key, model, useful_keys(section) - frozenset(mapping(beside) or {}))
 
 
 def section_at(model: type[BaseModel], path: KeyPath) -> type[BaseModel] | None:
-    """The model that describes what stands at `path`."""
+    """Return the model of the section at `path`, if there is one."""
     here: Any = model
     for part in path:
         if isinstance(here, type) and issubclass(here, BaseModel):
@@ -162,46 +136,37 @@ def section_at(model: type[BaseModel], path: KeyPath) -> type[BaseModel] | None:
             here = field.annotation if field else None
         else:
             here = get_args(here)[0 if isinstance(part, int) else -1] if get_args(here) else None
-        here = _without_none(here)
+        if type(None) in get_args(here):
+            here = next(option for option in get_args(here) if option is not type(None))
+        if hasattr(here, "__metadata__"):
+            here = get_args(here)[0]
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
-
-
-def _without_none(annotation: Any) -> Any:
-    options: Iterable[Any] = [option for option in get_args(annotation) if option is not type(None)]
-    return _without_annotated(next(iter(options)) if type(None) in get_args(annotation) else annotation)
-
-
-def _without_annotated(annotation: Any) -> Any:
-    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
 
 
 _FILES: Mapping[type[BaseModel], str] = {TarsyDocument: "tarsy.yaml", ProvidersDocument: "llm-providers.yaml"}
 
 
 def useful_keys(section: type[BaseModel] | None) -> frozenset[str]:
-    """The keys of a section that do something; to suggest another would be bad advice."""
+    """Return the keys of a section that have an effect; others are not suggested."""
     fields = section.model_fields.items() if section else ()
     return frozenset(name for name, info in fields if NO_EFFECT not in (mapping(info.json_schema_extra) or {}))  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
 
 
 def places_of(key: str, model: type[BaseModel]) -> str:
-    """Where a key can stand, first in its own file; empty for one that no file knows."""
-    if own := key_places(model).get(key):
-        return _listed(own)
-    others = ((file, key_places(document).get(key)) for document, file in _FILES.items() if document is not model)
-    return next((f"{_listed(places)} of {file}" for file, places in others if places), "")
+    """Describe where a key is valid, first in its own file; empty if it is not valid anywhere."""
+    for document, file in sorted(_FILES.items(), key=lambda entry: entry[0] is not model):
+        if places := key_places(document).get(key):
+            # Four are enough to find the right one; all of them would hide the message.
+            shown = ", ".join(place or "the file itself, at the top" for place in places[:4])
+            more = ", …" if len(places) > 4 else ""
+            return f"{shown}{more}" if document is model else f"{shown}{more} of {file}"
+    return ""
 
 
 def meant_key(key: str, model: type[BaseModel], here: AbstractSet[str]) -> str:
-    """The key among those that may stand `here` that was probably meant. One that is nearer, but stands elsewhere, is told as that."""
+    """Suggest the valid key that is probably meant. If a nearer one is valid in another section, suggest that place."""
     everywhere = {name for document in _FILES for name in key_places(document)}
     near = nearest(key, everywhere | here)
     if near is None or near in here:
         return did_you_mean(key, here)
     return f'"{near}" can stand in {places_of(near, model)}'
-
-
-def _listed(places: Sequence[str]) -> str:
-    # Four lead to the right one; all of them would hide the message.
-    shown = ", ".join(place or "the file itself, at the top" for place in places[:4])
-    return f"{shown}, …" if len(places) > 4 else shown

@@ -1,4 +1,4 @@
-"""Keys that older configurations of TARSy have, and those of other TARSys: the exact lines to write instead. Pure module."""
+"""Keys of older and of other versions of TARSy: the exact lines to write instead."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ STRATEGIES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A key that is not known where it stands: its place and value, what may stand there, and the whole document."""
+    """An unknown key: its path and value, the valid keys at its place, and the whole document."""
 
     path: KeyPath
     value: Any
@@ -34,16 +34,17 @@ class Found:
 
 
 def replacement(found: Found) -> str | None:
-    """What to write instead of the key; None: it is no key of ours, nor of any other TARSy."""
+    """Return what to write instead of the key; None: neither older nor other versions of TARSy have it there."""
     key = str(found.path[-1])
-    cure = _CURES.get(key)
-    return cure(found) if cure and _fits(key, found.path) else None
+    cure, places = _CURES.get(key), _PLACES.get(key)
+    parent = str(found.path[-2]) if len(found.path) > 1 else ""
+    return cure(found) if cure and (places is None or parent in places) else None
 
 
 def strategy_cure(strategy: object, keys: Collection[str]) -> str:
-    """What to write instead of an `iteration_strategy`, where the keys in `keys` may stand.
+    """Return what to write instead of an `iteration_strategy` at a place where `keys` are valid.
 
-    Only an agent's definition has a type: elsewhere the block (synthesis, scoring) or the agent that is named brings it.
+    Only an agent's definition has a type; in other places the block (synthesis, scoring) or the named agent determines it.
     """
     if str(strategy) not in STRATEGIES:
         return f"use type, llm_backend and tool_calling; {did_you_mean(str(strategy), STRATEGIES)}"
@@ -51,32 +52,19 @@ def strategy_cure(strategy: object, keys: Collection[str]) -> str:
     return "\n".join(["write instead:", *lines]) if lines else "remove it: this level cannot choose how TARSy reaches the model"
 
 
-def _fits(key: str, path: KeyPath) -> bool:
-    """Whether the key stands where other TARSys have it: `agents` is a section of `defaults` there, and a typing error elsewhere."""
-    places = _PLACES.get(key)
-    return places is None or (str(path[-2]) if len(path) > 1 else "") in places
-
-
-def _fallback_lists(found: Found) -> str:
-    del found
-    return "write the entries where a list is used, as fallback_providers, and remove this"
-
-
 def _fallback_list(found: Found) -> str:
     if "fallback_providers" not in found.known:
         return "remove it: the fallback_providers of the stage, the chain or defaults apply here too"
-    entries = listing(mapping_at(found.document, FALLBACK_LISTS).get(str(found.value))) or []
-    lines = [f"  - {_fallback(mapping(entry) or {})}" for entry in entries]
+    lines: list[str] = []
+    for item in listing(mapping_at(found.document, FALLBACK_LISTS).get(str(found.value))) or []:
+        entry = mapping(item) or {}
+        backend = f", backend: {entry['llm_backend']}" if entry.get("llm_backend") else ""
+        lines.append(f"  - {{provider: {entry.get('llm_provider', 'NAME')}{backend}}}")
     return "\n".join(["write instead:", "fallback_providers:", *lines]) if lines else "write fallback_providers: [{provider: NAME}]"
 
 
-def _fallback(entry: Mapping[str, Any]) -> str:
-    backend = f", backend: {entry['llm_backend']}" if entry.get("llm_backend") else ""
-    return f"{{provider: {entry.get('llm_provider', 'NAME')}{backend}}}"
-
-
 def _summary_provider(found: Found) -> str:
-    """The model of the executive summary, said for all chains or in a block of its own."""
+    """Return the key for the model of the executive summary, which other versions set for all chains or in a block."""
     value = found.value if isinstance(found.value, str) else mapping_at({"block": found.value}, "block").get("llm_provider") or "NAME"
     where = f"at {dotted(found.path[:2])}" if found.path[0] == "agent_chains" else "at every chain"
     return f"write {where}:\nexecutive_summary_provider: {value}"
@@ -90,34 +78,30 @@ def _agent_pairs(found: Found) -> str:
     return "\n".join(lines)
 
 
-def _removed(reason: str) -> Callable[[Found], str]:
-    def cure(found: Found) -> str:
-        del found
-        return f"remove it: {reason}"
-
-    return cure
+def _fixed(cure: str) -> Callable[[Found], str]:
+    return lambda _found: cure
 
 
-_NO_ACTIONS = _removed("there are no action agents yet")
-_BACKEND_FOLLOWS = _removed("the summary's provider determines how TARSy reaches its model")
-_NO_LABELS = _removed("sessions have no labels here")
+_NO_ACTIONS = _fixed("remove it: there are no action agents yet")
+_BACKEND_FOLLOWS = _fixed("remove it: the summary's provider determines how TARSy reaches its model")
+_NO_LABELS = _fixed("remove it: sessions have no labels here")
 _CURES: Mapping[str, Callable[[Found], str]] = {
-    FALLBACK_LISTS: _fallback_lists,
+    FALLBACK_LISTS: _fixed("write the entries where a list is used, as fallback_providers, and remove this"),
     "fallback_list": _fallback_list,
     "executive_summary_provider": _summary_provider,
     "executive_summary": _summary_provider,
     "llm_provider": _summary_provider,
     "llm_backend": _BACKEND_FOLLOWS,
     "executive_summary_backend": _BACKEND_FOLLOWS,
-    "executive_summary_fallback_list": _removed("the fallback_providers of the chain apply to its summary too"),
+    "executive_summary_fallback_list": _fixed("remove it: the fallback_providers of the chain apply to its summary too"),
     "compose": _NO_ACTIONS,
     "compose_provider": _NO_ACTIONS,
     "compose_backend": _NO_ACTIONS,
     "compose_fallback_list": _NO_ACTIONS,
     "label_maps": _NO_LABELS,
     "label_map": _NO_LABELS,
-    "prompt_caching": _removed("TARSy uses the vendors' caches by itself"),
-    "reasoning_effort": _removed("TARSy keeps the model's default"),
+    "prompt_caching": _fixed("remove it: TARSy uses the vendors' caches by itself"),
+    "reasoning_effort": _fixed("remove it: TARSy keeps the model's default"),
     "agents": _agent_pairs,
 }
 _PLACES: Mapping[str, frozenset[str]] = {

@@ -1,4 +1,4 @@
-"""Reading YAML with the line of every key, and joining a configuration that is split over several files."""
+"""YAML files with the line of every key, and joining a configuration that is split over several files."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _TEXT = "tag:yaml.org,2002:str"
 
 
 class Place(NamedTuple):
-    """Where something stands; line 0: the file does not hold it."""
+    """A line of a file; line 0: the file does not contain it."""
 
     file: str
     line: int
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Source:
-    """One file, or several that were put together: the data, where each part stands, and what was wrong with the text itself."""
+    """One file, or several joined: the data, the place of each part, and the problems of the text itself."""
 
     file: str
     data: Any = None
@@ -31,7 +31,7 @@ class Source:
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def place_of(self, path: KeyPath) -> Place:
-        """The place of `path`, or of the nearest part around it that was written."""
+        """Return the place of `path`, or of the nearest part around it that is in the file."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.places:
                 return self.places[path[:length]]
@@ -45,7 +45,7 @@ class Source:
 
 
 def read_source(path: Path) -> Source:
-    """Read a file. Trouble with its text becomes problems, with empty data."""
+    """Read a file. If it cannot be read or parsed, the source has problems and no data."""
     source = Source(str(path))
     try:
         text = path.read_text(encoding="utf-8")
@@ -62,7 +62,7 @@ def parse_source(source: Source, text: str) -> Source:
     try:
         node = loader.get_single_node()
         if node is not None:
-            source.data = _Reader(loader, source).read_document(node)
+            source.data = _Reader(loader, source).item(node, (), frozenset())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         source.problems.append(
@@ -76,14 +76,17 @@ def parse_source(source: Source, text: str) -> Source:
 
 
 class _Reader:
+    """Turns YAML nodes into data, and records the place of each key and item in the source."""
+
     def __init__(self, loader: yaml.CSafeLoader, source: Source) -> None:
         self._loader = loader
         self._source = source
 
-    def read_document(self, node: yaml.Node) -> Any:
-        return self._item(node, (), frozenset())
+    def item(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
+        self._source.places.setdefault(path, self._place(node))
+        return self._value(node, path, around)
 
-    def read(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
+    def _value(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if id(node) in around:
@@ -94,13 +97,9 @@ class _Reader:
             case yaml.MappingNode():
                 return self._mapping(node, path, within)
             case yaml.SequenceNode():
-                return [self._item(item, (*path, index), within) for index, item in enumerate(node.value)]
+                return [self.item(item, (*path, index), within) for index, item in enumerate(node.value)]
             case _:
                 return None
-
-    def _item(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
-        self._source.places.setdefault(path, self._place(node))
-        return self.read(node, path, around)
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath, around: frozenset[int]) -> dict[str, Any]:
         entries: dict[str, Any] = {}
@@ -118,7 +117,7 @@ class _Reader:
                 self._source.problems.append(Problem(*place, dotted(here), message, "keep one of the two"))
                 continue
             self._source.places[here] = place
-            entries[key] = self.read(value_node, here, around)
+            entries[key] = self._value(value_node, here, around)
         return {**merged, **entries}
 
     def _place(self, node: yaml.Node) -> Place:
@@ -137,16 +136,16 @@ class _Reader:
                 return {}
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        """Take a value for a number or a switch only if it would be written the same way again.
+        """Return a number or a switch only if it would be written the same way again, and else the text.
 
-        So `010`, `1_000`, `12:30` and `no` stay the texts they look like where a text is wanted.
+        So `010`, `1_000`, `12:30` and `no` are texts where a text is expected.
         """
         if node.tag == _TEXT:
             return node.value
         try:
             value = self._loader.construct_object(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped in the stubs
         except (ValueError, LookupError, AttributeError):
-            # It looks like a date or a number and is none: `2026-13-45`, `0x_`.
+            # It looks like a date or a number, but is none: `2026-13-45`, `0x_`.
             return node.value
         match value:
             case None:
@@ -160,50 +159,38 @@ class _Reader:
 
 
 def put_together(first: Source, further: Iterable[Source]) -> Source:
-    """One source out of several; each part keeps the place where it was written."""
+    """Join several sources into one; each part keeps the place where it is written."""
     whole = Source(first.file, dict(mapping(first.data) or {}), dict(first.places), list(first.problems))
     for piece in further:
         whole.problems += piece.problems
         for key, value in (mapping(piece.data) or {}).items():
-            whole.data[key] = _joined(whole, piece, key, value)
+            mine = whole.data.get(key)
+            if value is None or mine is None:
+                _keep_places(whole, piece, (key,))
+                whole.data[key] = mine if value is None else value
+            elif (entries := mapping(value)) is not None and mapping(mine) is not None:
+                new = {name: entry for name, entry in entries.items() if name not in mine}
+                whole.problems += [_twice(whole, piece, (key, name)) for name in entries if name not in new]
+                for name in new:
+                    _keep_places(whole, piece, (key, name))
+                whole.data[key] = {**mine, **new}
+            elif (items := listing(value)) is not None and listing(mine) is not None:
+                _keep_places(whole, piece, (key,), moved_by=len(mine))
+                whole.data[key] = [*mine, *items]
+            else:
+                whole.problems.append(_twice(whole, piece, (key,)))
     return whole
 
 
-def _joined(whole: Source, piece: Source, key: str, value: Any) -> Any:
-    mine = whole.data.get(key)
-    if value is None or mine is None:
-        _keep_places(whole, piece, (key,))
-        return mine if value is None else value
-    if (entries := mapping(value)) is not None and mapping(mine) is not None:
-        return {**mine, **_new_entries(whole, piece, key, entries)}
-    if (items := listing(value)) is not None and listing(mine) is not None:
-        _keep_places(whole, piece, (key,), moved_by=len(mine))
-        return [*mine, *items]
-    whole.problems.append(_twice(whole, piece, (key,)))
-    return mine
-
-
-def _new_entries(whole: Source, piece: Source, section: str, entries: dict[str, Any]) -> dict[str, Any]:
-    new = {name: entry for name, entry in entries.items() if name not in whole.data[section]}
-    whole.problems += [_twice(whole, piece, (section, name)) for name in entries if name not in new]
-    for name in new:
-        _keep_places(whole, piece, (section, name))
-    return new
-
-
 def _keep_places(whole: Source, piece: Source, around: KeyPath, *, moved_by: int = 0) -> None:
-    """Remember where everything within `around` stands; items of a list that was continued come `moved_by` places later."""
+    """Copy the places of everything within `around`; the indexes of items of a list that is continued increase by `moved_by`."""
     for path, place in piece.places.items():
         if path[: len(around)] == around:
-            whole.places.setdefault(_moved(path, moved_by), place)
-
-
-def _moved(path: KeyPath, by: int) -> KeyPath:
-    match path:
-        case (section, int() as index, *rest):
-            return (section, index + by, *rest)
-        case _:
-            return path
+            match path:
+                case (section, int() as index, *rest):
+                    whole.places.setdefault((section, index + moved_by, *rest), place)
+                case _:
+                    whole.places.setdefault(path, place)
 
 
 def _twice(whole: Source, piece: Source, path: KeyPath) -> Problem:

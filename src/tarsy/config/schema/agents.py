@@ -26,7 +26,7 @@ from tarsy.domain.tool import ToolCalling
 
 
 class AgentKind(StrEnum):
-    """What an entry may say it is. An orchestrator investigates like any other, and has other agents to send."""
+    """The `type` of an entry. An orchestrator is an ordinary agent that can dispatch other agents."""
 
     DEFAULT = "default"
     ORCHESTRATOR = "orchestrator"
@@ -43,7 +43,7 @@ def _supported_type(value: object) -> object:
     if value == "action":
         reason = "type action is not supported yet: such an agent cannot wait for a person's approval"
         raise refuse(reason, "leave type out for an agent that only investigates")
-    # An empty text is how some configurations write the default.
+    # Some configurations write an empty text for the default.
     return AgentKind.DEFAULT.value if value == "" else value
 
 

@@ -17,7 +17,7 @@ Dollars = Annotated[Decimal, Field(ge=0, allow_inf_nan=False), WithJsonSchema({"
 
 
 def _moment(value: object) -> object:
-    """A date means its first moment, in UTC. YAML has read some of them already."""
+    """Parse a date or time; a date means its first moment, in UTC. YAML has parsed some of them already."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -69,27 +69,25 @@ class BudgetConfig(Section):
         return Ceiling(usd=self.usd, tokens=self.tokens, seconds=self.time, model_calls=self.model_calls, tool_calls=self.tool_calls)
 
 
-def _says_something(budget: BudgetConfig) -> BudgetConfig:
+def _has_ceiling(budget: BudgetConfig) -> BudgetConfig:
     if budget.ceiling == Ceiling():
         raise refuse("a budget without a ceiling limits nothing", "set usd, tokens, time, model_calls or tool_calls")
     return budget
 
 
-Budget = Annotated[BudgetConfig, AfterValidator(_says_something)]
-
-
+Budget = Annotated[BudgetConfig, AfterValidator(_has_ceiling)]
 _AMOUNT = re.compile(
     r"\$(?P<usd>\d+(?:\.\d+)?)|(?P<count>\d+)(?P<thousands>k?) (?P<what>tokens|model calls|tool calls)|(?P<time>\d[\d.]*(?:ms|s|m|h)[\dmsh.]*)"
 )
 
 
 def parse_budget(text: str) -> BudgetConfig:
-    """Read what a person writes on one line: `$0.20,5m`, `50k tokens, 20 tool calls`.
+    """Parse a budget on one line: `$0.20,5m`, `50k tokens, 20 tool calls`.
 
     Raises:
-        ValueError: saying what cannot be read, and how it is written.
+        ValueError: with the part that is invalid, and the valid forms.
     """
-    said: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for part in (part.strip() for part in text.split(",")):
         found = _AMOUNT.fullmatch(part)
         if found is None:
@@ -97,10 +95,10 @@ def parse_budget(text: str) -> BudgetConfig:
                 f'"{part}" is not part of a budget: write $0.20, 5m, 50k tokens, 10 model calls or 20 tool calls, with commas between'
             )
         if found["what"]:
-            said[found["what"].replace(" ", "_")] = int(found["count"]) * (1_000 if found["thousands"] else 1)
+            limits[found["what"].replace(" ", "_")] = int(found["count"]) * (1_000 if found["thousands"] else 1)
         else:
-            said |= {"usd": found["usd"]} if found["usd"] else {"time": found["time"]}
-    return TypeAdapter[BudgetConfig](Budget).validate_python(said)
+            limits |= {"usd": found["usd"]} if found["usd"] else {"time": found["time"]}
+    return TypeAdapter[BudgetConfig](Budget).validate_python(limits)
 
 
 class BudgetKey(Section):
@@ -110,9 +108,8 @@ class BudgetKey(Section):
 
 
 def ceiling_of(*levels: BudgetKey) -> Ceiling:
-    """The ceiling that levels set together, from high to low: what the higher does not say, the lower does."""
-    said = [level.budget.ceiling for level in levels if level.budget]
-    return reduce(Ceiling.over, said, UNLIMITED)
+    """Return the ceiling of several levels, from high to low: a lower level applies where no higher one sets a limit."""
+    return reduce(Ceiling.over, (level.budget.ceiling for level in levels if level.budget), UNLIMITED)
 
 
 class PeriodBudgetConfig(Section):

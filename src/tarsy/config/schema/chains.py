@@ -34,10 +34,10 @@ from tarsy.config.schema.values import (
     StageAgentName,
     Switch,
     Text,
+    ignored_key,
     known_names,
-    later,
+    planned_key,
     refuse,
-    without_effect,
 )
 from tarsy.domain.stage import SuccessPolicy
 from tarsy.domain.verdict import Confidence
@@ -93,7 +93,7 @@ class ChallengeConfig(Section):
     when_below: Confidence | None = Field(
         default=None, description="Challenge only verdicts with less confidence than this; unset: every verdict."
     )
-    # Enough for two or three rounds of looking, and an answer.
+    # Enough for two or three rounds of tool calls, and an answer.
     max_iterations: Count = Field(default=6, description="Model calls after which the challenger must conclude.")
 
     @model_validator(mode="before")
@@ -112,8 +112,8 @@ _JUDGES = "the scoring agent reads the stored session, in one call without tools
 class ScoringConfig(ProviderKey, BackendKeys):
     enabled: Switch | None = Field(default=None, description="Score finished sessions; unset: no.")
     agent: AgentName | None = Field(default=None, description="The agent that scores; unset: ScoringAgent.")
-    mcp_servers: tuple[ServerName, ...] | None = without_effect("Tool servers of the scoring agent.", _JUDGES)
-    max_iterations: Count | None = without_effect("Model calls of the scoring agent.", _JUDGES)
+    mcp_servers: tuple[ServerName, ...] | None = ignored_key("Tool servers of the scoring agent.", _JUDGES)
+    max_iterations: Count | None = ignored_key("Model calls of the scoring agent.", _JUDGES)
 
 
 class ChainConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
@@ -152,4 +152,4 @@ class DefaultsConfig(OrchestratorKey, ProviderKey, BackendKeys, LimitKeys, Fallb
     alert_masking: AlertMaskingConfig = Field(default=AlertMaskingConfig(), description="Masking secrets in alerts.")
     scoring: ScoringConfig = Field(default=ScoringConfig(), description="Scoring finished investigations, for every chain.")
     summarization: SummarizationDefaults = Field(default=SummarizationDefaults(), description="Shortening large tool results.")
-    memory: Mapping[str, Any] | None = later("What agents remember between sessions.")
+    memory: Mapping[str, Any] | None = planned_key("What agents remember between sessions.")

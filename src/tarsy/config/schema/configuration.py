@@ -18,7 +18,7 @@ Entry = TypeVar("Entry")
 
 
 class UnknownEntryError(KeyError):
-    """An entry was asked for that does not exist; the caller can act."""
+    """There is no entry of the given name; the caller can act."""
 
     def __init__(self, kind: str, name: str, known: Mapping[str, object]) -> None:
         self.kind = kind
@@ -28,7 +28,7 @@ class UnknownEntryError(KeyError):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        # A KeyError would show the quoted form of its argument.
+        # KeyError shows the repr of its argument.
         return self.message
 
 
@@ -80,14 +80,14 @@ class ChainRegistry(Registry[ChainConfig]):
 
     @property
     def alert_types(self) -> tuple[str, ...]:
-        """Every alert type that some chain answers, sorted."""
+        """Return the alert types of all chains, sorted."""
         return tuple(sorted(self._by_alert_type))
 
     def id_for(self, alert_type: str) -> str:
-        """The id of the chain that answers `alert_type`.
+        """Return the id of the chain for `alert_type`.
 
         Raises:
-            UnknownEntryError: no chain does.
+            UnknownEntryError: there is none.
         """
         try:
             return self._by_alert_type[alert_type]
@@ -103,7 +103,7 @@ _LOCAL_MODEL = (
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Files and built-ins together. Values from the environment are still `{{.VAR}}` where they may be secret."""
+    """The files together with the built-in entries. Values that may be secret are still `{{.VAR}}` templates."""
 
     system: SystemConfig
     defaults: DefaultsConfig
@@ -112,9 +112,9 @@ class Config:
     agents: AgentRegistry
     chains: ChainRegistry
     llm_providers: LLMProviderRegistry
-    # By name, checked, with their text.
+    # By name.
     skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
-    # The provider where no level names one; None when no key was in the environment at start.
+    # The provider if no level names one; None if the environment has no vendor's key.
     default_provider: str | None = None
     routes: tuple[RouteConfig, ...] = ()
     senders: Mapping[str, SenderConfig] = field(default_factory=dict[str, SenderConfig])
@@ -122,12 +122,12 @@ class Config:
 
 
 def with_any_model(config: Config) -> Config:
-    """The same with a model where there is none: enough to follow the chains and to look at their tools."""
+    """Return the configuration with some default provider, so that chains can be resolved to inspect their tools."""
     return config if config.default_provider else replace(config, default_provider=next(iter(documents.LLM_PROVIDERS)))
 
 
 class NoProviderError(Exception):
-    """No model can be reached: nothing names a provider and no vendor's key is in the environment; the operator can act."""
+    """No model is available: no level names a provider, and the environment has no vendor's key; the operator can act."""
 
     def __init__(self, variables: Mapping[str, tuple[str, ...]]) -> None:
         self.variables = variables
@@ -136,13 +136,13 @@ class NoProviderError(Exception):
 
 
 def ways_to_a_model(variables: Mapping[str, tuple[str, ...]]) -> str:
-    """What to set so that alerts are investigated by a model."""
+    """Describe for people how to configure a model."""
     ways = "; ".join(f"{vendor}: {' and '.join(names)}" for vendor, names in variables.items())
     return f"Set the key of a vendor in the environment or in .env ({ways}), or {_LOCAL_MODEL}"
 
 
 def vendor_variables() -> Mapping[str, tuple[str, ...]]:
-    """The variables to set, by vendor, in order of preference."""
+    """Return the variables to set by vendor, in order of preference."""
     found: dict[str, tuple[str, ...]] = {}
     for entry in documents.LLM_PROVIDERS.values():
         provider = LLMProviderConfig.model_validate(entry)
@@ -151,17 +151,14 @@ def vendor_variables() -> Mapping[str, tuple[str, ...]]:
 
 
 def choose_default_provider(providers: Mapping[str, LLMProviderConfig], env: Mapping[str, str]) -> str | None:
-    """The first provider that can be used as it is: built-in ones in their order, then the user's own."""
+    """Return the first provider that has its key or is local: built-in ones in their order, then the operator's own."""
     own = [name for name in providers if name not in documents.LLM_PROVIDERS]
     for name in [*documents.LLM_PROVIDERS, *own]:
         provider = providers.get(name)
-        if provider and _is_ready(provider, env):
+        if provider is None:
+            continue
+        wanted = provider.announcing_variables()
+        has_key = bool(wanted) and all(env.get(variable, "").strip() for variable in wanted)
+        if has_key or (provider.base_url is not None and is_local(provider.base_url, env)):
             return name
     return None
-
-
-def _is_ready(provider: LLMProviderConfig, env: Mapping[str, str]) -> bool:
-    wanted = provider.announcing_variables()
-    if wanted and all(env.get(name, "").strip() for name in wanted):
-        return True
-    return provider.base_url is not None and is_local(provider.base_url, env)

@@ -23,7 +23,7 @@ from tarsy.config.schema.values import (
 )
 from tarsy.config.templates import names_session
 
-# What a tool server is masked by that says nothing of masking.
+# The masking of a tool server that configures none.
 DEFAULT_GROUPS = ("security",)
 
 _GROUPS = {
@@ -33,7 +33,7 @@ _GROUPS = {
     "github_token slack_token aws_access_key aws_secret_key",
     "kubernetes": "kubernetes_secret api_key password token secret_key aws_secret_key certificate_authority_data base64_short",
     "cloud": "aws_access_key aws_secret_key api_key token github_token slack_token",
-    # The last is no regular expression: it understands Kubernetes Secrets in YAML and JSON.
+    # The last one is no regular expression: it parses Kubernetes Secrets in YAML and JSON.
     "all": "api_key password certificate certificate_authority_data token email ssh_key base64_secret base64_short private_key secret_key "
     "aws_access_key aws_secret_key github_token slack_token kubernetes_secret",
 }
@@ -111,7 +111,7 @@ class TransportConfig(Section):
 
     @field_validator("shared_connection")
     @classmethod
-    def _shared_by_sessions_told_apart_by_no_header(cls, shared: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - a validator's signature
+    def _shared_connection_has_no_session(cls, shared: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - a validator's signature
         headers: Mapping[str, str] = info.data.get("custom_headers") or {}
         if shared and any(names_session(value) for value in headers.values()):
             raise refuse("a shared connection cannot send {{.SESSION_ID}}", "remove it from custom_headers, or remove shared_connection")
@@ -120,13 +120,9 @@ class TransportConfig(Section):
         return shared
 
     def texts(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        """Every value that may hold a template, with its place in the section."""
-        for name, value in (
-            ("command", self.command),
-            ("url", self.url),
-            ("bearer_token", self.bearer_token),
-            ("session_cleanup_url", self.session_cleanup_url),
-        ):
+        """Yield every value that may contain a template, with its path in the section."""
+        for name in ("command", "url", "bearer_token", "session_cleanup_url"):
+            value: str | None = getattr(self, name)
             if value is not None:
                 yield (name,), value
         yield from ((("args", index), value) for index, value in enumerate(self.args))

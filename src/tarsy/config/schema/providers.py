@@ -11,7 +11,7 @@ from tarsy.config.schema.values import Backend, Count, Duration, Name, ProviderN
 from tarsy.config.templates import expand, variables
 from tarsy.domain.llm import LLMBackend, ProviderType
 
-# The names under which the vendors' own tools look for a key.
+# The variables in which the vendors' own tools expect a key.
 USUAL_KEYS = {
     ProviderType.GOOGLE: "GOOGLE_API_KEY",
     ProviderType.OPENAI: "OPENAI_API_KEY",
@@ -20,11 +20,9 @@ USUAL_KEYS = {
 }
 USUAL_PROJECT = "GOOGLE_CLOUD_PROJECT"
 
-# Vendors whose models the native Gemini SDK does not know.
+# Vendors whose models the native Gemini SDK cannot reach.
 NOT_NATIVE = frozenset({ProviderType.OPENAI, ProviderType.ANTHROPIC, ProviderType.XAI})
-
-
-# Names by which machines of one's own network go.
+# Domains of local networks.
 _LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
 
 
@@ -36,8 +34,9 @@ class NativeToolsConfig(Section):
     url_context: Switch | None = Field(default=None, description="Let the model read web pages.")
 
     def as_switches(self) -> Mapping[str, bool]:
-        said = {"google_search": self.google_search, "code_execution": self.code_execution, "url_context": self.url_context}
-        return {name: value for name, value in said.items() if value is not None}
+        """Return the switches that are set."""
+        switches = {"google_search": self.google_search, "code_execution": self.code_execution, "url_context": self.url_context}
+        return {name: value for name, value in switches.items() if value is not None}
 
 
 class FallbackConfig(Section):
@@ -102,7 +101,7 @@ class LLMProviderConfig(Section):
         return recording
 
     def needed_variables(self) -> tuple[str, ...]:
-        """The variables without which a call cannot be made: the vendor's usual one where none is named."""
+        """Return the variables that a call needs; the vendor's usual one if the entry names none."""
         match self.type:
             case ProviderType.REPLAY:
                 return ()
@@ -114,21 +113,21 @@ class LLMProviderConfig(Section):
                 assert_never(self.type)
 
     def announcing_variables(self) -> tuple[str, ...]:
-        """The variables whose presence says that the operator wants to use this provider.
+        """Return the variables whose presence means that the operator wants to use this provider.
 
-        A machine in a cloud has an identity and a project anyway: on Vertex AI the credentials make the difference.
+        On Vertex AI that includes the credentials: every machine in the cloud has a project.
         """
         return (self.credentials_env, *self.needed_variables()) if self.credentials_env else self.needed_variables()
 
     def missing_variables(self, env: Mapping[str, str]) -> tuple[str, ...]:
-        """Those of `needed_variables` that `env` lacks; a server on our side of the firewall needs no key."""
+        """Return the needed variables that are not in `env`; a local server needs no key."""
         if self.base_url and is_local(self.base_url, env):
             return ()
         return tuple(name for name in self.needed_variables() if not env.get(name, "").strip())
 
 
 def is_local(base_url: str, env: Mapping[str, str]) -> bool:
-    """Whether the address is one's own: this machine, a private network, a name without a domain. Models there cost nothing and seldom ask for a key."""
+    """Return whether an address is local: this machine, a private network, a name without a domain. Models there cost nothing and rarely need a key."""
     if any(name not in env for name in variables(base_url)):
         return False
     host = urlsplit(expand(base_url, env)).hostname or ""

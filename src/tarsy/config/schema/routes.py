@@ -85,7 +85,7 @@ class MappingConfig(Section):
     group_key: Expression | None = Field(default=None, description="What alerts of one incident have in common.")
 
     def parts(self) -> dict[str, str]:
-        """The expressions of an item, by what they lead to."""
+        """Return the expressions for the parts of an item, by the name of the part."""
         return {name: text for name, text in self.model_dump(exclude={"kind", "each"}).items() if text is not None}
 
 
@@ -107,7 +107,7 @@ class SenderConfig(Section):
         return self
 
     def secret_variables(self) -> tuple[str, ...]:
-        """The variables that hold its secrets."""
+        """Return the variables with the sender's secrets."""
         basic = self.basic.password_env if self.basic else ()
         signature = self.signature.secret_env if self.signature else ()
         return (*(self.token_env or ()), *basic, *signature)
@@ -121,12 +121,11 @@ def _matchers(text: str) -> str:
     return text
 
 
-def _in_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
 Matchers = Annotated[Text, AfterValidator(_matchers)]
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
+Moment = Annotated[
+    datetime,
+    AfterValidator(lambda moment: moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)),
+]
 # Ten steps of ten minutes each: more than any severity is worth.
 Priority = Annotated[int, Field(strict=True, ge=0, le=9)]
 

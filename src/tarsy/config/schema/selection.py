@@ -1,4 +1,4 @@
-"""The tools that an alert asks for itself, in place of those of its agents."""
+"""The tool selection of an alert, which replaces the tools of its agents."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tarsy.config.problems import did_you_mean
 from tarsy.config.schema.configuration import Config
 
-# More than any installation has, and few enough to be checked in a blink.
+# More than any installation has, and few enough to be checked quickly.
 MAX_SERVERS = 100
 MAX_TOOLS = 1000
-# To tell what is meant, a few are enough; each costs a look at all known names.
+# Each problem compares a name with all known ones, and a few are enough for the caller.
 SHOWN_PROBLEMS = 10
 
 Name = Annotated[str, Field(max_length=200)]
@@ -30,7 +30,7 @@ class NativeToolSelection(Selected):
 
 class SelectedServer(Selected):
     name: Name
-    # None: every tool the server offers.
+    # None: every tool of the server.
     tools: Annotated[tuple[Name, ...], Field(max_length=MAX_TOOLS)] | None = None
 
 
@@ -42,40 +42,35 @@ class McpSelection(Selected):
 
 
 class SelectionError(ValueError):
-    """The alert's selection cannot be met; the caller can act."""
+    """The selection is invalid; the caller can act."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         self.problems = problems
         super().__init__("; ".join(problems))
 
 
-# The tools a server has, as it last listed them; None: it has not been asked yet.
+# Returns the tools that a server listed last; None: it was not listed yet.
 KnownTools = Callable[[str], frozenset[str] | None]
 
 
-def nothing_known(server: str) -> None:
-    """For those who have never seen a server."""
-    del server
+def check_selection(config: Config, selection: McpSelection, known_tools: KnownTools = lambda _server: None) -> tuple[str, ...]:
+    """Return the problems of a selection; tools of a server that was not listed yet are not checked."""
 
+    def problems() -> Iterator[str]:
+        if not selection.servers:
+            yield "mcp.servers: name at least one server, or leave mcp out"
+        seen: set[str] = set()
+        for index, wanted in enumerate(selection.servers):
+            place = f"mcp.servers[{index}]"
+            if wanted.name in seen:
+                yield f'{place}: server "{wanted.name}" is named twice'
+            seen.add(wanted.name)
+            if wanted.name not in config.mcp_servers:
+                yield f'{place}: there is no MCP server "{wanted.name}"; {did_you_mean(wanted.name, config.mcp_servers)}'
+                continue
+            yield from _tool_problems(place, wanted, config.mcp_servers[wanted.name].tools, known_tools(wanted.name))
 
-def check_selection(config: Config, selection: McpSelection, known_tools: KnownTools = nothing_known) -> tuple[str, ...]:
-    """Say what is wrong with a selection; empty when it can be met, or when only its servers can tell."""
-    return tuple(islice(_problems(config, selection, known_tools), SHOWN_PROBLEMS))
-
-
-def _problems(config: Config, selection: McpSelection, known_tools: KnownTools) -> Iterator[str]:
-    if not selection.servers:
-        yield "mcp.servers: name at least one server, or leave mcp out"
-    seen: set[str] = set()
-    for index, wanted in enumerate(selection.servers):
-        place = f"mcp.servers[{index}]"
-        if wanted.name in seen:
-            yield f'{place}: server "{wanted.name}" is named twice'
-        seen.add(wanted.name)
-        if wanted.name not in config.mcp_servers:
-            yield f'{place}: there is no MCP server "{wanted.name}"; {did_you_mean(wanted.name, config.mcp_servers)}'
-            continue
-        yield from _tool_problems(place, wanted, config.mcp_servers[wanted.name].tools, known_tools(wanted.name))
+    return tuple(islice(problems(), SHOWN_PROBLEMS))
 
 
 def _tool_problems(place: str, wanted: SelectedServer, allowed: tuple[str, ...] | None, known: frozenset[str] | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The `skills` section: where skills come from besides the `skills` directory and those that TARSy brings along."""
+"""The `skills` section: sources of skills besides the `skills` directory and the built-in ones."""
 
 import re
 from pathlib import PurePosixPath
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from tarsy.config.schema.values import Name, Section, refuse
 
-# `git@host:group/repository.git`; what begins with a dash would be an option of ssh.
+# `git@host:group/repository.git`; ssh would take a leading dash for an option.
 _SCP_LIKE = re.compile(r"[A-Za-z0-9_][\w.-]*@[A-Za-z0-9][\w.-]*:(?!/{2})[^\s:-][^\s]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ONLY = "write https://…, ssh://… or git@HOST:PATH"
@@ -51,7 +51,7 @@ Subdirectory = Annotated[Name, AfterValidator(_within)]
 
 
 def is_commit(ref: str) -> bool:
-    """Whether a ref names one commit for all time."""
+    """Return whether a ref is a commit, which never changes, and no branch or tag."""
     return _COMMIT.fullmatch(ref) is not None
 
 

@@ -16,9 +16,9 @@ from tarsy.config.schema.values import (
     Switch,
     Text,
     WebAddress,
-    later,
+    ignored_key,
+    planned_key,
     refuse,
-    without_effect,
 )
 
 
@@ -29,14 +29,14 @@ class GithubConfig(Section):
 
 
 class RunbooksConfig(Section):
-    repo_url: WebAddress | None = later("Repository of the runbooks that the dashboard offers.")
+    repo_url: WebAddress | None = planned_key("Repository of the runbooks that the dashboard offers.")
     cache_ttl: Duration = Field(default=60.0, description="How long TARSy caches a fetched runbook.")
     allowed_domains: tuple[Name, ...] = Field(
         default=("github.com", "raw.githubusercontent.com"), description="TARSy fetches runbooks only from these hosts."
     )
 
 
-# A century: what lies further back than a few thousand years PostgreSQL cannot say.
+# A century: PostgreSQL has no dates before 4713 BC.
 Days = Annotated[Count, Field(le=36_500)]
 
 
@@ -72,10 +72,10 @@ class SystemConfig(Section):
     github: GithubConfig = Field(default=GithubConfig(), description="Access to GitHub.")
     runbooks: RunbooksConfig = Field(default=RunbooksConfig(), description="Where runbooks come from.")
     retention: RetentionConfig = Field(default=RetentionConfig(), description="How long data is kept.")
-    slack: SlackConfig | None = later("Notifications to Slack.")
+    slack: SlackConfig | None = planned_key("Notifications to Slack.")
     cost_estimation: CostEstimationConfig = Field(default=CostEstimationConfig(), description="What model calls cost.")
     budgets: tuple[PeriodBudgetConfig, ...] = Field(default=(), description="What all investigations together may cost in a day or month.")
-    holidays: tuple[Any, ...] | None = later("Days that count as off-duty.")
+    holidays: tuple[Any, ...] | None = planned_key("Days that count as off-duty.")
 
 
 class QueueConfig(Section):
@@ -87,7 +87,7 @@ class QueueConfig(Section):
     )
     session_timeout: Duration = Field(default=900.0, description="TARSy ends a session that runs longer as timed out.")
     graceful_shutdown_timeout: Duration = Field(default=900.0, description="How long a stopping process waits for its sessions.")
-    scoring_shutdown_timeout: DurationOrZero | None = without_effect(
+    scoring_shutdown_timeout: DurationOrZero | None = ignored_key(
         "How long a stopping process waits for scorings.",
         "another process continues a stopped scoring, or the same one after its restart",
     )
@@ -110,7 +110,7 @@ class QueueConfig(Section):
     @classmethod
     def _three_heartbeats(cls, threshold: float, info: ValidationInfo) -> float:
         heartbeat = info.data.get("heartbeat_interval")
-        # A worker may miss one beat in a slow moment and a second one in a database failover.
+        # A worker may miss one heartbeat under load and a second one during a database failover.
         if isinstance(heartbeat, float) and threshold < 3 * heartbeat:
             raise refuse(
                 f"{threshold:g}s is less than three heartbeats of {heartbeat:g}s: live workers would lose their sessions",

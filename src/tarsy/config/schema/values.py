@@ -1,4 +1,4 @@
-"""The kinds of value a key can hold, each checked in one place: durations, switches, counts, names of other entries."""
+"""The types of values in the configuration, with their validation: durations, switches, counts, names of other entries."""
 
 import ipaddress
 import re
@@ -35,23 +35,23 @@ _ON = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off"
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """What the entries of all files are called; handed to the models as their validation context."""
+    """The names of the entries of all files; the validation context of the models."""
 
-    # With their types.
+    # Names with types.
     providers: Mapping[str, str] = field(default_factory=dict[str, str])
     agents: Mapping[str, str] = field(default_factory=dict[str, str])
-    # Agents that say what they are for.
+    # Agents with a description.
     described_agents: Collection[str] = ()
     servers: Collection[str] = ()
     alert_types: Collection[str] = ()
     patterns: Collection[str] = ()
     pattern_groups: Collection[str] = ()
-    # None: not all of them are here, so a name may be right that is not known.
+    # None: not all skills could be read, so an unknown name may be valid.
     skills: Collection[str] | None = ()
 
 
 class Section(BaseModel):
-    """A mapping in a file: frozen, and no key goes unnoticed. An empty value means that the key is not set."""
+    """A mapping in a file: frozen, and without unknown keys. An empty value means that the key is not set."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -65,12 +65,12 @@ class Section(BaseModel):
 
 
 def refuse(message: str, cure: str = "") -> PydanticCustomError:
-    """The error a validator raises, with the cure apart from the message."""
+    """Return the error that a validator raises, with the cure separate from the message."""
     return PydanticCustomError("refused", "{message}", {"message": message, "cure": cure})
 
 
 def parse_duration(value: object) -> float:
-    """Read `90s`, `15m`, `1h30m`, `500ms` or a number of seconds.
+    """Parse `90s`, `15m`, `1h30m`, `500ms` or a number of seconds.
 
     Raises:
         PydanticCustomError: it is none of these.
@@ -86,21 +86,12 @@ def parse_duration(value: object) -> float:
 
 
 def as_text(value: str | float) -> str:
-    """A plain value as it was written."""
+    """Return a plain value as it is written in YAML."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _as_text(value: object) -> object:
     return as_text(value) if isinstance(value, int | float) else value
-
-
-def _as_switch(value: object) -> object:
-    return _ON.get(value.lower(), value) if isinstance(value, str) else value
-
-
-def _as_backend(value: object) -> object:
-    # The name the LLM service's wire format uses.
-    return LLMBackend.NATIVE_GEMINI.value if value == "google-native" else value
 
 
 def _positive(value: float) -> float:
@@ -146,48 +137,42 @@ def known_names(info: ValidationInfo) -> KnownNames | None:
     return info.context if isinstance(info.context, KnownNames) else None
 
 
-def _existing(kind: str, options: Callable[[KnownNames], Collection[str]]) -> AfterValidator:
-    """A name that must be one of those that the files define, as far as these are known."""
+def _existing(kind: str, options: Callable[[KnownNames], Collection[str] | None]) -> AfterValidator:
+    """Return a validator for names of entries; it accepts all names while the entries are unknown."""
 
     def check(value: str, info: ValidationInfo) -> str:
         names = known_names(info)
-        if names is None or value in options(names):
+        known = options(names) if names else None
+        if known is None or value in known:
             return value
-        raise refuse(f'there is no {kind} "{value}"', did_you_mean(value, options(names)))
+        raise refuse(f'there is no {kind} "{value}"', did_you_mean(value, known))
 
     return AfterValidator(check)
 
 
-def _skill(value: str, info: ValidationInfo) -> str:
+def _agent_type(value: str, info: ValidationInfo) -> str:
     names = known_names(info)
-    if names is None or names.skills is None or value in names.skills:
-        return value
-    raise refuse(f'there is no skill "{value}"', did_you_mean(value, names.skills))
+    return names.agents.get(value, "default") if names else "default"
 
 
 def _usable_in_a_stage(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    kind = names.agents.get(value) if names else None
-    if kind in {"scoring", "exec_summary"}:
+    if (kind := _agent_type(value, info)) in {"scoring", "exec_summary"}:
         raise refuse(f'agent "{value}" has type {kind}, which runs after the stages', "name an agent of type default or synthesis")
     return value
 
 
-def _able_to_be_sent(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    kind = names.agents.get(value, "default") if names else "default"
-    if kind != "default":
+def _usable_as_sub_agent(value: str, info: ValidationInfo) -> str:
+    if (kind := _agent_type(value, info)) != "default":
         raise refuse(f'agent "{value}" has type {kind} and cannot be sent by another', "name an agent of type default")
+    names = known_names(info)
     if names and value in names.agents and value not in names.described_agents:
         message = f'agent "{value}" has no description, by which another agent could know what to send it for'
         raise refuse(message, f"write agents.{value}.description")
     return value
 
 
-def _able_to_chat(value: str, info: ValidationInfo) -> str:
-    names = known_names(info)
-    kind = names.agents.get(value, "default") if names else "default"
-    if kind not in {"default", "orchestrator"}:
+def _usable_in_chat(value: str, info: ValidationInfo) -> str:
+    if (kind := _agent_type(value, info)) not in {"default", "orchestrator"}:
         raise refuse(f'agent "{value}" has type {kind} and cannot hold a conversation', "name an agent of type default")
     return value
 
@@ -204,30 +189,35 @@ Name = Annotated[str, BeforeValidator(_as_text), AfterValidator(_not_blank)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 Origin = Annotated[str, AfterValidator(_origin)]
 Network = Annotated[str, AfterValidator(_network)]
-Switch = Annotated[bool, BeforeValidator(_as_switch), Field(strict=True)]
+Switch = Annotated[
+    bool,
+    BeforeValidator(lambda value: _ON.get(value.lower(), value) if isinstance(value, str) else value),
+    Field(strict=True),
+]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Backend = Annotated[
     LLMBackend,
-    BeforeValidator(_as_backend),
+    # The wire format of the LLM service calls it google-native.
+    BeforeValidator(lambda value: LLMBackend.NATIVE_GEMINI.value if value == "google-native" else value),
     WithJsonSchema({"type": "string", "enum": [*(item.value for item in LLMBackend), "google-native"]}),
 ]
 ProviderName = Annotated[Name, _existing("LLM provider", lambda known: known.providers)]
 AgentName = Annotated[Name, _existing("agent", lambda known: known.agents)]
 StageAgentName = Annotated[AgentName, AfterValidator(_usable_in_a_stage)]
-ChatAgentName = Annotated[AgentName, AfterValidator(_able_to_chat)]
-SubAgentName = Annotated[AgentName, AfterValidator(_able_to_be_sent)]
+ChatAgentName = Annotated[AgentName, AfterValidator(_usable_in_chat)]
+SubAgentName = Annotated[AgentName, AfterValidator(_usable_as_sub_agent)]
 ServerName = Annotated[Name, _existing("MCP server", lambda known: known.servers)]
 AlertTypeName = Annotated[Name, _existing("chain for alert type", lambda known: known.alert_types)]
 PatternName = Annotated[Name, _existing("masking pattern", lambda known: known.patterns)]
 PatternGroupName = Annotated[Name, _existing("masking pattern group", lambda known: known.pattern_groups)]
-SkillName = Annotated[Name, AfterValidator(_skill)]
+SkillName = Annotated[Name, _existing("skill", lambda known: known.skills)]
 
 
-def without_effect(description: str, reason: str) -> Any:
-    """A key of other TARSy configurations that means nothing here, and why; one that is set gives a warning."""
+def ignored_key(description: str, reason: str) -> Any:
+    """Declare a key of other TARSy configurations that has no effect here; setting it gives a warning with the reason."""
     return Field(default=None, description=description, json_schema_extra={NO_EFFECT: reason})
 
 
-def later(description: str) -> Any:
-    """A key that is read and checked, and answered with a warning: nothing acts on it yet."""
+def planned_key(description: str) -> Any:
+    """Declare a key that is validated but not implemented yet; setting it gives a warning."""
     return Field(default=None, description=description, json_schema_extra=LATER)
