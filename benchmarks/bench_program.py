@@ -43,7 +43,7 @@ TOGETHER = (("all", "--processes", str(WORKERS)),)
 APART = (("api",), *(("worker",) for _ in range(WORKERS)))
 # In a process that has what an idle server has.
 SDK = """
-import psutil, time, tarsy.wiring
+import psutil, time, tarsy.wiring.application
 own = psutil.Process()
 held, used = own.memory_info().rss, time.process_time()
 import mcp

@@ -21,7 +21,8 @@ from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCall
 from tarsy.domain.session import NewSession
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
-from tarsy.wiring import Application, application
+from tarsy.wiring.application import Application, application
+from tarsy.wiring.infrastructure import Overrides
 
 AGENTS, TURNS = 5, 20
 # What a quick model thinks before each answer.
@@ -62,7 +63,7 @@ async def seconds_for(url: str, agents: int) -> tuple[float, int]:
     """How long a session takes whose agent sends so many, and the connections that are in use after it."""
     spoken, settings = recording(agents), Settings(env={}, database_url=url)
     llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0)
-    async with application(settings, tools=TrivialTools(), llm=llm) as running:
+    async with application(settings, overrides=Overrides(tools=TrivialTools(), llm=llm)) as running:
         await running.services.repositories.sessions.insert(_session())
         assert running.pool is not None
         started = time.monotonic()

@@ -22,7 +22,8 @@ from tarsy.kit.groups import single_errors
 from tarsy.kit.logs import log_mask
 from tarsy.kit.process import has_terminal
 from tarsy.settings import CannotServeError, Role, Settings
-from tarsy.wiring import Application, application
+from tarsy.wiring.application import Application, application
+from tarsy.wiring.infrastructure import Overrides
 
 # The paths that a worker process serves: its probes and its metrics.
 WORKER_PATHS = frozenset({"/health", "/metrics"})
@@ -129,7 +130,7 @@ async def _serving(
 ) -> AsyncGenerator[tuple[HttpServer, Application]]:
     """Build the application, then listen. `auth` overrides the settings."""
     with single_errors():
-        async with application(settings, auth=auth) as running, anyio.create_task_group() as tasks:
+        async with application(settings, overrides=Overrides(auth=auth)) as running, anyio.create_task_group() as tasks:
             http = http_server(_probes_only(running.api) if settings.role is Role.WORKER else running.api)
             http.streams = running.services.live.streams
             log_mask.mask = running.services.mask

@@ -1,4 +1,4 @@
-"""What the environment says about this process; read once, here."""
+"""The settings of one process, from its environment and command line."""
 
 import math
 from collections.abc import Mapping
@@ -10,26 +10,26 @@ API_TOKENS = "TARSY_API_TOKENS"
 
 
 class Role(StrEnum):
-    """Which part of the work a process takes on."""
+    """What a process does: everything, serve the API, or work on sessions."""
 
     ALL = "all"
     API = "api"
     WORKER = "worker"
 
 
-# What the parent of several processes tells each of them: its name, how many share the work, and the pipe that ends with the parent.
+# Set by the parent of several processes: the name of the process, how many share the work, and the pipe that closes when the parent ends.
 PROCESS_NAME = "TARSY_PROCESS_NAME"
 SHARING = "TARSY_PROCESSES_SHARING"
 LIFELINE = "TARSY_LIFELINE"
 
 
 class CannotServeError(Exception):
-    """The server cannot or must not start like this; the operator can act."""
+    """The server cannot or must not start with these settings; the text says what to change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a process, from the environment and the command line; the installation's own are in the configuration files."""
+    """Settings of a process. Those of the installation are in the configuration files."""
 
     env: Mapping[str, str]
     data_dir: Path | None = None
@@ -37,27 +37,27 @@ class Settings:
     config_dir: Path | None = None
     api_tokens: str | None = None
     llm_service_addr: str | None = None
-    # 1 plays recordings at the pace of a real model, 0 without any pause.
+    # 1 replays recordings at the speed of the recorded model, 0 without pauses.
     replay_speed: float = 1.0
     role: Role = Role.ALL
     host: str = "127.0.0.1"
     port: int = 8080
     insecure: bool = False
-    # Processes of one `tarsy serve` that share what one would take on by itself: workers, connections.
+    # How many processes of one `tarsy serve` share its workers and connections.
     sharing: int = 1
-    # Ends with the parent of these processes.
+    # A pipe that closes when the parent of these processes ends.
     lifeline: int | None = None
 
     def share(self, whole: int, least: int = 1) -> int:
-        """The part of this process in what one process would have."""
+        """Return the share of this process in `whole`, at least `least`."""
         return max(least, -(-whole // self.sharing))
 
 
 def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
-    """Read the TARSY_ variables; what the command line says wins.
+    """Read the TARSY_ variables; options of the command line override them.
 
     Raises:
-        CannotServeError: a variable has a value that means nothing.
+        CannotServeError: a variable has an invalid value.
     """
     values: dict[str, object] = {
         "data_dir": _path(env.get("TARSY_DATA_DIR")),

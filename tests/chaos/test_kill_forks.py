@@ -15,7 +15,7 @@ from support.queue_scenario import scenario, sending, tree
 from support.replica import Replica
 from support.story import Story, check_ended, ledger, read_story, said_alike
 from tarsy.settings import Settings
-from tarsy.wiring import application
+from tarsy.wiring.application import application
 
 # Each kill point starts two processes and their tool servers.
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if ROUNDS else 300)]

@@ -19,7 +19,7 @@ from tarsy.cli.main import app
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import listen_connection
 from tarsy.settings import Settings
-from tarsy.wiring import application
+from tarsy.wiring.application import application
 
 MIB = 1024 * 1024
 

@@ -16,7 +16,7 @@ from support.vendors import ChatCompletions, Said
 from tarsy.cli.config import Template
 from tarsy.config.load.loader import load_config
 from tarsy.config.schema.configuration import vendor_variables
-from tarsy.installation import SampleChains
+from tarsy.wiring.installation import SampleChains
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.timeout(200)]
 

@@ -30,7 +30,7 @@ from tarsy.domain.tool import ToolCalling
 from tarsy.session.submission import Submission
 from tarsy.settings import Settings
 from tarsy.tools.masking import Masker
-from tarsy.wiring import Application, application
+from tarsy.wiring.application import Application, application
 
 TRACK = "0.look/1.Investigator"
 CHAT_TRACK = "2.chat/1.ChatAgent"

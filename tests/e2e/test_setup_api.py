@@ -15,7 +15,7 @@ from support.api_world import serving
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from support.vendors import ChatCompletions, Said
 from tarsy.settings import Settings
-from tarsy.wiring import application
+from tarsy.wiring.application import application
 
 KEY = "sk-hunter2-0123456789"
 MODEL = ChatCompletions()

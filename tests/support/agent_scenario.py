@@ -39,7 +39,8 @@ from tarsy.domain.tool import ToolCalling
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
-from tarsy.wiring import Application, application
+from tarsy.wiring.application import Application, application
+from tarsy.wiring.infrastructure import Overrides
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|(?:\.\d+)?\+00:00(?=\"))")
 GOLDEN = TESTS / "e2e" / "agents" / "golden"
@@ -188,7 +189,7 @@ class Scenario:
         llm = self.llm or in_process_client(env={}, recordings=lambda _: recording, replay_speed=self.replay_speed)
         settings = Settings(env=self.env, database_url=database_url, config_dir=self.config_dir)
         tools = None if self.real_tools else self.servers or RecordedToolServers(recording)
-        async with application(settings, tools=tools, llm=llm) as running:
+        async with application(settings, overrides=Overrides(tools=tools, llm=llm)) as running:
             yield running
 
     async def play(self, database_url: str) -> Recording:

@@ -15,7 +15,7 @@ from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import Recording
 from tarsy.domain.status import SessionStatus
 from tarsy.llm.in_process import in_process_client
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from tarsy.domain.live_events import session_channel
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
-from tarsy.wiring import Application, application
+from tarsy.wiring.application import Application, application
+from tarsy.wiring.infrastructure import Overrides
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,6 @@ async def overheard(story: Scenario, database_url: str, *, alert: str | None = N
     asked: list[str] = []
     llm = Eavesdropper(in_process_client(env={}, recordings=lambda _: recording, replay_speed=story.replay_speed), asked)
     settings = Settings(env={"PATH": "/usr/bin:/bin"}, database_url=database_url)
-    async with application(settings, llm=llm) as running:
+    async with application(settings, overrides=Overrides(llm=llm)) as running:
         await running.services.repositories.sessions.insert(replace(story.session(), alert_data=alert or story.alert))
         yield Overheard(running, asked)

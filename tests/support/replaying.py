@@ -13,14 +13,15 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.session.playback import played_from, recorded_chain, session_from
 from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
-from tarsy.wiring import Application, application
+from tarsy.wiring.application import Application, application
+from tarsy.wiring.infrastructure import Overrides
 
 
 def playing(database_url: str, recording: Recording, tools: ToolServers) -> AbstractAsyncContextManager[Application]:
     """The application with recorded models and the tools given."""
     llm = in_process_client(env={}, recordings=lambda _: recording)
     inputs = tuple(given.placed() for given in recording.inputs)
-    return application(Settings(env={}, database_url=database_url), tools=tools, llm=llm, recorded_inputs=inputs)
+    return application(Settings(env={}, database_url=database_url), overrides=Overrides(tools=tools, llm=llm, recorded_inputs=inputs))
 
 
 async def replay_recording(database_url: str, recording: Recording) -> Recording:

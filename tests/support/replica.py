@@ -15,11 +15,11 @@ from pathlib import Path
 
 import anyio
 
-from tarsy import wiring
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.step import Committed, Step
 from tarsy.server import run_server
 from tarsy.settings import Role, Settings
+from tarsy.wiring import configured
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["support.replica"])
@@ -95,7 +95,7 @@ def _serve(replica: Replica) -> None:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1, closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
-        wiring.PostgresJournal = _deadly(replica)
+        configured.PostgresJournal = _deadly(replica)
         settings = Settings(
             env={},
             database_url=replica.url,

@@ -16,7 +16,7 @@ from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import Chunk, FinishChunk, FinishReason, GenerateInput, LLMHealth, ProviderType, TextChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.text import estimate_tokens
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
 PRICED = PROVIDER.model_copy(update={"type": ProviderType.OPENAI, "context_window": 200_000})

@@ -21,7 +21,7 @@ from typing import NoReturn
 
 PRELOADED = (
     "tarsy.server",
-    "tarsy.wiring",
+    "tarsy.wiring.application",
     "tarsy.replay.rerun",
     "tarsy.evals.run",
     "tarsy.cli.main",

@@ -31,7 +31,7 @@ from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import CannotServeError, Settings
 from tarsy.setup.trials import Finding, fail, ok, try_model, try_server, warn
-from tarsy.wiring import llm_client
+from tarsy.wiring.infrastructure import llm_client
 
 OLDEST_PYTHON = (3, 11)
 # PostgreSQL starts with 60 MB and keeps some hundred MB of its log; a session takes a megabyte at most.

@@ -165,7 +165,7 @@ def demo(
     from tarsy.cli.live_view import run_sample
     from tarsy.config.load.loader import load_config
     from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample
-    from tarsy.installation import sample_model
+    from tarsy.wiring.installation import sample_model
 
     try:
         sample = load_sample(name) if name else list_samples()[0]

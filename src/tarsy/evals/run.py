@@ -26,7 +26,8 @@ from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.tool_servers import ForkedServers, WorldServers
 from tarsy.kit.groups import single_errors
 from tarsy.settings import Role, Settings
-from tarsy.wiring import Application, application, llm_client
+from tarsy.wiring.application import Application, application
+from tarsy.wiring.infrastructure import Overrides, llm_client
 
 # A scripted case takes a tenth of a second.
 POLL_SECONDS = 0.05
@@ -73,7 +74,9 @@ async def pipeline(
     with _scratch_directory() as directory:
         async with embedded_postgres(directory, throwaway=True) as url:
             own = replace(settings, data_dir=directory, database_url=url, role=Role.WORKER, replay_speed=0.0)
-            async with application(own, tools=tools, llm=llm, loaded=isolated(loaded, jobs), overrides=overrides) as running:
+            async with application(
+                own, loaded=isolated(loaded, jobs), overrides=Overrides(tools=tools, llm=llm, sessions=overrides)
+            ) as running:
                 with single_errors():
                     async with anyio.create_task_group() as tasks:
                         if running.pool:

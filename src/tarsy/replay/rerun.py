@@ -30,7 +30,8 @@ from tarsy.session.playback import NotReplayableError, follow_ups, played_from, 
 from tarsy.settings import Settings
 from tarsy.tools.masking import Unmasked
 from tarsy.tools.recorded import RecordedToolServers
-from tarsy.wiring import Application, application
+from tarsy.wiring.application import Application, application
+from tarsy.wiring.infrastructure import Overrides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +124,7 @@ def _inputs(recording: Recording, options: ReplayOptions) -> tuple[AnyInput, ...
 async def _replay(
     settings: Settings, each: _Replayable, inputs: Sequence[AnyInput], tools: ToolServers | None, client: LLMClient, mask: Mask | None
 ) -> ReplayOutcome:
-    async with application(settings, tools=tools, llm=client, mask=mask, recorded_inputs=inputs) as running:
+    async with application(settings, overrides=Overrides(tools=tools, llm=client, mask=mask, recorded_inputs=inputs)) as running:
         replayed = await _run(running, each.recording, str(each.file))
     return ReplayOutcome(each.file, tuple(differences(each.outcome, replayed, version=each.recording.tarsy_recording)), replayed)
 

@@ -19,7 +19,7 @@ from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.recording import RecordedCall, Recording
 from tarsy.domain.tool import ToolCalling
 from tarsy.domain.verdict import Confidence, VerdictOutcome
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
 END = says(f"1.{SUMMARY}", 0, "Disk.")

@@ -15,7 +15,7 @@ from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.note import NoteState, SessionNote
 from tarsy.domain.recording import RecordedOutcome, Recording
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
 DISK = 'It is the disk [ALERT: "CPU is at 100 %"].'

@@ -14,7 +14,7 @@ from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth, ProviderType, TextChunk
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.work import WorkState
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
 LIVE = PROVIDER.model_copy(update={"type": ProviderType.OPENAI, "base_url": "http://gpu.example:8000/v1"})

@@ -18,7 +18,7 @@ from support.runaway import RATES, Runaway, endless_tools, priced_chain, runaway
 from tarsy.db.work.parking import wake_due
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 A_DAY = "  budgets: [{per: day, usd: 1.2}]\n"
 _INCIDENT = """

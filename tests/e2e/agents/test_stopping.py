@@ -14,7 +14,7 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.tool import ToolResult
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
 

@@ -27,7 +27,7 @@ from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.session.sub_agents import SubAgents
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 LEAD = "0.look/1.Lead"
 PODS, LOGS = f"{LEAD}/1.PodAgent", f"{LEAD}/2.LogAgent"

@@ -29,7 +29,7 @@ from tarsy.domain.claim import INVESTIGATION
 from tarsy.session.executor import SessionExecutor
 from tarsy.telemetry.measured_work import MeasuredRecovery
 from tarsy.telemetry.metrics import Metrics
-from tarsy.wiring import Application
+from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
 MODEL = {"provider": PROVIDER.name, "model": PROVIDER.model}

@@ -11,7 +11,8 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
-from tarsy.wiring import application
+from tarsy.wiring.application import application
+from tarsy.wiring.infrastructure import Overrides
 
 TRACK = "0.look/1.Investigator"
 
@@ -34,7 +35,7 @@ async def test_two_sessions_have_as_many_connections_as_the_configuration_says(
         story = scenario(remote, shared=shared)
         recording = story.recording
         llm = in_process_client(env={}, recordings=lambda _: recording, replay_speed=0)
-        async with application(Settings(env={}, database_url=database_url), llm=llm) as running:
+        async with application(Settings(env={}, database_url=database_url), overrides=Overrides(llm=llm)) as running:
             assert running.pool is not None
             for _ in range(2):
                 await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4())))

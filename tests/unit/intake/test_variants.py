@@ -10,9 +10,9 @@ from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolved import ResolvedChain, resolved_server
 from tarsy.config.resolve.resolver import resolve_chain, with_variants
 from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.installation import watched_servers
 from tarsy.intake.investigations import with_labelled_servers
 from tarsy.intake.policy import policy_of
+from tarsy.wiring.installation import watched_servers
 
 CONFIG = """
 mcp_servers:

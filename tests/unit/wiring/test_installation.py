@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tarsy.config.load.loader import load_config
-from tarsy.installation import watched_servers
+from tarsy.wiring.installation import watched_servers
 
 CONFIG = """
 mcp_servers:

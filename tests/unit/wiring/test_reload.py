@@ -9,8 +9,8 @@ from tarsy.config.load.display import Differences
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError
 from tarsy.kit.clock import FixedClock
-from tarsy.reload import Reload
 from tarsy.settings import Settings, settings_from
+from tarsy.wiring.reload import Reload
 
 ENV = {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"}
 

@@ -1,4 +1,4 @@
-"""Reading the configuration anew while the program runs. A broken one changes nothing. Used by the wiring alone."""
+"""Reloading the configuration while the program runs. A configuration with problems changes nothing."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -22,14 +22,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A configuration that was read and not put in force."""
+    """A configuration that was loaded and not applied, because it has problems."""
 
     error: ConfigError
     at: datetime
 
 
 class Reload:
-    """Reads the files, checks them as a start would, and hands what is new to `apply`; one at a time."""
+    """Loads the files, checks them as a start would, and applies them; one reload at a time."""
 
     def __init__(self, settings: Settings, loaded: LoadedConfig, *, clock: Clock) -> None:
         self._settings = settings
@@ -37,17 +37,17 @@ class Reload:
         self._clock = clock
         self._lock = anyio.Lock()
         self._asked = anyio.Event()
-        self._apply: Callable[[LoadedConfig, Settings], None] = _nowhere
-        self._prepare: Callable[[LoadedConfig], Awaitable[None]] = _needs_nothing
+        self._apply: Callable[[LoadedConfig, Settings], None] | None = None
+        self._prepare: Callable[[LoadedConfig], Awaitable[None]] | None = None
         # The last attempt, if it failed.
         self.refusal: Refusal | None = None
 
     def into(
         self, apply: Callable[[LoadedConfig, Settings], None], *, prepare: Callable[[LoadedConfig], Awaitable[None]] | None = None
     ) -> None:
-        """Say what puts a configuration in force, and what has to be done before; that raises ConfigError if it cannot be."""
+        """Set the function that applies a configuration, and one that prepares it and may raise ConfigError."""
         self._apply = apply
-        self._prepare = prepare or _needs_nothing
+        self._prepare = prepare
 
     @property
     def loaded(self) -> LoadedConfig:
@@ -55,36 +55,38 @@ class Reload:
         return self._loaded
 
     def ask(self) -> None:
-        """Have it done by `run`, from a place that cannot wait: a signal, a notification."""
+        """Request a reload by `run`, from code that cannot wait: a signal, a notification."""
         self._asked.set()
 
     async def run(self) -> None:
-        """Do what was asked for until cancelled."""
+        """Do the requested reloads, until cancelled."""
         while True:
             await self._asked.wait()
             self._asked = anyio.Event()
             try:
                 await self()
             except ConfigError:
-                # Logged, and a warning for people, until one succeeds.
+                # It is logged, and shown as a warning until a reload succeeds.
                 continue
 
     async def __call__(self) -> Differences:
-        """Put in force what the files say now.
+        """Load and apply the files, and return what changed.
 
         Raises:
-            ConfigError: they have problems; everything stays as it was.
+            ConfigError: they have problems; nothing has changed.
         """
         async with self._lock:
             try:
                 settings, loaded = await to_thread.run_sync(self._read)
-                await self._prepare(loaded)
+                if self._prepare:
+                    await self._prepare(loaded)
             except ConfigError as error:
                 self.refusal = Refusal(error, self._clock.now())
                 log.error("config.refused", problems=[str(problem) for problem in error.problems])  # noqa: TRY400 - the operator's mistake, not ours
                 raise
             found = differences(self._loaded, loaded)
-            self._apply(loaded, settings)
+            if self._apply:
+                self._apply(loaded, settings)
             self._settings, self._loaded, self.refusal = settings, loaded, None
         log.info("config.reloaded", added=found.added, changed=found.changed, removed=found.removed, at_next_start=found.at_next_start)
         return found
@@ -95,28 +97,12 @@ class Reload:
         settings = self._settings
         if loaded.env.get(API_TOKENS) != self._loaded.env.get(API_TOKENS):
             settings = replace(settings, api_tokens=loaded.env.get(API_TOKENS) or None)
-        _check_login(settings, loaded)
+        # A reload must not open an address to people whom a start would have kept out.
+        try:
+            tokens = read_tokens(settings.api_tokens)
+        except TokenSettingError as error:
+            raise ConfigError([Problem(API_TOKENS, 0, "", str(error))]) from error
+        refusal = check_bind(settings.host, tokens, loaded.config.system.trusted_proxies, insecure=settings.insecure)
+        if refusal:
+            raise ConfigError([Problem(loaded.place, 0, "", refusal)])
         return settings, loaded
-
-
-def _check_login(settings: Settings, loaded: LoadedConfig) -> None:
-    """Never open an address to people whom a start would have kept out.
-
-    Raises:
-        ConfigError: this would.
-    """
-    try:
-        tokens = read_tokens(settings.api_tokens)
-    except TokenSettingError as error:
-        raise ConfigError([Problem(API_TOKENS, 0, "", str(error))]) from error
-    refusal = check_bind(settings.host, tokens, loaded.config.system.trusted_proxies, insecure=settings.insecure)
-    if refusal:
-        raise ConfigError([Problem(loaded.place, 0, "", refusal)])
-
-
-async def _needs_nothing(loaded: LoadedConfig) -> None:
-    del loaded
-
-
-def _nowhere(loaded: LoadedConfig, settings: Settings) -> None:
-    raise NotImplementedError(f"nothing was said to put {loaded.place} of {settings.host} in force")

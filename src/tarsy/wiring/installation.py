@@ -1,6 +1,6 @@
-"""The installation as people see it: its configuration, samples, tool servers, workers and health. Used by the wiring alone."""
+"""The installation as the API shows it: its configuration, samples, tool servers, workers and health."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -26,9 +26,9 @@ from tarsy.domain.tool import ServerHealth
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 from tarsy.queue.pool import WorkerPool
-from tarsy.reload import Refusal, Reload
 from tarsy.session.chains import AlertType, UnknownAlertTypeError
 from tarsy.tools.health import HealthMonitor
+from tarsy.wiring.reload import Reload
 
 
 def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapping[str, Probe]:
@@ -54,10 +54,10 @@ def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapp
 
 @dataclass(frozen=True, slots=True)
 class SampleChains:
-    """Sample incidents as alert types: on the model that other alerts would get, on the recorded one where there is none."""
+    """Sample incidents as alert types: investigated by the default model, or by a recorded one if none is configured."""
 
     config: Config
-    # A session keeps the pace of the process that took it, also where a worker of another process plays it.
+    # Stored with the session: a worker of another process replays it at the same speed.
     replay_speed: float | None = None
 
     def alert_types(self) -> Sequence[AlertType]:
@@ -74,10 +74,10 @@ class SampleChains:
 
 
 def recorded_alert(recordings: RecordingLoader, chain: ResolvedChain) -> str | None:
-    """The alert that the recorded model of `chain` was recorded on; None where it is not known."""
+    """Return the alert that the recorded model of a chain was recorded with, or None if it is not known."""
     names = {agent.provider.recording for stage in chain.stages for top in stage.agents for agent in top.tree if agent.provider.recording}
     for name in sorted(names):
-        # A recording that cannot be read is told by the session that needs it.
+        # The session that needs an unreadable recording reports it.
         with suppress(RecordingUnreadableError):
             alert = recordings(name).alert
             if alert is not None:
@@ -86,7 +86,7 @@ def recorded_alert(recordings: RecordingLoader, chain: ResolvedChain) -> str | N
 
 
 def sample_model(config: Config) -> ResolvedProvider | None:
-    """The real model that investigates the samples; None: they are played from their recordings."""
+    """Return the model that investigates the samples, or None if they are replayed from recordings."""
     name = config.defaults.llm_provider or config.default_provider
     if name is None or config.llm_providers[name].type is ProviderType.REPLAY:
         return None
@@ -94,7 +94,7 @@ def sample_model(config: Config) -> ResolvedProvider | None:
 
 
 def sample_settings(config: Config) -> Mapping[str, Any]:
-    """What a real model is asked with: how it speaks of tools and how long it may take, as for other alerts."""
+    """Return the configured defaults that apply to samples, too: the way of tool calling and the timeouts."""
     names = ("tool_calling", "iteration_timeout", "llm_call_timeout", "tool_call_timeout")
     return {name: value for name in names if (value := getattr(config.defaults, name)) is not None}
 
@@ -106,13 +106,12 @@ def sample_incidents(config: Config) -> Sequence[Sample]:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What people may see of the configuration."""
+    """The configuration without secrets, and its problems."""
 
     loaded: LoadedConfig
     monitor: HealthMonitor
-    # Where the last attempt to read the configuration anew stands.
     reload: Reload
-    # By the hour: promotions begin and end.
+    # By the hour, because promotions begin and end.
     _unpriced: dict[datetime, Sequence[UnpricedCeiling]] = field(default_factory=dict[datetime, Sequence[UnpricedCeiling]])
 
     def config(self) -> Mapping[str, Any]:
@@ -153,34 +152,29 @@ class Installation:
         return self._unpriced[hour]
 
     def warnings(self) -> Sequence[SystemWarningItem]:
-        return (
-            *_not_reloaded(self.reload.refusal),
-            *(SystemWarningItem(source=WarningSource.CONFIG, message=str(problem)) for problem in self.loaded.warnings),
-            *(
-                SystemWarningItem(source=WarningSource.MCP, message=report.error or report.name, since=report.since)
-                for report in self.monitor.warnings
-            ),
-        )
-
-
-def _not_reloaded(refusal: Refusal | None) -> Iterator[SystemWarningItem]:
-    if refusal:
-        yield from (
-            SystemWarningItem(
-                source=WarningSource.CONFIG, message=f"The changed configuration is not in force: {problem}", since=refusal.at
-            )
-            for problem in refusal.error.problems
-        )
+        warnings = [SystemWarningItem(source=WarningSource.CONFIG, message=str(problem)) for problem in self.loaded.warnings]
+        warnings += [
+            SystemWarningItem(source=WarningSource.MCP, message=report.error or report.name, since=report.since)
+            for report in self.monitor.warnings
+        ]
+        if refusal := self.reload.refusal:
+            warnings[:0] = [
+                SystemWarningItem(
+                    source=WarningSource.CONFIG, message=f"The changed configuration is not in force: {problem}", since=refusal.at
+                )
+                for problem in refusal.error.problems
+            ]
+        return warnings
 
 
 def missing_variables(loaded: LoadedConfig, name: str) -> frozenset[str]:
-    """What the environment lacks to start a tool server."""
+    """Return the variables that a tool server needs and the environment lacks."""
     transport = resolved_server(loaded.config, name).transport
     return frozenset(variable for variable in variables(transport.model_dump_json()) if variable not in loaded.env)
 
 
 def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
-    """The tool servers that some chain or route can use and that have all they need."""
+    """Return the tool servers that a chain or route can use and whose variables are set."""
     followed = with_any_model(loaded.config)
     used = {name: server for chain_id in loaded.config.chains for name, server in resolve_chain(followed, chain_id).mcp_servers.items()}
     used |= {name: resolved_server(loaded.config, name) for name in variants_in_use(loaded.config)}
@@ -188,7 +182,7 @@ def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
 
 
 def under_own_names(health: ServerHealth) -> ServerHealth:
-    """Models know a tool as `server.tool`; configuration files and an alert's selection name it within its server."""
+    """Remove the server from the names of its tools: models use `server.tool`, configuration files and alerts only `tool`."""
     return replace(health, tools=tuple(replace(tool, name=tool.name.removeprefix(f"{health.name}.")) for tool in health.tools))
 
 

@@ -1,0 +1,169 @@
+"""The whole application: built from its parts, connected, kept running, and changed by a reload of the configuration."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskStatus
+from fastapi import FastAPI
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy import __version__
+from tarsy.api.app import create_app
+from tarsy.api.services import Services
+from tarsy.config.load.loader import LoadedConfig, load_config
+from tarsy.config.problems import ConfigError, Problem
+from tarsy.db.notifications import CANCEL, PAUSE, RELOAD, WORK
+from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
+from tarsy.db.processes import ProcessRepository, VitalSignsReader
+from tarsy.db.session.retention import OldIncidents, OldSessions
+from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.db.work.parking import wake_within
+from tarsy.db.work.recovery import Recovery
+from tarsy.domain.diagnosis import LiveProcess
+from tarsy.events.live_updates import LiveUpdates
+from tarsy.intake.maintenance import maintain_incidents
+from tarsy.kit.clock import SystemClock
+from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
+from tarsy.queue.pool import WorkerPool
+from tarsy.settings import Role, Settings
+from tarsy.skills.sync import bring_accepted
+from tarsy.telemetry.exposition import show_installation
+from tarsy.telemetry.measured_requests import EventLag, MeasuredHttp
+from tarsy.telemetry.measured_work import MeasuredRecovery
+from tarsy.wiring.configured import Configured, build_handlers, build_runner, build_services
+from tarsy.wiring.infrastructure import Infrastructure, Overrides, open_infrastructure, skill_texts
+from tarsy.wiring.installation import watched_servers
+from tarsy.wiring.reload import Reload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """The running application; `pool` is None in a process that only serves the API."""
+
+    api: FastAPI
+    # As built at the start; a reload replaces those of the API.
+    services: Services
+    pool: WorkerPool | None
+    engine: AsyncEngine
+    live: LiveUpdates
+    reload: Reload
+
+
+@asynccontextmanager
+async def application(
+    settings: Settings, *, loaded: LoadedConfig | None = None, overrides: Overrides | None = None
+) -> AsyncGenerator[Application]:
+    """Build the application on its database and run everything but the worker pool and the HTTP server.
+
+    Raises:
+        ConfigError: the configuration has problems (all of them are in it).
+        DatabaseUnavailableError: there is no database to work with.
+    """
+    if loaded is None:
+        await to_thread.run_sync(bring_accepted, settings.config_dir, settings.env)
+        loaded = load_config(settings.config_dir, settings.env)
+    configured = Configured(settings, loaded, overrides or Overrides())
+    async with open_infrastructure(settings, loaded, configured.overrides) as infrastructure:
+        database, metrics, clock = infrastructure.database, infrastructure.telemetry.metrics, SystemClock()
+        engine, listener = database.engine, database.listener
+        reload = Reload(settings, loaded, clock=clock)
+        pool = None
+        if settings.role is not Role.API:
+            recovery = MeasuredRecovery(Recovery(engine), metrics)
+            runner, handlers = build_runner(infrastructure, configured), build_handlers(infrastructure, configured)
+            pool = WorkerPool(configured.queue, runner, recovery, handlers, clock=clock)
+            listener.subscribe(WORK, pool.on_work)
+            listener.subscribe(CANCEL, pool.on_cancel)
+            listener.subscribe(PAUSE, pool.on_pause)
+            listener.on_gap(pool.on_gap)
+        services = build_services(infrastructure, configured, pool, reload)
+        api = create_app(services)
+        api.add_middleware(MeasuredHttp, metrics=metrics.process)
+        listener.subscribe(EVENTS_NOTIFICATION, EventLag(metrics.process, clock).on_notification)
+        running = Application(api=api, services=services, pool=pool, engine=engine, live=infrastructure.live, reload=reload)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(_maintain, infrastructure, configured, running)
+            yield running
+            tasks.cancel_scope.cancel()
+
+
+async def _maintain(
+    infrastructure: Infrastructure,
+    configured: Configured,
+    running: Application,
+    *,
+    task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+) -> None:
+    """Run the connections and periodic tasks of the process, and apply reloads of the configuration, until cancelled."""
+    database, engine, pool, clock = infrastructure.database, running.engine, running.pool, SystemClock()
+    retention = Retention(
+        configured.config.system.retention, OldSessions(engine), OldIncidents(engine), Outbox(engine), VitalSignsReader(engine)
+    )
+    budgets = BudgetWatch(configured.period_budgets, lambda budgets: wake_within(engine, budgets, clock.now()))
+    started = clock.now()
+
+    def process() -> LiveProcess:
+        workers, role = len(pool.slots) if pool else 0, configured.settings.role.value
+        return LiveProcess(id=infrastructure.pod_id, role=role, workers=workers, version=__version__, started_at=started)
+
+    presence = Presence(
+        ProcessRepository(engine, lambda: budgets.budgets),
+        process,
+        partial(show_installation, infrastructure.telemetry.metrics.installation),
+    )
+
+    async def prepare(loaded: LoadedConfig) -> None:
+        try:
+            await SkillTextRepository(engine).keep(skill_texts(loaded))
+        except (SQLAlchemyError, OSError) as error:
+            problem = Problem(loaded.place, 0, "skills", "their texts cannot be stored: the database does not answer", "try again")
+            raise ConfigError([problem]) from error
+
+    def apply(loaded: LoadedConfig, settings: Settings) -> None:
+        new = Configured(settings, loaded, configured.overrides)
+        _apply(infrastructure, new, running)
+        retention.reconfigure(loaded.config.system.retention)
+        budgets.reconfigure(new.period_budgets)
+
+    def on_reload(pod_id: str) -> None:
+        """Follow the reload of another process."""
+        if pod_id != infrastructure.pod_id:
+            running.reload.ask()
+
+    running.reload.into(apply, prepare=prepare)
+    database.listener.subscribe(RELOAD, on_reload)
+    async with anyio.create_task_group() as tasks:
+        for connection in (database.listener, database.sender, infrastructure.live):
+            await tasks.start(connection.run)
+        if configured.settings.role is not Role.WORKER:
+            tasks.start_soon(infrastructure.tools.monitor.run, name="tool server health")
+        tasks.start_soon(retention.run, name="retention")
+        tasks.start_soon(running.reload.run, name="reload")
+        tasks.start_soon(budgets.run, infrastructure.deliver, name="budgets")
+        tasks.start_soon(maintain_incidents, lambda: running.api.state.services.incidents.service.maintenance, name="incidents")
+        tasks.start_soon(presence.run, name="presence")
+        task_status.started()
+
+
+def _apply(infrastructure: Infrastructure, new: Configured, running: Application) -> None:
+    """Use the new configuration for everything that begins from now on; running sessions keep the one they began with."""
+    # Everything that can fail is built first, before anything changes.
+    kept = running.services
+    services = replace(
+        build_services(infrastructure, new, running.pool, running.reload), health=kept.health, live=kept.live, setup=kept.setup
+    )
+    queue, runner, handlers = new.queue, build_runner(infrastructure, new), build_handlers(infrastructure, new)
+    servers = watched_servers(new.loaded)
+    if any(infrastructure.env.get(name) != value for name, value in new.loaded.env.items()):
+        # A variable that was removed is kept: a running session may still need it.
+        infrastructure.env.update(new.loaded.env)
+        infrastructure.tools.connections.renew()
+    running.api.state.services = services
+    infrastructure.tools.monitor.watch(servers)
+    if running.pool:
+        running.pool.reconfigure(queue, runner, handlers)

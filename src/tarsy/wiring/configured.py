@@ -1,0 +1,227 @@
+"""The parts that follow from the configuration, built at the start and again with each reload: the work handlers and the API's services."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from tarsy import __version__
+from tarsy.agent.execution import AgentServices
+from tarsy.agent.ports import Mask
+from tarsy.api.auth import AuthSettings, auth_settings
+from tarsy.api.services import (
+    AlertServices,
+    HealthServices,
+    IncidentServices,
+    LiveServices,
+    Services,
+    SystemServices,
+    UsageServices,
+)
+from tarsy.api.tokens import read_tokens
+from tarsy.config.load.loader import LoadedConfig
+from tarsy.config.resolve.resolved import resolved_server
+from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.system import QueueConfig
+from tarsy.db.audit import AuditLog
+from tarsy.db.connection import pool_use
+from tarsy.db.incident.changes import ChangeRepository, StoredChanges
+from tarsy.db.incident.mutes import MuteRepository
+from tarsy.db.incident.repository import IncidentRepository
+from tarsy.db.notifications import ReloadNotices
+from tarsy.db.processes import VitalSignsReader
+from tarsy.db.repositories import SessionRepositories
+from tarsy.db.retry import is_transient
+from tarsy.db.run.evidence import StoredResults
+from tarsy.db.run.history import SessionHistory
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.db.spending import PostgresSpendingStore
+from tarsy.db.usage import UsageRepository
+from tarsy.db.work.pauses import PauseRepository
+from tarsy.db.work.queue import WorkQueue
+from tarsy.demo.samples import recording_loader
+from tarsy.domain.period_budget import PeriodBudget
+from tarsy.intake.policy import policy_of
+from tarsy.intake.service import IncidentService
+from tarsy.kit.clock import SystemClock
+from tarsy.llm.prices import PriceList
+from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.queue.handler import Handler, Runner
+from tarsy.queue.pool import WorkerPool
+from tarsy.session.chains import CombinedChains, ConfiguredChains
+from tarsy.session.handlers import session_handlers
+from tarsy.session.ledgers import Ledgers
+from tarsy.session.runbook import RunbookSource
+from tarsy.session.submission import SubmissionService
+from tarsy.settings import Settings
+from tarsy.setup.service import SetupService
+from tarsy.telemetry.exposition import Exposition, PoolUse, ProcessGauges
+from tarsy.telemetry.measured_requests import CountedIntake
+from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredStore
+from tarsy.tools.masking.masker import Masker, Unmasked
+from tarsy.wiring.infrastructure import Infrastructure, Overrides
+from tarsy.wiring.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents
+from tarsy.wiring.reload import Reload
+
+# Who reloaded, in the audit log, after the setup page wrote files; the entry next to it has the person.
+SETUP = "setup"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The configuration in force, with the overrides applied."""
+
+    settings: Settings
+    loaded: LoadedConfig
+    overrides: Overrides
+
+    @property
+    def config(self) -> Config:
+        return self.loaded.config
+
+    @property
+    def queue(self) -> QueueConfig:
+        """The queue's configuration with this process's share of the workers."""
+        queue = self.config.queue
+        return queue.model_copy(update={"worker_count": self.settings.share(queue.worker_count)})
+
+    @property
+    def period_budgets(self) -> Sequence[PeriodBudget]:
+        return tuple(one.budget for one in self.config.system.budgets)
+
+    @property
+    def mask(self) -> Mask:
+        """The mask of alerts, questions, runbooks and answers of models."""
+        masking = self.config.defaults.alert_masking
+        return self.overrides.mask or (Masker.for_group(masking.pattern_group) if masking.enabled else Unmasked())
+
+    @property
+    def auth(self) -> AuthSettings:
+        system = self.config.system
+        return self.overrides.auth or auth_settings(
+            host=self.settings.host,
+            tokens=read_tokens(self.settings.api_tokens),
+            trusted_proxies=system.trusted_proxies,
+            insecure=self.settings.insecure,
+            allowed_origins=system.allowed_ws_origins,
+            dashboard_url=system.dashboard_url,
+        )
+
+    @property
+    def runbooks(self) -> RunbookSource:
+        runbooks = self.config.system.runbooks
+        return RunbookSource(
+            allowed_domains=runbooks.allowed_domains,
+            github_token=self.loaded.env.get(self.config.system.github.token_env),
+            cache_ttl=runbooks.cache_ttl,
+        )
+
+
+def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runner:
+    telemetry = infrastructure.telemetry
+    queue = WorkQueue(infrastructure.database.engine, pod_id=infrastructure.pod_id)
+    return Runner(
+        queue=telemetry.observer.queue(MeasuredQueue(queue, telemetry.metrics, telemetry.times)),
+        cancellations=infrastructure.cancellations,
+        deliver=infrastructure.deliver,
+        is_transient=is_transient,
+        mask=configured.mask,
+    )
+
+
+def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Sequence[Handler[Any]]:
+    """Return a handler for each kind of work. A new kind is added here."""
+    engine, telemetry, clock = infrastructure.database.engine, infrastructure.telemetry, SystemClock()
+    journal = MeasuredJournal(PostgresJournal(engine, infrastructure.deliver), telemetry.metrics, telemetry.times)
+    services = AgentServices(
+        llm=telemetry.observer.model(infrastructure.llm),
+        prices=PriceList(configured.config.system.cost_estimation, configured.loaded.env),
+        tools=telemetry.observer.tools(infrastructure.tools.servers),
+        journal=telemetry.observer.journal(journal),
+        results=StoredResults(engine),
+        changes=StoredChanges(engine),
+        skills=SkillTextRepository(engine),
+        live=infrastructure.live,
+        mask=configured.mask,
+        clock=clock,
+    )
+    return session_handlers(
+        services,
+        history=telemetry.observer.history(SessionHistory(engine)),
+        ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock, periods=configured.period_budgets),
+        runbooks=configured.runbooks,
+        progress=infrastructure.live,
+        cancellations=infrastructure.cancellations,
+        overrides=configured.overrides.sessions,
+        recorded_inputs=configured.overrides.recorded_inputs,
+    )
+
+
+def build_services(infrastructure: Infrastructure, configured: Configured, pool: WorkerPool | None, reload: Reload) -> Services:
+    config, settings, loaded = configured.config, configured.settings, configured.loaded
+    engine, pod_id, telemetry = infrastructure.database.engine, infrastructure.pod_id, infrastructure.telemetry
+    repositories = SessionRepositories.on(engine, deliver=infrastructure.deliver)
+    reloads = ReloadNotices(engine, pod_id=pod_id)
+    submissions = SubmissionService(
+        chains=CombinedChains(
+            (ConfiguredChains(config, infrastructure.tools.monitor.known_tools), SampleChains(config, settings.replay_speed))
+        ),
+        store=MeasuredStore(repositories.sessions, telemetry.times),
+        mask=configured.mask,
+        runbooks=configured.runbooks,
+        default_alert_type=config.defaults.alert_type,
+        recorded_alert=partial(recorded_alert, recording_loader(RecordingFiles())),
+        max_queue_size=config.queue.max_queue_size,
+    )
+    gauges = ProcessGauges(
+        metrics=telemetry.metrics,
+        version=__version__,
+        connections=lambda: infrastructure.live.hub.connection_count,
+        pool=lambda: PoolUse(*pool_use(engine)),
+        servers=lambda: infrastructure.tools.monitor.reports,
+    )
+
+    async def apply_setup() -> None:
+        await reloads.publish(SETUP, asdict(await reload()))
+
+    return Services(
+        auth=configured.auth,
+        mask=configured.mask,
+        repositories=repositories,
+        alerts=AlertServices(submissions=submissions, samples=partial(sample_incidents, config)),
+        incidents=IncidentServices(
+            service=IncidentService.build(
+                engine,
+                policy_of(config, loaded.env),
+                submissions,
+                partial(resolved_server, config),
+                metrics=CountedIntake(telemetry.metrics),
+            ),
+            repository=IncidentRepository(engine),
+            mutes=MuteRepository(engine),
+            changes=ChangeRepository(engine),
+        ),
+        usage=UsageServices(
+            repository=UsageRepository(engine), spending=PostgresSpendingStore(engine), period_budgets=configured.period_budgets
+        ),
+        system=SystemServices(
+            version=__version__,
+            pod_id=pod_id,
+            installation=Installation(loaded, infrastructure.tools.monitor, reload),
+            workers=PoolView(pool),
+            queue=config.queue,
+            pauses=PauseRepository(engine),
+            audit=AuditLog(engine),
+            vital_signs=VitalSignsReader(engine),
+            reload=reload,
+            reloads=reloads,
+        ),
+        health=HealthServices(
+            version=__version__,
+            probes=probes(engine, infrastructure.llm, pool),
+            metrics=Exposition(telemetry.metrics.registry, gauges.refresh),
+        ),
+        live=LiveServices(hub=infrastructure.live.hub),
+        setup=SetupService(settings=settings, loaded=lambda: reload.loaded, apply=apply_setup, access=infrastructure.setup_access),
+    )

@@ -1,0 +1,182 @@
+"""The parts that live as long as the process: database, models, tools, live updates, telemetry."""
+
+import os
+import socket
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+from anyio import to_thread
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from tarsy.agent.execution import SessionOverrides
+from tarsy.agent.ports import LLMClient, Mask, ToolServers
+from tarsy.api.auth import AuthSettings
+from tarsy.config.load.loader import LoadedConfig
+from tarsy.config.load.skill_catalog import shipped_skills
+from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine
+from tarsy.db.embedded.server import open_database
+from tarsy.db.migrate import upgrade
+from tarsy.db.notifications import NotificationListener, NotificationSender
+from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
+from tarsy.db.session.repository import SessionRepository
+from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.demo.samples import recording_loader
+from tarsy.domain.live_events import StoredLiveEvent
+from tarsy.domain.run_input import AnyInput
+from tarsy.events.live_updates import LiveUpdates
+from tarsy.kit.clock import SystemClock
+from tarsy.llm.grpc_client import GrpcLLMClient
+from tarsy.llm.in_process import in_process_client
+from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.session.run_scope import Cancellations
+from tarsy.settings import Settings
+from tarsy.setup.access import SetupAccess
+from tarsy.telemetry.measured_work import SessionTimes, measured_delivery
+from tarsy.telemetry.metrics import Metrics
+from tarsy.telemetry.observer import Observer, observer
+from tarsy.tools.executor import McpToolServers
+from tarsy.tools.health import HealthMonitor
+from tarsy.tools.pool import ConnectionPool, connection_pool
+from tarsy.tools.server_process import kept_supervisor
+from tarsy.wiring.installation import watched_servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """Replacements for what the settings and the configuration would give: for replays, evals and tests."""
+
+    llm: LLMClient | None = None
+    tools: ToolServers | None = None
+    mask: Mask | None = None
+    auth: AuthSettings | None = None
+    recorded_inputs: Sequence[AnyInput] = ()
+    # By session id.
+    sessions: Mapping[str, SessionOverrides] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    engine: AsyncEngine
+    listener: NotificationListener
+    sender: NotificationSender
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    servers: ToolServers
+    connections: ConnectionPool
+    monitor: HealthMonitor
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    metrics: Metrics
+    times: SessionTimes
+    observer: Observer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Infrastructure:
+    """What all work and all requests of a process share."""
+
+    pod_id: str
+    # Looked up at each use and updated by a reload.
+    env: dict[str, str]
+    database: Database
+    llm: LLMClient
+    tools: Tools
+    telemetry: Telemetry
+    live: LiveUpdates
+    # Publishes events that were committed.
+    deliver: Callable[[Sequence[StoredLiveEvent]], None]
+    cancellations: Cancellations
+    setup_access: SetupAccess
+
+
+@asynccontextmanager
+async def open_infrastructure(settings: Settings, loaded: LoadedConfig, overrides: Overrides) -> AsyncGenerator[Infrastructure]:
+    """Open everything, and close it in reverse order.
+
+    Raises:
+        DatabaseUnavailableError: there is no database to work with.
+    """
+    env = dict(loaded.env)
+    async with (
+        _database(settings, loaded) as database,
+        _models(settings, env, overrides.llm) as llm,
+        _telemetry(loaded.env) as telemetry,
+        _tools(loaded, env, overrides.tools) as tools,
+    ):
+        live = LiveUpdates(
+            store=Outbox(database.engine),
+            source=database.listener,
+            broadcast=database.sender,
+            session_exists=SessionRepository(database.engine).exists,
+            events_notification=EVENTS_NOTIFICATION,
+        )
+        yield Infrastructure(
+            pod_id=f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}",
+            env=env,
+            database=database,
+            llm=llm,
+            tools=tools,
+            telemetry=telemetry,
+            live=live,
+            deliver=measured_delivery(live.announce, telemetry.times),
+            cancellations=Cancellations(),
+            setup_access=SetupAccess(SystemClock()),
+        )
+
+
+@asynccontextmanager
+async def _database(settings: Settings, loaded: LoadedConfig) -> AsyncGenerator[Database]:
+    """Open the database with the schema of this version and the skill texts that sessions refer to."""
+    async with open_database(settings.database_url, settings.data_dir) as url:
+        engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
+        try:
+            await upgrade(engine)
+            await SkillTextRepository(engine).keep(skill_texts(loaded))
+            yield Database(engine, NotificationListener(url), NotificationSender(url))
+        finally:
+            await engine.dispose()
+
+
+def skill_texts(loaded: LoadedConfig) -> Iterator[str]:
+    """Yield the texts of all skills: those of the configuration and the shipped ones, which samples load though an operator may replace them."""
+    for skill in (*loaded.config.skills.values(), *shipped_skills().values()):
+        yield from skill.files.values()
+
+
+@asynccontextmanager
+async def _models(settings: Settings, env: Mapping[str, str], override: LLMClient | None) -> AsyncGenerator[LLMClient]:
+    llm = override or llm_client(settings, env)
+    try:
+        yield llm
+    finally:
+        await llm.aclose()
+
+
+def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
+    """Return the client of the LLM service that TARSY_LLM_SERVICE_ADDR names, or one that calls models from this process."""
+    if settings.llm_service_addr:
+        return GrpcLLMClient(settings.llm_service_addr, env=env)
+    return in_process_client(env=env, recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
+
+
+@asynccontextmanager
+async def _telemetry(env: Mapping[str, str]) -> AsyncGenerator[Telemetry]:
+    metrics, observing = Metrics(), observer(env)
+    try:
+        yield Telemetry(metrics, SessionTimes(metrics.sessions), observing)
+    finally:
+        # In a thread: exporting the last spans can take seconds.
+        await to_thread.run_sync(observing.close)
+
+
+@asynccontextmanager
+async def _tools(loaded: LoadedConfig, env: Mapping[str, str], override: ToolServers | None) -> AsyncGenerator[Tools]:
+    async with kept_supervisor(), connection_pool() as connections:
+        servers = override or McpToolServers(env=env, pool=connections)
+        yield Tools(servers, connections, HealthMonitor(watched_servers(loaded), env=env))
