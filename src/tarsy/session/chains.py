@@ -8,7 +8,7 @@ from typing import Protocol
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, NoProviderError
-from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection, nothing_known
+from tarsy.config.schema.selection import KnownTools, McpSelection, SelectionError, check_selection
 
 
 class AlertRefusedError(ValueError):
@@ -54,7 +54,7 @@ class ConfiguredChains:
     """The chains of the configuration, and what is known of the tools that an alert may choose from."""
 
     config: Config
-    known_tools: KnownTools = nothing_known
+    known_tools: KnownTools = lambda _server: None
 
     def alert_types(self) -> Sequence[AlertType]:
         chains = self.config.chains
