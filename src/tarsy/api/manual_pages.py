@@ -9,6 +9,7 @@ from typing import Annotated
 
 from fastapi import Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from markdown_it import MarkdownIt
 from starlette.exceptions import HTTPException
 
 from tarsy.api.dashboard import file_within
@@ -72,8 +73,6 @@ def search_html(book: Book, query: str, nonce: str) -> str:
 
 def _rendered(text: str) -> tuple[str, Sequence[tuple[str, str]]]:
     """The page's body, with names on its headings; and the ones of the second level."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - needed only by who reads the manual
-
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens, anchors, headings = parser.parse(text), Anchors(), list[tuple[str, str]]()
     for opening, inline in pairwise(tokens):

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypedDict
 
+import psutil
 import structlog
 
 from tarsy.db.errors import DatabaseUnavailableError
@@ -213,8 +214,6 @@ def forget_dead_server(pgdata: Path, socket_lock: Path) -> None:
 
 def _is_server_of(pid: int, pgdata: Path) -> bool:
     """Process numbers are given out again, in a restarted container at once: the number alone proves nothing."""
-    import psutil  # noqa: PLC0415 - heavy, imported on first use
-
     try:
         process = psutil.Process(pid)
         return process.status() != psutil.STATUS_ZOMBIE and process.name() == "postgres" and str(pgdata) in process.cmdline()
