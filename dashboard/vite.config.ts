@@ -9,14 +9,14 @@ import { defineConfig } from "vitest/config";
 const server = process.env["TARSY_URL"] ?? "http://127.0.0.1:8080";
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// Below this, an answer fits into a packet or two anyway.
+// A smaller file fits into a packet or two anyway.
 const WORTH_COMPRESSING = 1_400;
 
-/** Puts a compressed copy beside each file, for the server to send to browsers that take it. */
+/** Writes a compressed copy of each file, which the server sends to browsers that accept it. */
 const compressed: Plugin = {
   name: "compressed-copies",
   apply: "build",
-  // When everything is written: earlier, Vite has not finished with the files.
+  // Vite changes files until they are written.
   writeBundle({ dir = "" }, bundle) {
     for (const name of Object.keys(bundle).filter((file) => file.startsWith("assets/"))) {
       const content = readFileSync(join(dir, name));
@@ -28,16 +28,17 @@ const compressed: Plugin = {
 export default defineConfig({
   plugins: [react(), compressed],
   resolve: { alias: { "@": here("./src") } },
-  // The server puts the nonce of each answer here; styles are accepted with it only.
+  // The server replaces this by the nonce of each response; the content security policy allows only styles with it.
   html: { cspNonce: "__CSP_NONCE__" },
   build: {
     outDir: here("../src/tarsy/api/static"),
     emptyOutDir: true,
-    // A data: address would need its own permission in the content security policy.
+    // The content security policy does not allow data: addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    manifest: true,
-    chunkSizeWarningLimit: 700,
+    chunkSizeWarningLimit: 800,
+    // One file for the first page: by default, every set of pages that share modules gets a file of its own.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "first-page", tags: ["$initial"] }] } } },
   },
   server: {
     proxy: { "/api": { target: server }, "/health": { target: server }, "/ws": { target: server, ws: true } },

@@ -1,9 +1,9 @@
-/** Alerts: what can be submitted, and submitting it. */
+/** Submitting alerts: types, samples and default tools. */
 import { queryOptions } from "@tanstack/react-query";
 import type { AlertRequest } from "@/wire/types";
 import { api, expectData } from "./client";
 
-// They change only when the server is started again.
+// These change only when the server restarts.
 const STABLE = { staleTime: 5 * 60_000 };
 
 export const alertTypes = queryOptions({

@@ -1,11 +1,11 @@
-/** What agents saw, by the ids under which they cite it, and what checking their citations found. */
+/** Evidence, by the ids with which agents cite it, and checked citations. */
 import { queryOptions } from "@tanstack/react-query";
 import { api, expectData } from "./client";
 
-// What was seen does not change, and an answer is checked once.
+// Neither evidence nor a checked answer changes.
 const FIXED = { staleTime: Infinity };
 
-export function evidence(sessionId: string, evidenceId: string) {
+export function evidenceDetail(sessionId: string, evidenceId: string) {
   return queryOptions({
     queryKey: ["evidence", sessionId, evidenceId],
     queryFn: ({ signal }) =>
@@ -16,7 +16,7 @@ export function evidence(sessionId: string, evidenceId: string) {
 
 export const citationsKey = (sessionId: string) => ["citations", sessionId] as const;
 
-/** Those of the session's analysis. */
+/** The citations of the session's analysis. */
 export function analysisCitations(sessionId: string) {
   return queryOptions({
     queryKey: [...citationsKey(sessionId), "analysis"],
@@ -25,7 +25,7 @@ export function analysisCitations(sessionId: string) {
   });
 }
 
-/** Those of one agent's answer, such as that to a question. */
+/** The citations of one agent's answer, such as the answer to a question. */
 export function answerCitations(sessionId: string, executionId: string) {
   return queryOptions({
     queryKey: [...citationsKey(sessionId), executionId],

@@ -1,4 +1,4 @@
-/** Incidents: lists, details, mutes, and what can be done to them. */
+/** Incidents and mutes. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import type { IncidentState, Severity, VerdictOutcome } from "@/wire/types";
 import { api, expectData } from "./client";
@@ -13,25 +13,29 @@ export interface IncidentFilter {
   from?: string | undefined;
 }
 
-const PAGE = 50;
-// Enough to choose from; a page of its own finds the others.
-const CANDIDATES = 20;
+const PAGE_LIMIT = 50;
+// Candidates to merge: more are found by typing.
+const CANDIDATE_LIMIT = 20;
+// Results of the palette: enough to recognise an incident.
+const FOUND_LIMIT = 4;
 
 export const incidentKeys = {
   all: ["incidents"] as const,
   detail: (id: string) => ["incident", id] as const,
 };
 
+const path = (incident_id: string) => ({ path: { incident_id } });
+
 export function incidentPages(filter: IncidentFilter) {
   return infiniteQueryOptions({
     queryKey: [...incidentKeys.all, "list", filter],
-    queryFn: ({ pageParam, signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { ...filter, limit: PAGE, cursor: pageParam } }, signal })),
+    queryFn: ({ pageParam, signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { ...filter, limit: PAGE_LIMIT, cursor: pageParam } }, signal })),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   });
 }
 
-/** Whether monitoring systems have ever opened one. */
+/** Whether there has ever been an incident. */
 export const anyIncident = queryOptions({
   queryKey: [...incidentKeys.all, "any"],
   queryFn: async ({ signal }) => {
@@ -40,23 +44,20 @@ export const anyIncident = queryOptions({
   },
 });
 
-// Enough to recognise the one that is meant.
-const FOUND = 4;
-
-/** The newest incidents with these words, or at all. */
+/** The newest incidents with this text, for the palette. */
 export function foundIncidents(text: string) {
   return queryOptions({
     queryKey: ["found", "incidents", text],
-    queryFn: ({ signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { limit: FOUND, ...(text ? { text } : {}) } }, signal })),
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { limit: FOUND_LIMIT, ...(text ? { text } : {}) } }, signal })),
   });
 }
 
-/** Open incidents, to merge one of them. */
+/** The open incidents with this text, as candidates to merge. */
 export function openIncidents(text: string) {
   return queryOptions({
     queryKey: [...incidentKeys.all, "open", text],
     queryFn: ({ signal }) =>
-      expectData(api.GET("/api/v1/incidents", { params: { query: { state: ["open"], limit: CANDIDATES, ...(text ? { text } : {}) } }, signal })),
+      expectData(api.GET("/api/v1/incidents", { params: { query: { state: ["open"], limit: CANDIDATE_LIMIT, ...(text ? { text } : {}) } }, signal })),
   });
 }
 
@@ -99,8 +100,4 @@ export function addMute(match: string[], ends: Date, reason: string) {
 
 export function endMute(id: string) {
   return expectData(api.DELETE("/api/v1/mutes/{mute_id}", { params: { path: { mute_id: id } } }));
-}
-
-function path(id: string) {
-  return { path: { incident_id: id } };
 }

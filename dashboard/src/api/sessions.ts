@@ -1,8 +1,6 @@
-/** Sessions: lists, details, timelines, and what can be done to them. */
-import type { QueryClient } from "@tanstack/react-query";
+/** Sessions: lists, details, timelines, follow-up questions, notes and forks. */
 import { queryOptions } from "@tanstack/react-query";
-import type { SessionList, SessionSort, SessionStatus, SortOrder, TimelineEvent } from "@/wire/types";
-import { refetchChanged } from "./refetch";
+import type { ForkRequest, SessionList, SessionSort, SessionStatus, SortOrder, TimelineEvent } from "@/wire/types";
 import { api, expectData } from "./client";
 
 export interface SessionFilter {
@@ -15,26 +13,30 @@ export interface SessionFilter {
   id?: string[] | undefined;
 }
 
-/** Which part of a list, in which order. */
-export interface SessionPlace {
+/** A page of a list, and its order. */
+export interface SessionSlice {
   sort?: SessionSort | undefined;
   order?: SortOrder | undefined;
   offset: number;
   limit: number;
 }
 
-export const ACTIVE: SessionStatus[] = ["pending", "in_progress", "waiting", "cancelling"];
-export const ENDED: SessionStatus[] = ["completed", "failed", "timed_out", "cancelled"];
-// More than can run at once anywhere; of a longer queue those are listed that run next.
+// More than run at once anywhere; of a longer queue, the sessions that run next are listed.
 const ACTIVE_LIMIT = 100;
+// Results of the palette: enough to recognise a session.
+const FOUND_LIMIT = 6;
 
 export const sessionKeys = {
   all: ["sessions"] as const,
   active: (filter: SessionFilter) => ["sessions", "active", filter] as const,
-  list: (filter: SessionFilter, place: SessionPlace) => ["sessions", "list", filter, place] as const,
+  list: (filter: SessionFilter, slice: SessionSlice) => ["sessions", "list", filter, slice] as const,
   counts: (filter: SessionFilter) => ["sessions", "counts", filter] as const,
   detail: (id: string) => ["session", id] as const,
+  chat: (id: string) => ["chat", id] as const,
+  notes: (id: string) => ["notes", id] as const,
 };
+
+const path = (session_id: string) => ({ path: { session_id } });
 
 export function activeSessions(filter: SessionFilter) {
   return queryOptions({
@@ -42,33 +44,30 @@ export function activeSessions(filter: SessionFilter) {
     queryFn: async ({ signal }): Promise<SessionList> => {
       const page = (status: SessionStatus[], sort: SessionSort) =>
         expectData(api.GET("/api/v1/sessions", { params: { query: { ...filter, status, sort, limit: ACTIVE_LIMIT } }, signal }));
-      // Each on its own: a long queue would leave no room for what is being worked on.
-      const [working, queued] = await Promise.all([page(["in_progress", "waiting", "cancelling"], "created"), page(["pending"], "queue")]);
-      const begun = new Set(working.sessions.map(({ id }) => id));
-      return { sessions: [...working.sessions, ...queued.sessions.filter(({ id }) => !begun.has(id))], next_cursor: null };
+      // Two requests: in one, a long queue would leave no room for the running sessions.
+      const [running, queued] = await Promise.all([page(["in_progress", "waiting", "cancelling"], "created"), page(["pending"], "queue")]);
+      const started = new Set(running.sessions.map(({ id }) => id));
+      return { sessions: [...running.sessions, ...queued.sessions.filter(({ id }) => !started.has(id))], next_cursor: null };
     },
   });
 }
 
-export function sessionPage(filter: SessionFilter, place: SessionPlace) {
+export function sessionPage(filter: SessionFilter, slice: SessionSlice) {
   return queryOptions({
-    queryKey: sessionKeys.list(filter, place),
-    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions", { params: { query: { ...filter, ...place } }, signal })),
+    queryKey: sessionKeys.list(filter, slice),
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions", { params: { query: { ...filter, ...slice } }, signal })),
   });
 }
 
-// Enough to recognise the one that is meant; the list finds the others.
-const FOUND = 6;
-
-/** The newest sessions with these words, or at all. */
+/** The newest sessions with this text, for the palette. */
 export function foundSessions(text: string) {
   return queryOptions({
     queryKey: ["found", "sessions", text],
-    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions", { params: { query: { limit: FOUND, ...(text ? { text } : {}) } }, signal })),
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions", { params: { query: { limit: FOUND_LIMIT, ...(text ? { text } : {}) } }, signal })),
   });
 }
 
-/** How many fit, by status: what a list of pages cannot tell by itself. */
+/** The number of matching sessions by status. */
 export function sessionCounts(filter: SessionFilter) {
   return queryOptions({
     queryKey: sessionKeys.counts(filter),
@@ -79,19 +78,18 @@ export function sessionCounts(filter: SessionFilter) {
 export function sessionDetail(id: string) {
   return queryOptions({
     queryKey: sessionKeys.detail(id),
-    queryFn: ({ signal }) =>
-      expectData(api.GET("/api/v1/sessions/{session_id}", { params: { path: { session_id: id } }, signal })),
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions/{session_id}", { params: path(id), signal })),
   });
 }
 
-/** All pages of a timeline. What changed while they were read is told after `lastEventId`. */
+/** Loads all pages of a timeline. Changes made while they were read are delivered live after `lastEventId`. */
 export async function loadTimeline(id: string): Promise<{ events: TimelineEvent[]; lastEventId: number }> {
   const events: TimelineEvent[] = [];
   let lastEventId: number | null = null;
   let after: number | null = 0;
   while (after !== null) {
     const page: { events: TimelineEvent[]; last_event_id: number; next_after: number | null } = await expectData(
-      api.GET("/api/v1/sessions/{session_id}/timeline", { params: { path: { session_id: id }, query: { after } } }),
+      api.GET("/api/v1/sessions/{session_id}/timeline", { params: { ...path(id), query: { after } } }),
     );
     events.push(...page.events);
     lastEventId ??= page.last_event_id;
@@ -101,32 +99,64 @@ export async function loadTimeline(id: string): Promise<{ events: TimelineEvent[
 }
 
 export function cancelSession(id: string) {
-  return expectData(api.POST("/api/v1/sessions/{session_id}/cancel", { params: { path: { session_id: id } } }));
+  return expectData(api.POST("/api/v1/sessions/{session_id}/cancel", { params: path(id) }));
 }
 
-/** Stop everything that fits and has not ended. */
+/** Cancels every matching session that has not ended. */
 export function cancelSessions(filter: SessionFilter) {
   return expectData(api.POST("/api/v1/cancellations", { params: { query: filter } }));
 }
 
-/** Hide those of these that have ended. */
+/** Deletes those of the sessions that have ended. */
 export function deleteSessions(id: string[]) {
   return expectData(api.POST("/api/v1/deletions", { params: { query: { id } } }));
 }
 
-/** Where the file of these sessions is. */
-export function exportAddress(id: readonly string[]): string {
-  return `/api/v1/session-export?${new URLSearchParams(id.map((one) => ["id", one])).toString()}`;
+/** The address of a file with these sessions. */
+export function exportAddress(ids: readonly string[]): string {
+  return `/api/v1/session-export?${new URLSearchParams(ids.map((id) => ["id", id])).toString()}`;
 }
 
 export function cancelExecution(id: string, executionId: string) {
-  return expectData(
-    api.POST("/api/v1/sessions/{session_id}/executions/{execution_id}/cancel", {
-      params: { path: { session_id: id, execution_id: executionId } },
-    }),
-  );
+  return expectData(api.POST("/api/v1/sessions/{session_id}/executions/{execution_id}/cancel", { params: { path: { session_id: id, execution_id: executionId } } }));
 }
 
-export function refreshSession(client: QueryClient, id: string): Promise<void> {
-  return refetchChanged(client, sessionKeys.detail(id));
+export function chatMessages(id: string) {
+  return queryOptions({
+    queryKey: sessionKeys.chat(id),
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions/{session_id}/chat/messages", { params: path(id), signal })),
+  });
+}
+
+export function askQuestion(id: string, content: string) {
+  return expectData(api.POST("/api/v1/sessions/{session_id}/chat/messages", { params: path(id), body: { content } }));
+}
+
+export function cancelAnswer(id: string, messageId: string) {
+  return expectData(api.POST("/api/v1/sessions/{session_id}/chat/messages/{message_id}/cancel", { params: { path: { session_id: id, message_id: messageId } } }));
+}
+
+/** Hints and news of alerts that were sent to the agents while they ran. */
+export function sessionNotes(id: string) {
+  return queryOptions({
+    queryKey: sessionKeys.notes(id),
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions/{session_id}/notes", { params: path(id), signal })),
+  });
+}
+
+export function sendHint(id: string, text: string) {
+  return expectData(api.POST("/api/v1/sessions/{session_id}/hints", { params: path(id), body: { text } }));
+}
+
+/** The models with which a fork can continue. */
+export const models = queryOptions({
+  queryKey: ["models"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/models", { signal })),
+  staleTime: 60_000,
+});
+
+/** Returns the id of the new session. */
+export async function forkSession(id: string, body: ForkRequest): Promise<string> {
+  const { session_id: forked } = await expectData(api.POST("/api/v1/sessions/{session_id}/fork", { params: path(id), body }));
+  return forked;
 }

@@ -1,9 +1,21 @@
-/** The state of the server. */
+/** The server: its state, the login, setup and usage. */
 import { queryOptions } from "@tanstack/react-query";
-import type { HealthReport } from "@/wire/types";
+import type { HealthReport, Period } from "@/wire/types";
 import { api, expectData } from "./client";
 
-const OFTEN = { refetchInterval: 10_000 };
+export const me = queryOptions({
+  queryKey: ["me"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/me", { signal })),
+  staleTime: 60_000,
+});
+
+export function login(token: string) {
+  return expectData(api.POST("/api/v1/login", { body: { token } }));
+}
+
+export function logout() {
+  return expectData(api.POST("/api/v1/logout"));
+}
 
 export const version = queryOptions({
   queryKey: ["system", "version"],
@@ -14,7 +26,7 @@ export const version = queryOptions({
 export const mcpServers = queryOptions({
   queryKey: ["system", "mcp-servers"],
   queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/mcp-servers", { signal })),
-  ...OFTEN,
+  refetchInterval: 10_000,
 });
 
 export const warnings = queryOptions({
@@ -32,27 +44,32 @@ export const queue = queryOptions({
 export const pauses = queryOptions({
   queryKey: ["system", "pause"],
   queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/pause", { signal })),
-  // A change is told live; this is for one that was missed.
+  // Changes arrive as live events; this catches a missed one.
   refetchInterval: 60_000,
 });
 
-/** Begin nothing more. What runs goes on, unless it is to be parked `now`. */
+/** Starts no more work. Running sessions continue, unless `now` parks them. */
 export function pauseAll(reason: string, now: boolean) {
   return expectData(api.POST("/api/v1/system/pause", { body: { reason, now } }));
 }
 
-/** End the pause of a chain, or that of everything. */
+/** Ends the pause of a chain, or of everything. */
 export function resume(chainId: string | null) {
   return expectData(api.DELETE("/api/v1/system/pause", { params: { query: { chain_id: chainId } } }));
 }
 
-export const config = queryOptions({
+/** The effective configuration, as YAML. The YAML library is large and loaded with the first request. */
+export const configYaml = queryOptions({
   queryKey: ["system", "config"],
-  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/config", { signal })),
+  queryFn: async ({ signal }) => {
+    const { config } = await expectData(api.GET("/api/v1/system/config", { signal }));
+    const { stringify } = await import("yaml");
+    return stringify(config, { lineWidth: 120 });
+  },
   staleTime: 60_000,
 });
 
-/** An unhealthy server says so with status 503 and the same report. */
+/** An unhealthy server responds with status 503 and the same report. */
 export const health = queryOptions({
   queryKey: ["system", "health"],
   queryFn: async ({ signal }) => {
@@ -61,5 +78,51 @@ export const health = queryOptions({
     if (typeof report !== "object" || report === null || !("checks" in report)) throw new Error("The server gives no report.");
     return report as HealthReport;
   },
-  ...OFTEN,
+  refetchInterval: 10_000,
 });
+
+export const setup = queryOptions({
+  queryKey: ["setup"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/setup", { signal })),
+  staleTime: 30_000,
+});
+
+export const firstAlert = queryOptions({
+  queryKey: ["setup", "first-alert"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/setup/first-alert", { signal })),
+});
+
+/** Unlocks the setup with the code that the terminal showed. */
+export function openSetup(code: string) {
+  return expectData(api.POST("/api/v1/setup/open", { body: { code } }));
+}
+
+export function findModels(url: string) {
+  return expectData(api.POST("/api/v1/setup/models", { body: { url } }));
+}
+
+export function setUpKey(vendor: string, key: string) {
+  return expectData(api.POST("/api/v1/setup/key", { body: { vendor, key } }));
+}
+
+export function setUpLocalModel(url: string, model: string) {
+  return expectData(api.POST("/api/v1/setup/local-model", { body: { url, model } }));
+}
+
+export function setUpToolServer(recipe: string, values: Record<string, string>) {
+  return expectData(api.POST("/api/v1/setup/tool-server", { body: { recipe, values } }));
+}
+
+/** Calls, tokens and cost of a period. */
+export function usage(period: Period) {
+  return queryOptions({
+    queryKey: ["usage", period],
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/usage", { params: { query: { period } }, signal })),
+    refetchInterval: 60_000,
+  });
+}
+
+/** The address of the same figures as CSV. */
+export function usageTableAddress(period: Period): string {
+  return `/api/v1/usage/table.csv?period=${period}`;
+}

@@ -1,4 +1,4 @@
-/** Every call of a session to a model or a tool. */
+/** The model and tool calls of a session. */
 import { queryOptions } from "@tanstack/react-query";
 import { api, expectData } from "./client";
 
@@ -12,35 +12,24 @@ export function traceList(sessionId: string) {
   });
 }
 
-// A call that was made does not change.
+// A finished call does not change.
 const FIXED = { staleTime: Infinity };
 
 export function llmCall(sessionId: string, id: string) {
   return queryOptions({
     queryKey: ["trace-llm", sessionId, id],
     queryFn: ({ signal }) =>
-      expectData(
-        api.GET("/api/v1/sessions/{session_id}/trace/llm/{interaction_id}", {
-          params: { path: { session_id: sessionId, interaction_id: id } },
-          signal,
-        }),
-      ),
+      expectData(api.GET("/api/v1/sessions/{session_id}/trace/llm/{interaction_id}", { params: { path: { session_id: sessionId, interaction_id: id } }, signal })),
     ...FIXED,
   });
 }
 
-/** What a model was asked, as a command for a shell. */
+/** The request to the model as a shell command. */
 export function llmCallAsCurl(sessionId: string, id: string) {
   return queryOptions({
     queryKey: ["trace-curl", sessionId, id],
     queryFn: ({ signal }) =>
-      expectData(
-        api.GET("/api/v1/sessions/{session_id}/trace/llm/{interaction_id}/curl", {
-          params: { path: { session_id: sessionId, interaction_id: id } },
-          parseAs: "text",
-          signal,
-        }),
-      ),
+      expectData(api.GET("/api/v1/sessions/{session_id}/trace/llm/{interaction_id}/curl", { params: { path: { session_id: sessionId, interaction_id: id } }, parseAs: "text", signal })),
     ...FIXED,
   });
 }
@@ -49,12 +38,7 @@ export function mcpCall(sessionId: string, id: string) {
   return queryOptions({
     queryKey: ["trace-mcp", sessionId, id],
     queryFn: ({ signal }) =>
-      expectData(
-        api.GET("/api/v1/sessions/{session_id}/trace/mcp/{interaction_id}", {
-          params: { path: { session_id: sessionId, interaction_id: id } },
-          signal,
-        }),
-      ),
+      expectData(api.GET("/api/v1/sessions/{session_id}/trace/mcp/{interaction_id}", { params: { path: { session_id: sessionId, interaction_id: id } }, signal })),
     ...FIXED,
   });
 }

@@ -1,4 +1,4 @@
-/** The entry: everything that exists once per page is made here. */
+/** The entry: creates everything that exists once per page. */
 import createCache from "@emotion/cache";
 import { CacheProvider } from "@emotion/react";
 import { ThemeProvider } from "@mui/material/styles";
@@ -6,37 +6,37 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { me } from "@/api/account";
-import { ApiError, worthRetrying } from "@/api/client";
-import { PartAwayError } from "@/components/loaded-later";
-import { ProseStyles } from "@/components/prose";
-import { LiveProvider, liveAddress } from "@/live/connection";
+import { ApiError, shouldRetry } from "@/api/client";
+import { me } from "@/api/system";
+import { LazyImportError } from "@/components/states";
+import { ProseStyles } from "@/components/text-styles";
+import { LiveProvider } from "@/live/connection";
 import { LiveSocket } from "@/live/socket";
-import { Gate } from "./gate";
-import { PageStyles } from "./page-styles";
-import { loadPages, router } from "./router";
-import { theme } from "./theme";
+import { LoginGate } from "./gate";
+import { preloadPages, router } from "./router";
+import { PageStyles, theme } from "./theme";
 
-// The server accepts style elements with the nonce of this page only.
+// The content security policy allows only style elements with the nonce of this page.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 const styles = createCache({ key: "t", nonce });
 
+// An expired login: the login form is shown once `me` says so.
 const onError = (error: unknown): void => {
   if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: me.queryKey });
 };
 const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
-  defaultOptions: { queries: { retry: worthRetrying, staleTime: 2_000, refetchOnWindowFocus: true } },
+  defaultOptions: { queries: { retry: shouldRetry, staleTime: 2_000, refetchOnWindowFocus: true } },
 });
 
-const socket = new LiveSocket(liveAddress(window.location));
+const socket = new LiveSocket(`${window.location.protocol === "https:" ? "wss" : "ws"}://${window.location.host}/ws`);
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root.");
 
-// A part that cannot be loaded is told to the reader; what breaks otherwise, to the developer as well.
+// A script that cannot be loaded is an expected error, which the page shows.
 const onCaughtError = (error: unknown): void => {
-  if (!(error instanceof PartAwayError)) console.error(error);
+  if (!(error instanceof LazyImportError)) console.error(error);
 };
 
 createRoot(root, { onCaughtError }).render(
@@ -46,22 +46,22 @@ createRoot(root, { onCaughtError }).render(
         <PageStyles />
         <ProseStyles />
         <QueryClientProvider client={queries}>
-          <Gate>
+          <LoginGate>
             <LiveProvider socket={socket}>
               <RouterProvider router={router} />
             </LiveProvider>
-          </Gate>
+          </LoginGate>
         </QueryClientProvider>
       </ThemeProvider>
     </CacheProvider>
   </StrictMode>,
 );
 
-// When the first page has come to rest: whatever it needs itself comes first.
-const LOAD_PAGES_AFTER_MS = 2_500;
-const AGAIN_AFTER_MS = 500;
-function loadPagesInTime(): void {
-  if (queries.isFetching() > 0) setTimeout(loadPagesInTime, AGAIN_AFTER_MS);
-  else loadPages();
+// The other pages are preloaded when the first one has finished loading.
+const PRELOAD_AFTER_MS = 2_500;
+const PRELOAD_RETRY_MS = 500;
+function preloadWhenIdle(): void {
+  if (queries.isFetching() > 0) setTimeout(preloadWhenIdle, PRELOAD_RETRY_MS);
+  else preloadPages();
 }
-window.addEventListener("load", () => setTimeout(loadPagesInTime, LOAD_PAGES_AFTER_MS));
+window.addEventListener("load", () => setTimeout(preloadWhenIdle, PRELOAD_AFTER_MS));

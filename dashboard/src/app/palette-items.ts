@@ -1,5 +1,5 @@
-/** Pure module: what the palette offers for what was typed. */
-import { word } from "@/components/search-words";
+/** The items that the palette offers for the typed text. */
+import { textParam } from "@/components/search-params";
 import type { IncidentItem, SessionListItem } from "@/wire/types";
 
 export type Target =
@@ -16,58 +16,48 @@ export interface Item {
   key: string;
   group: "This session" | "Actions" | "Pages" | "Sessions" | "Incidents";
   label: string;
+  /** More words by which a page or an action is found; shown beside sessions and incidents. */
   hint: string;
   target: Target;
 }
 
+function item(group: Item["group"], label: string, hint: string, target: Target, key = label): Item {
+  return { key, group, label, hint, target };
+}
+
 const FIXED: readonly Item[] = [
-  page("New alert", "/alerts/new", "submit investigate"),
-  page("Sessions", "/sessions", "list investigations"),
-  page("Incidents", "/incidents", "list problems"),
-  page("Usage", "/usage", "cost tokens budget"),
-  page("System", "/system", "health queue workers configuration warnings"),
-  document("Manual", "/help/", "help documentation"),
-  document("API reference", "/docs", "openapi documentation"),
-  action("Switch between light and dark", "theme", "theme"),
-  action("Copy the address of this page", "copy", "link share"),
-  action("Show keyboard shortcuts", "help", "keys"),
+  item("Pages", "New alert", "submit investigate", { kind: "page", to: "/alerts/new" }),
+  item("Pages", "Sessions", "list investigations", { kind: "page", to: "/sessions" }),
+  item("Pages", "Incidents", "list problems", { kind: "page", to: "/incidents" }),
+  item("Pages", "Usage", "cost tokens budget", { kind: "page", to: "/usage" }),
+  item("Pages", "System", "health queue workers configuration warnings", { kind: "page", to: "/system" }),
+  item("Pages", "Manual", "help documentation", { kind: "document", href: "/help/" }),
+  item("Pages", "API reference", "openapi documentation", { kind: "document", href: "/docs" }),
+  item("Actions", "Switch between light and dark", "theme", { kind: "action", action: "theme" }),
+  item("Actions", "Copy the address of this page", "link share", { kind: "action", action: "copy" }),
+  item("Actions", "Show keyboard shortcuts", "keys", { kind: "action", action: "help" }),
 ];
 
-function page(label: string, to: Extract<Target, { kind: "page" }>["to"], hint: string): Item {
-  return { key: to, group: "Pages", label, hint, target: { kind: "page", to } };
-}
+const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-function document(label: string, href: string, hint: string): Item {
-  return { key: href, group: "Pages", label, hint, target: { kind: "document", href } };
-}
-
-function action(label: string, name: Extract<Target, { kind: "action" }>["action"], hint: string): Item {
-  return { key: `action-${name}`, group: "Actions", label, hint, target: { kind: "action", action: name } };
-}
-
-/** What can be done from the page of a session, wherever on it one is. */
-function ofSession(id: string): Item[] {
-  const item = (label: string, hint: string, target: Target): Item => ({ key: label, group: "This session", label, hint, target });
-  return [
-    item("Trace", "calls time tokens this session", { kind: "of-session", to: "/sessions/$sessionId/trace", id }),
-    item("Compare with another session", "difference this session", { kind: "of-session", to: "/sessions/$sessionId/compare", id }),
-    item("Submit its alert again", "resubmit retry this session", { kind: "again", id }),
-  ];
-}
-
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** What the session `here` offers, pages and actions by their words, then what the server found; an id leads straight to its session. */
-export function paletteItems(typed: string, here: string | undefined, sessions: readonly Pick<SessionListItem, "id" | "title" | "alert_type" | "status">[], incidents: readonly Pick<IncidentItem, "id" | "title" | "source">[]): Item[] {
-  const text = word(typed);
+/** Items of the session whose page is open, pages and actions with all typed words, and the results of the server. An id leads straight to its session. */
+export function paletteItems(typed: string, openSession: string | undefined, sessions: readonly Pick<SessionListItem, "id" | "title" | "alert_type" | "status">[], incidents: readonly Pick<IncidentItem, "id" | "title" | "source">[]): Item[] {
+  const text = textParam(typed);
   const words = (text ?? "").toLowerCase().split(/\s+/);
-  const fixed = [...(here === undefined ? [] : ofSession(here)), ...FIXED].filter(({ label, hint }) => words.every((one) => `${label} ${hint}`.toLowerCase().includes(one)));
-  const byId: Item[] = text !== undefined && ID.test(text) ? [{ key: "by-id", group: "Sessions", label: "Open the session of this id", hint: text, target: { kind: "session", id: text } }] : [];
+  const ofSession =
+    openSession === undefined
+      ? []
+      : [
+          item("This session", "Trace", "calls time tokens this session", { kind: "of-session", to: "/sessions/$sessionId/trace", id: openSession }),
+          item("This session", "Compare with another session", "difference this session", { kind: "of-session", to: "/sessions/$sessionId/compare", id: openSession }),
+          item("This session", "Submit its alert again", "resubmit retry this session", { kind: "again", id: openSession }),
+        ];
   return [
-    ...byId,
-    ...fixed,
-    ...sessions.map((found): Item => ({ key: found.id, group: "Sessions", label: found.title, hint: found.alert_type, target: { kind: "session", id: found.id } })),
-    ...incidents.map((found): Item => ({ key: found.id, group: "Incidents", label: found.title, hint: found.source, target: { kind: "incident", id: found.id } })),
-    ...(text === undefined ? [] : [{ key: "search", group: "Sessions", label: `Search all sessions for “${text}”`, hint: "", target: { kind: "search", text } } satisfies Item]),
+    ...(text !== undefined && SESSION_ID.test(text) ? [item("Sessions", "Open the session of this id", text, { kind: "session", id: text })] : []),
+    ...[...ofSession, ...FIXED].filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word))),
+    ...sessions.map((found) => item("Sessions", found.title, found.alert_type, { kind: "session", id: found.id }, found.id)),
+    ...incidents.map((found) => item("Incidents", found.title, found.source, { kind: "incident", id: found.id }, found.id)),
+    // Its key changes when results arrive: the first of them is highlighted then, not this item any longer.
+    ...(text === undefined ? [] : [item("Sessions", `Search all sessions for “${text}”`, "", { kind: "search", text }, `search-${sessions.length + incidents.length}`)]),
   ];
 }

@@ -1,126 +1,112 @@
-/** Addresses and the pages behind them. All but the first are loaded when they are first visited, or when there is time. */
+/** The routes: paths, search parameters and pages. All pages but the home page and the sessions are loaded on their first visit, or when the browser is idle. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
-import { loadedLater } from "@/components/loaded-later";
-import { Loading } from "@/components/states";
-import { NotThere } from "@/components/way-on";
-import type { IncidentSearch } from "@/features/incidents/search";
+import { given, textParam } from "@/components/search-params";
+import { lazyImport, Loading, NotFound } from "@/components/states";
 import { readIncidentSearch } from "@/features/incidents/search";
-import type { SessionSearch } from "@/features/sessions/search";
-import { readSearch } from "@/features/sessions/search";
-import type { HomeSearch } from "./home-search";
-import { readHomeSearch } from "./home-search";
-import { HomeRoute } from "./home-route";
-import { PageError } from "./page-away";
-import type { SessionPageSearch } from "./session-search";
-import { readSessionPageSearch } from "./session-search";
+import { readSessionSearch } from "@/features/sessions/search";
+import { SessionsPage } from "@/features/sessions/sessions-page";
+import { HomePage } from "./home-page";
+import { PageError } from "./page-error";
+import { readHomeSearch, readSessionPageSearch } from "./search";
 import { Shell } from "./shell";
 
 const root = createRootRoute({
   component: Shell,
-  notFoundComponent: () => <NotThere what="page" />,
+  notFoundComponent: () => <NotFound what="page" />,
 });
 
-function optional(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+/** Validates a search of one optional text parameter. */
+function oneParam<Key extends string>(key: Key) {
+  return (raw: Record<string, unknown>): Partial<Record<Key, string>> => given(key, textParam(raw[key]));
 }
 
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  validateSearch: (raw: Record<string, unknown>): HomeSearch => readHomeSearch(raw),
-  component: HomeRoute,
+  validateSearch: readHomeSearch,
+  component: HomePage,
 });
 
 const incidents = createRoute({
   getParentRoute: () => root,
   path: "/incidents",
-  validateSearch: (raw: Record<string, unknown>): IncidentSearch => readIncidentSearch(raw),
-  component: lazyRouteComponent(loadedLater(() => import("./incidents-route")), "IncidentsRoute"),
+  validateSearch: readIncidentSearch,
+  component: lazyRouteComponent(lazyImport(() => import("@/features/incidents/incidents-page")), "IncidentsPage"),
 });
 
 const incident = createRoute({
   getParentRoute: () => root,
   path: "/incidents/$incidentId",
-  component: lazyRouteComponent(loadedLater(() => import("./incident-route")), "IncidentRoute"),
+  component: lazyRouteComponent(lazyImport(() => import("@/features/incident-detail/incident-page")), "IncidentPage"),
 });
 
 const sessions = createRoute({
   getParentRoute: () => root,
   path: "/sessions",
-  validateSearch: (raw: Record<string, unknown>): SessionSearch => readSearch(raw),
-  component: lazyRouteComponent(loadedLater(() => import("./sessions-route")), "SessionsRoute"),
+  validateSearch: readSessionSearch,
+  component: SessionsPage,
 });
 
 const session = createRoute({
   getParentRoute: () => root,
   path: "/sessions/$sessionId",
-  validateSearch: (raw: Record<string, unknown>): SessionPageSearch => readSessionPageSearch(raw),
-  component: lazyRouteComponent(loadedLater(() => import("./session-route")), "SessionRoute"),
+  validateSearch: readSessionPageSearch,
+  component: lazyRouteComponent(lazyImport(() => import("@/features/session-detail/session-page")), "SessionPage"),
 });
 
 const trace = createRoute({
   getParentRoute: () => root,
   path: "/sessions/$sessionId/trace",
-  validateSearch: (raw: Record<string, unknown>): { call?: string } => {
-    const call = optional(raw["call"]);
-    return call ? { call } : {};
-  },
-  component: lazyRouteComponent(loadedLater(() => import("./trace-route")), "TraceRoute"),
+  validateSearch: oneParam("call"),
+  component: lazyRouteComponent(lazyImport(() => import("@/features/trace/trace-page")), "TracePage"),
 });
 
 const compare = createRoute({
   getParentRoute: () => root,
   path: "/sessions/$sessionId/compare",
-  validateSearch: (raw: Record<string, unknown>): { with?: string } => {
-    const other = optional(raw["with"]);
-    return other ? { with: other } : {};
-  },
-  component: lazyRouteComponent(() => import("./compare-route"), "CompareRoute"),
+  validateSearch: oneParam("with"),
+  component: lazyRouteComponent(lazyImport(() => import("@/features/compare/compare-page")), "ComparePage"),
 });
 
 const newAlert = createRoute({
   getParentRoute: () => root,
   path: "/alerts/new",
-  validateSearch: (raw: Record<string, unknown>): { from?: string } => {
-    const from = optional(raw["from"]);
-    return from ? { from } : {};
-  },
-  component: lazyRouteComponent(loadedLater(() => import("./new-alert-route")), "NewAlertRoute"),
+  validateSearch: oneParam("from"),
+  component: lazyRouteComponent(lazyImport(() => import("@/features/alerts/new-alert-page")), "NewAlertPage"),
 });
 
 const system = createRoute({
   getParentRoute: () => root,
   path: "/system",
-  component: lazyRouteComponent(loadedLater(() => import("./system-route")), "SystemRoute"),
+  component: lazyRouteComponent(lazyImport(() => import("@/features/system/system-page")), "SystemPage"),
 });
 
 const usage = createRoute({
   getParentRoute: () => root,
   path: "/usage",
-  component: lazyRouteComponent(loadedLater(() => import("./usage-route")), "UsageRoute"),
+  component: lazyRouteComponent(lazyImport(() => import("@/features/usage/usage-page")), "UsagePage"),
 });
 
 const setup = createRoute({
   getParentRoute: () => root,
   path: "/setup",
-  validateSearch: (raw: Record<string, unknown>): { step?: string } => {
-    const step = optional(raw["step"]);
-    return step ? { step } : {};
-  },
-  component: lazyRouteComponent(loadedLater(() => import("./setup-route")), "SetupRoute"),
+  validateSearch: oneParam("step"),
+  component: lazyRouteComponent(lazyImport(() => import("@/features/setup/setup-page")), "SetupPage"),
 });
 
 export const router = createRouter({
   routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, usage, system, setup]),
   defaultPreload: "intent",
+  // A page keeps no state of another session or incident.
+  defaultRemountDeps: ({ params }) => params,
   defaultErrorComponent: ({ error }) => <PageError error={error} />,
   defaultPendingComponent: () => <Loading what="the page" />,
   scrollRestoration: true,
 });
 
-/** Loads the pages that are not there yet, so that a server that goes away takes none of them along. What fails is tried again the next time. */
-export function loadPages(): void {
-  // What is loaded before is what the first page needs itself.
+/** Loads the pages that were not visited yet, so that they can be opened while the server is away. A failed import is repeated on the visit. */
+export function preloadPages(): void {
+  // The browser tests measure what the first page loads by itself: everything before this mark.
   performance.mark("load-pages");
   for (const route of Object.values(router.routesById)) {
     const component = route.options.component as { preload?: () => Promise<unknown> } | undefined;

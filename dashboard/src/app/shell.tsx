@@ -1,22 +1,20 @@
-/** What every page has around it. */
+/** The header, banners and dialogs around every page. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
-import { useColorScheme } from "@mui/material/styles";
 import Tooltip from "@mui/material/Tooltip";
+import { useColorScheme } from "@mui/material/styles";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
 import { Activity, BookOpen, LogOut, Moon, Plus, Search, Sun } from "lucide-react";
-import { logout, me } from "@/api/account";
+import { useState } from "react";
+import { logout, me } from "@/api/system";
 import { BareLink, LinkButton } from "@/components/links";
-import { forgetDrafts } from "@/components/use-draft";
-import { ConnectionBanner } from "./connection-banner";
-import { PauseBanner } from "./pause-banner";
-import { PALETTE_KEYS } from "./shortcut-list";
-import { Shortcuts, useOpenDialog } from "./shortcuts";
-import { VersionBanner } from "./version-banner";
-import { WarningBanner } from "./warning-banner";
-import { WatchedNews } from "./watched-news";
+import { clearDrafts } from "@/components/draft";
+import { WatchedSessionNotifier } from "@/presentation/watched-sessions";
+import { ConnectionBanner, PauseBanner, VersionBanner, WarningBanner } from "./banners";
+import type { OpenDialog } from "./shortcuts";
+import { PALETTE_KEYS, Shortcuts } from "./shortcuts";
 
 const NAV = {
   color: "text.secondary",
@@ -30,14 +28,14 @@ const NAV = {
   "&[data-status=active]": { color: "text.primary", bgcolor: "action.selected" },
 } as const;
 
-/** Not by the address: the page would be another one to go back to. */
+/** Moves the focus without a change of the address, which would be one more step for the back button. */
 function skip(event: React.MouseEvent): void {
   event.preventDefault();
   document.getElementById("content")?.focus();
 }
 
 export function Shell() {
-  const [open, setOpen] = useOpenDialog();
+  const [open, setOpen] = useState<OpenDialog>(null);
   return (
     <>
       <Box component="a" href="#content" onClick={skip} sx={{ position: "absolute", left: -9999, "&:focus": { left: 8, top: 8, zIndex: 10, bgcolor: "background.paper", p: 1 } }}>
@@ -51,7 +49,7 @@ export function Shell() {
             </Box>
             TARSy
           </BareLink>
-          {/* On a phone they have a line of their own. */}
+          {/* On a phone the links are on a line of their own. */}
           <Box sx={{ display: "flex", gap: { xs: 0.5, sm: 1 }, order: { xs: 1, sm: 0 }, width: { xs: "100%", sm: "auto" }, ml: { xs: -1, sm: 0 }, mt: { xs: 0.5, sm: 0 } }}>
             <BareLink to="/incidents" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
               Incidents
@@ -73,14 +71,22 @@ export function Shell() {
               New alert
             </Box>
           </LinkButton>
-          <Find onFind={() => setOpen("palette")} />
-          <Manual />
+          <Tooltip title={`Go to anything (${PALETTE_KEYS.join(" ")})`}>
+            <IconButton size="small" aria-label="Go to anything" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen("palette")}>
+              <Search size={18} />
+            </IconButton>
+          </Tooltip>
+          <Tooltip title="Manual">
+            <IconButton size="small" aria-label="Manual" href="/help/">
+              <BookOpen size={18} />
+            </IconButton>
+          </Tooltip>
           <ThemeToggle />
-          <Account />
+          <LogoutButton />
         </Box>
       </Box>
       <Shortcuts open={open} onOpen={setOpen} />
-      <WatchedNews />
+      <WatchedSessionNotifier />
       <ConnectionBanner />
       <VersionBanner />
       <PauseBanner />
@@ -89,27 +95,6 @@ export function Shell() {
         <Outlet />
       </Box>
     </>
-  );
-}
-
-function Find({ onFind }: { onFind: () => void }) {
-  return (
-    <Tooltip title={`Go to anything (${PALETTE_KEYS.join(" ")})`}>
-      <IconButton size="small" aria-label="Go to anything" aria-keyshortcuts="Control+K Meta+K" onClick={onFind}>
-        <Search size={18} />
-      </IconButton>
-    </Tooltip>
-  );
-}
-
-/** Pages of the server itself, not of this application. */
-function Manual() {
-  return (
-    <Tooltip title="Manual">
-      <IconButton size="small" aria-label="Manual" href="/help/">
-        <BookOpen size={18} />
-      </IconButton>
-    </Tooltip>
   );
 }
 
@@ -126,19 +111,19 @@ function ThemeToggle() {
   );
 }
 
-function Account() {
+function LogoutButton() {
   const { data } = useQuery(me);
-  // Nothing of what was shown stays behind, nor the live connection, which was let in under the old name.
-  const leave = useMutation({
+  // A reload drops cached data and the live connection, which was opened under the old login.
+  const { mutate } = useMutation({
     mutationFn: logout,
     onSuccess: () => {
-      forgetDrafts();
+      clearDrafts();
       window.location.reload();
     },
   });
   if (data?.identified_by !== "cookie") return null;
   return (
-    <Button size="small" color="inherit" startIcon={<LogOut size={15} />} onClick={() => leave.mutate()}>
+    <Button size="small" color="inherit" startIcon={<LogOut size={15} />} onClick={() => mutate()}>
       Log out
     </Button>
   );

@@ -1,37 +1,35 @@
-/** The shortcuts that every page has: ways to other pages, the palette, and the list of them all. */
+/** The shortcuts of every page: to other pages, the palette and the list of shortcuts. */
 import { CatchBoundary, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useState } from "react";
-import { useKeyPairs, useShortcuts } from "@/components/keyboard";
-import { loadedLater } from "@/components/loaded-later";
+import { lazy, Suspense } from "react";
+import { useShortcuts } from "@/components/shortcuts";
+import { lazyImport } from "@/components/states";
 
-const Palette = lazy(loadedLater(() => import("./palette")));
-const ShortcutHelp = lazy(loadedLater(() => import("./shortcut-help")));
+const Palette = lazy(lazyImport(() => import("./palette")));
+const ShortcutHelp = lazy(lazyImport(() => import("./shortcut-help")));
 
-type Open = "palette" | "help" | null;
+const isMac = typeof navigator !== "undefined" && /Mac|iP(hone|ad|od)/.test(navigator.userAgent);
+export const PALETTE_KEYS = isMac ? ["⌘", "K"] : ["Ctrl", "K"];
 
-export function Shortcuts({ open, onOpen }: { open: Open; onOpen: (open: Open) => void }) {
+export type OpenDialog = "palette" | "help" | null;
+
+export function Shortcuts({ open, onOpen }: { open: OpenDialog; onOpen: (open: OpenDialog) => void }) {
   const navigate = useNavigate();
-  useKeyPairs({
-    "g i": () => void navigate({ to: "/incidents", search: {} }),
-    "g s": () => void navigate({ to: "/sessions", search: {} }),
-    "g n": () => void navigate({ to: "/alerts/new", search: {} }),
-    "g u": () => void navigate({ to: "/usage" }),
-    "g y": () => void navigate({ to: "/system" }),
-  });
-  useShortcuts({ "?": () => onOpen("help") });
-  useEffect(() => {
-    // Also while something is being typed: with Ctrl or ⌘ it is no letter.
-    const listener = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
-      event.preventDefault();
-      onOpen("palette");
-    };
-    window.addEventListener("keydown", listener);
-    return () => window.removeEventListener("keydown", listener);
-  }, [onOpen]);
   const close = () => onOpen(null);
+  useShortcuts(
+    {
+      "g i": () => void navigate({ to: "/incidents", search: {} }),
+      "g s": () => void navigate({ to: "/sessions", search: {} }),
+      "g n": () => void navigate({ to: "/alerts/new", search: {} }),
+      "g u": () => void navigate({ to: "/usage" }),
+      "g y": () => void navigate({ to: "/system" }),
+      "?": () => onOpen("help"),
+      "Control+k": () => onOpen("palette"),
+      "Meta+k": () => onOpen("palette"),
+    },
+    { capture: true },
+  );
   return (
-    // One that cannot be loaded must not take the page with it.
+    // A dialog that fails to load must not replace the page by an error.
     <CatchBoundary getResetKey={() => open ?? ""} errorComponent={() => null}>
       <Suspense fallback={null}>
         {open === "palette" && <Palette onClose={close} onHelp={() => onOpen("help")} />}
@@ -39,8 +37,4 @@ export function Shortcuts({ open, onOpen }: { open: Open; onOpen: (open: Open) =
       </Suspense>
     </CatchBoundary>
   );
-}
-
-export function useOpenDialog() {
-  return useState<Open>(null);
 }

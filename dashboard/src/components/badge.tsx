@@ -1,8 +1,8 @@
-/** An icon and a word in the colour of a tone. */
+/** An icon and a label in the colour of a status, and text for screen readers. */
 import Box from "@mui/material/Box";
 import type { LucideIcon } from "lucide-react";
 
-/** The few meanings a colour may have. A tone is always shown together with an icon or a word. */
+/** The meaning of a colour. Colour is never the only sign: an icon or a label comes with it. */
 type Tone = "neutral" | "running" | "good" | "warning" | "bad";
 
 const COLOR = {
@@ -13,37 +13,47 @@ const COLOR = {
   bad: "error.main",
 } satisfies Record<Tone, string>;
 
-export interface Face {
+export interface BadgeStyle {
   label: string;
   tone: Tone;
   icon: LucideIcon;
-  /** Something is going on: the icon turns, unless the reader asked for less motion. */
+  /** In progress: the icon rotates, unless the user prefers reduced motion. */
   busy?: boolean;
 }
 
-const TURN = {
+const ROTATION = {
   "@keyframes turn": { to: { transform: "rotate(360deg)" } },
   animation: "turn 1.6s linear infinite",
   "@media (prefers-reduced-motion: reduce)": { animation: "none" },
 };
 
-export function FaceIcon({ face, size = 16 }: { face: Face; size?: number }) {
-  const Icon = face.icon;
+export function BadgeIcon({ badge, size = 16 }: { badge: BadgeStyle; size?: number }) {
+  const Icon = badge.icon;
   return (
-    <Box component="span" sx={{ display: "inline-flex", color: COLOR[face.tone], ...(face.busy ? TURN : {}) }}>
+    <Box component="span" sx={{ display: "inline-flex", color: COLOR[badge.tone], ...(badge.busy ? ROTATION : {}) }}>
       <Icon size={size} aria-hidden />
     </Box>
   );
 }
 
-export function Badge({ face, label = face.label }: { face: Face; label?: string }) {
+export function Badge({ badge, label = badge.label }: { badge: BadgeStyle; label?: string }) {
   return (
     <Box
       component="span"
-      sx={{ display: "inline-flex", alignItems: "center", verticalAlign: "bottom", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: COLOR[face.tone] }}
+      sx={{ display: "inline-flex", alignItems: "center", verticalAlign: "bottom", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: COLOR[badge.tone] }}
     >
-      <FaceIcon face={face} />
+      <BadgeIcon badge={badge} />
       {label}
+    </Box>
+  );
+}
+
+const VISUALLY_HIDDEN = { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)", whiteSpace: "nowrap" } as const;
+
+export function VisuallyHidden({ children }: { children: string }) {
+  return (
+    <Box component="span" sx={VISUALLY_HIDDEN}>
+      {children}
     </Box>
   );
 }

@@ -1,14 +1,39 @@
-/** Copies a text and says that it did. */
+/** Copying text to the clipboard, and buttons that do. */
 import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
 import Tooltip from "@mui/material/Tooltip";
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
-import { copyText } from "./clipboard";
+
+/** Returns whether the text was copied. The Clipboard API is missing on pages loaded by plain http from another machine. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const focused = document.activeElement;
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.style.position = "fixed";
+  field.style.opacity = "0";
+  document.body.append(field);
+  field.focus({ preventScroll: true });
+  field.select();
+  // oxlint-disable-next-line typescript/no-deprecated -- the only way for a page loaded by plain http
+  const copied = document.execCommand("copy");
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  return copied;
+}
 
 const SHOWN_MS = 1_500;
 
-/** What became of the last copy, for a moment. */
+/** The outcome of the last copy, for a moment. */
 function useCopied(): ["Copied" | "Not copied" | null, (text: string) => void] {
   const [outcome, setOutcome] = useState<"Copied" | "Not copied" | null>(null);
   useEffect(() => {
@@ -33,7 +58,7 @@ export function CopyIcon({ text, label }: { text: () => string; label: string })
   );
 }
 
-/** A text that takes time to make is made when it is copied. `name` says more than the label to those who do not see what stands beside it. */
+/** `text` as a function is called when the button is pressed. `name` is the accessible name, where the label alone does not say what is copied. */
 export function CopyButton({ text, label, name = label }: { text: string | (() => string); label: string; name?: string }) {
   const [outcome, copy] = useCopied();
   return (

@@ -1,16 +1,13 @@
-/** A line of data in its colours. */
+/** A line of highlighted data, with links and a marked part. */
 import { memo, useEffect, useState } from "react";
-import type { Token } from "./data-highlighter";
-import type { TextPlace } from "./laid-out-place";
-import type { DataFormat } from "./structured-text";
-import type { LinkPart } from "./web-links";
-import { linkParts } from "./web-links";
+import type { Token } from "./rich-text";
+import type { DataFormat, TextRange } from "./structured-text";
 
 type TokensOf = (line: string, format: DataFormat) => Token[];
 
 let loaded: TokensOf | null = null;
 
-/** The highlighter, once it is there; until then, and if it cannot be loaded, lines are shown without colours. */
+/** The highlighter, or null until it is loaded: lines are shown without colours then, and if it cannot be loaded. */
 export function useHighlighter(format: DataFormat): TokensOf | null {
   const [tokensOf, setTokensOf] = useState(() => loaded);
   const wanted = format !== "text" && tokensOf === null;
@@ -29,9 +26,9 @@ interface DataLineProps {
   text: string;
   format: DataFormat;
   tokensOf: TokensOf | null;
-  /** What of the line is marked. */
-  mark?: TextPlace | undefined;
-  /** Make addresses of the web links. */
+  /** The marked part of the line. */
+  mark?: TextRange | undefined;
+  /** Turn web addresses into links. */
   links?: boolean;
 }
 
@@ -47,7 +44,7 @@ function Piece({ token, links }: { token: Token; links: boolean }) {
   return token.kind === "" ? text : <span className={token.kind}>{text}</span>;
 }
 
-/** A link in words that came from outside: what it says is where it leads, and that page learns nothing of this one. */
+/** A link in untrusted text: its text is its address, and the linked page does not see this one. */
 function LinkOrText({ part: { text, href, host } }: { part: LinkPart }) {
   if (href === null) return text;
   return (
@@ -61,8 +58,8 @@ interface CutToken extends Token {
   marked: boolean;
 }
 
-/** The tokens of a line, cut where the mark begins and ends; what is marked is one piece. */
-export function cutAtMark(tokens: readonly Token[], { start, end }: TextPlace): CutToken[] {
+/** The tokens of a line, cut at both ends of the mark. The marked part is one token. */
+export function cutAtMark(tokens: readonly Token[], { start, end }: TextRange): CutToken[] {
   const before: CutToken[] = [];
   const after: CutToken[] = [];
   let marked = "";
@@ -75,4 +72,37 @@ export function cutAtMark(tokens: readonly Token[], { start, end }: TextPlace): 
     offset += text.length;
   }
   return [...before, { kind: "", text: marked, marked: true }, ...after].filter((token) => token.text !== "");
+}
+
+export interface LinkPart {
+  text: string;
+  /** Null for text that is no address. */
+  href: string | null;
+  /** As the browser spells it. */
+  host: string;
+}
+
+// Quotes, brackets and white space end an address in data; these characters do at the end of an address in a sentence.
+const ADDRESS = /https?:\/\/[^\s"'`<>\\^{}|[\]]+/gi;
+const SENTENCE_END = /[.,;:!?)]+$/;
+
+/** Splits a text into web addresses and the text between them. */
+export function linkParts(text: string): LinkPart[] {
+  const parts: LinkPart[] = [];
+  let position = 0;
+  for (const match of text.matchAll(ADDRESS)) {
+    const address = match[0].replace(SENTENCE_END, "");
+    const host = hostOf(address);
+    if (host === null) continue;
+    parts.push({ text: text.slice(position, match.index), href: null, host: "" }, { text: address, href: address, host });
+    position = match.index + address.length;
+  }
+  return [...parts, { text: text.slice(position), href: null, host: "" }].filter((part) => part.text !== "");
+}
+
+/** Null for an invalid address, and for one with a user name, which is likely made to look like another host. */
+function hostOf(address: string): string | null {
+  if (!URL.canParse(address)) return null;
+  const { protocol, username, password, host } = new URL(address);
+  return (protocol === "http:" || protocol === "https:") && username === "" && password === "" ? host : null;
 }

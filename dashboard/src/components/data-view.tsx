@@ -1,4 +1,4 @@
-/** Shows data as it is: monospace, coloured, copyable; only the visible lines of a large text are in the page. */
+/** A viewer for data: monospace, highlighted and copyable. Of a large text, only the visible lines are rendered. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import ToggleButton from "@mui/material/ToggleButton";
@@ -8,16 +8,14 @@ import { WrapText } from "lucide-react";
 import type { RefObject } from "react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { CopyIcon } from "./copy-button";
-import { CODE_COLORS, MONO } from "./text-styles";
 import { DataLine, useHighlighter } from "./data-line";
 import { formatBytes, plural } from "./format";
-import type { TextPlace } from "./laid-out-place";
-import { markedParts, placeInLaidOut } from "./laid-out-place";
-import type { DataFormat } from "./structured-text";
-import { readable } from "./structured-text";
+import type { DataFormat, TextRange } from "./structured-text";
+import { rangeInFormatted, rangesByLine, readable } from "./structured-text";
+import { CODE_COLORS, MONO } from "./text-styles";
 
 const LINE_PX = 19;
-// Below this many lines it is cheaper to have them all.
+// Fewer lines are all rendered.
 const VIRTUAL_FROM = 300;
 
 interface DataViewProps {
@@ -27,23 +25,23 @@ interface DataViewProps {
   /** Show the text exactly as it came. */
   raw?: boolean;
   toolbar?: boolean;
-  /** What of the text is marked and scrolled to. */
-  mark?: TextPlace | null;
-  /** Take the height that the surroundings have left, instead of `maxHeight`. */
+  /** The part of the text to mark and scroll to. */
+  mark?: TextRange | null;
+  /** Fill the height of the parent instead of `maxHeight`. */
   fill?: boolean;
-  /** Make addresses of the web links. */
+  /** Turn web addresses into links. */
   links?: boolean;
 }
 
 const FILL = { flex: 1, minHeight: 0, display: "flex", flexDirection: "column" } as const;
-const NO_MARKS: ReadonlyMap<number, TextPlace> = new Map();
+const NO_MARKS: ReadonlyMap<number, TextRange> = new Map();
 
 export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = true, mark = null, fill = false, links = false }: DataViewProps) {
-  // Words that are pointed at must be seen whole.
+  // A marked part must be visible as a whole.
   const [wrap, setWrap] = useState(mark !== null);
   const data = useMemo(() => (raw ? { format: "text" as const, text } : readable(text)), [text, raw]);
   const lines = useMemo(() => data.text.split("\n"), [data]);
-  const marks = useMemo(() => (mark ? markedParts(lines, placeInLaidOut(text, data.text, mark)) : NO_MARKS), [mark, lines, text, data]);
+  const marks = useMemo(() => (mark ? rangesByLine(lines, rangeInFormatted(text, data.text, mark)) : NO_MARKS), [mark, lines, text, data]);
   const large = lines.length > VIRTUAL_FROM;
   const height = fill ? FILLED : { maxHeight };
   return (
@@ -71,8 +69,8 @@ interface LinesProps {
   label: string;
   height: object;
   format: DataFormat;
-  /** By the number of the line. */
-  marks: ReadonlyMap<number, TextPlace>;
+  /** By line number. */
+  marks: ReadonlyMap<number, TextRange>;
   links: boolean;
 }
 
@@ -83,7 +81,7 @@ const MARKED_LINE = { bgcolor: "mark.line", mx: -1.25, px: 1.25, boxShadow: "ins
 function FewLines({ lines, label, height, format, wrap, marks, links }: LinesProps & { wrap: boolean }) {
   const container = useRef<HTMLPreElement>(null);
   const tokensOf = useHighlighter(format);
-  useEffect(() => bringIntoView(container), [marks, lines]);
+  useEffect(() => scrollToMark(container), [marks, lines]);
   return (
     <Box component="pre" ref={container} tabIndex={0} role="region" aria-label={label} sx={{ ...BODY, ...height, px: 1.25, whiteSpace: wrap ? "pre-wrap" : "pre", overflowWrap: "anywhere" }}>
       {lines.map((line, index) => {
@@ -106,8 +104,8 @@ function ManyLines({ lines, label, height, format, marks, links }: LinesProps) {
   useLayoutEffect(() => {
     if (first === undefined) return;
     virtual.scrollToIndex(first, { align: "center" });
-    // The line is in the page only after it has been scrolled to.
-    const frame = requestAnimationFrame(() => bringIntoView(container));
+    // The line is rendered after it has been scrolled to.
+    const frame = requestAnimationFrame(() => scrollToMark(container));
     return () => cancelAnimationFrame(frame);
   }, [first, marks, virtual]);
   return (
@@ -126,8 +124,8 @@ function ManyLines({ lines, label, height, format, marks, links }: LinesProps) {
   );
 }
 
-/** Scrolls what is marked to the middle of its box; the page stays where it is. */
-function bringIntoView(container: RefObject<HTMLElement | null>): void {
+/** Scrolls the mark to the middle of its container, without scrolling the page. */
+function scrollToMark(container: RefObject<HTMLElement | null>): void {
   const box = container.current;
   const mark = box?.querySelector("mark");
   if (!box || !mark) return;

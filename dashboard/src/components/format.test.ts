@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatCount, formatDuration, formatRelative, plural } from "./format";
+import { formatBytes, formatCeiling, formatCount, formatDuration, formatRelative, plural } from "./format";
 
 test.each([
   [0, "0 ms"],
@@ -32,4 +32,9 @@ test("counts and sizes are short", () => {
   expect([950, 4_312, 34_315, 2_500_000].map(formatCount)).toEqual(["950", "4.3k", "34k", "2.5M"]);
   expect([10, 2_048, 204_800].map(formatBytes)).toEqual(["10 B", "2.0 kB", "200 kB"]);
   expect([plural(1, "line"), plural(2, "line"), plural(0, "reply", "replies")]).toEqual(["1 line", "2 lines", "0 replies"]);
+});
+
+test("a ceiling is told by what it limits", () => {
+  expect(formatCeiling({ usd: 0.2, tokens: null, seconds: 300, model_calls: null, tool_calls: null })).toBe("$0.20, 5 min");
+  expect(formatCeiling({ usd: null, tokens: 50_000, seconds: 90, model_calls: 10, tool_calls: 20 })).toBe("50k tokens, 90 s, 10 model calls, 20 tool calls");
 });

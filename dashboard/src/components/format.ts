@@ -1,4 +1,4 @@
-/** Pure module: numbers and times as people read them. */
+/** Formats numbers, sizes, costs and times. */
 
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
@@ -17,7 +17,7 @@ const STEPS: readonly (readonly [limit: number, seconds: number, unit: string])[
   [30 * 86_400, 86_400, "d"],
 ];
 
-/** "12 s ago", "in 3 m"; beyond a month the date says more. */
+/** "12 s ago", "in 3 m"; the date if it is more than a month away. */
 export function formatRelative(at: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - at.getTime()) / 1_000);
   const distance = Math.abs(seconds);
@@ -28,7 +28,7 @@ export function formatRelative(at: Date, now: Date): string {
   return seconds < 0 ? `in ${amount}` : `${amount} ago`;
 }
 
-// Made once: making one takes longer than all else that a row of a timeline works out.
+// Creating a formatter is slow: these are shared by all rows of a timeline.
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
@@ -47,14 +47,14 @@ export function formatCount(value: number): string {
   return `${(value / 1_000_000).toFixed(1)}M`;
 }
 
-/** Cents where they say enough, more digits where the amount is small. */
+/** Two digits, or four for small amounts. */
 export function formatDollars(usd: number): string {
   return `$${usd.toFixed(usd >= 1 || usd === 0 ? 2 : 4)}`;
 }
 
-/** What several calls cost, and how many of them have no known price; null when there is nothing to say. */
+/** The cost of several calls, and how many of them have no known price; null if there is neither. */
 export function formatCost(cost: { usd: number | null; unpriced_calls: number }): string | null {
-  const missing = cost.unpriced_calls > 0 ? `${cost.unpriced_calls} ${cost.unpriced_calls === 1 ? "call" : "calls"} of unknown price` : null;
+  const missing = cost.unpriced_calls > 0 ? `${plural(cost.unpriced_calls, "call")} of unknown price` : null;
   if (cost.usd === null) return missing;
   return missing === null ? formatDollars(cost.usd) : `${formatDollars(cost.usd)} and ${missing}`;
 }
@@ -65,4 +65,24 @@ export function formatBytes(characters: number): string {
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
+}
+
+interface Ceiling {
+  usd: number | null;
+  tokens: number | null;
+  seconds: number | null;
+  model_calls: number | null;
+  tool_calls: number | null;
+}
+
+export function formatCeiling(ceiling: Ceiling): string {
+  return [
+    ceiling.usd !== null && `$${ceiling.usd.toFixed(2)}`,
+    ceiling.tokens !== null && `${formatCount(ceiling.tokens)} tokens`,
+    ceiling.seconds !== null && (ceiling.seconds < 120 ? `${ceiling.seconds} s` : `${Math.round(ceiling.seconds / 60)} min`),
+    ceiling.model_calls !== null && `${ceiling.model_calls} model calls`,
+    ceiling.tool_calls !== null && `${ceiling.tool_calls} tool calls`,
+  ]
+    .filter(Boolean)
+    .join(", ");
 }

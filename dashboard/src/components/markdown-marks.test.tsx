@@ -2,7 +2,7 @@
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Marks } from "./markdown-marks";
-import { MarkdownRenderer } from "./markdown-renderer";
+import MarkdownRenderer from "./rich-text";
 
 afterEach(cleanup);
 

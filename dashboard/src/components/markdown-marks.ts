@@ -1,26 +1,22 @@
-/** Pure module: parts of a Markdown text that are shown by a component of their own, such as citations.
+/** Parts of a Markdown text that a component renders, such as citations.
  *
- * They are taken out before the text is read as Markdown, since what they quote would be read as Markdown too, and put back afterwards. */
+ * Placeholders replace them before the text is parsed, because their content is not Markdown, and are replaced by elements afterwards. */
 import type { ComponentType } from "react";
+import type { TextRange } from "./structured-text";
 
-export interface MarkedSpan {
-  start: number;
-  end: number;
-}
-
-/** What is marked in a text, and how one of them is shown, given its own words. */
+/** Finds marked parts of a text, and renders one of them. */
 export interface Marks {
-  spansOf: (text: string) => readonly MarkedSpan[];
+  spansOf: (text: string) => readonly TextRange[];
   Mark: ComponentType<{ text: string }>;
 }
 
-// Brackets that Markdown knows nothing of and yet takes for punctuation, as it would those that they stand for.
+// Brackets that have no meaning in Markdown and count as punctuation, like the ones they replace.
 const LEFT = "\u2045";
 const RIGHT = "\u2046";
 const PLACEHOLDER = new RegExp(`(?:${LEFT}|${encodeURIComponent(LEFT)})(\\d+)(?:${RIGHT}|${encodeURIComponent(RIGHT)})`, "gi");
 
-/** The text with placeholders, and what they stand for. A text cannot bring placeholders of its own. */
-export function takeOut(text: string, spans: readonly MarkedSpan[]): { text: string; taken: string[] } {
+/** Returns the text with placeholders, and the replaced parts. Placeholders that the text already contains are removed. */
+export function extractMarks(text: string, spans: readonly TextRange[]): { text: string; taken: string[] } {
   const taken: string[] = [];
   const parts: string[] = [];
   let position = 0;
@@ -36,7 +32,7 @@ function plain(text: string): string {
   return text.replaceAll(LEFT, "[").replaceAll(RIGHT, "]");
 }
 
-/** As much of the tree of a document as is looked at here. */
+/** The part of the document tree that is used here. */
 interface DocumentNode {
   type: string;
   tagName?: string;
@@ -47,26 +43,26 @@ interface DocumentNode {
 
 export const MARK_TAG = "cite";
 
-/** For the place between the sanitiser and whatever comes after it. Inside of code and links the words themselves are put back. */
+/** A rehype plugin that replaces placeholders by elements, to be used after the sanitiser. In code and links the original text is restored instead. */
 export function rehypeMarks(taken: readonly string[]): (tree: DocumentNode) => void {
   return (tree) => {
-    if (taken.length > 0) putBack(tree, taken, false);
+    if (taken.length > 0) restore(tree, taken, false);
   };
 }
 
-function putBack(node: DocumentNode, taken: readonly string[], asWords: boolean): void {
-  if (typeof node.properties?.["href"] === "string") node.properties["href"] = words(node.properties["href"], taken);
-  const inside = asWords || node.tagName === "pre" || node.tagName === "a";
-  node.children = node.children?.flatMap((child) => (child.type === "text" && child.value !== undefined ? pieces(child.value, taken, inside) : [child])) ?? [];
-  for (const child of node.children) if (child.tagName !== MARK_TAG && child.children) putBack(child, taken, inside);
+function restore(node: DocumentNode, taken: readonly string[], asText: boolean): void {
+  if (typeof node.properties?.["href"] === "string") node.properties["href"] = originalText(node.properties["href"], taken);
+  const inside = asText || node.tagName === "pre" || node.tagName === "a";
+  node.children = node.children?.flatMap((child) => (child.type === "text" && child.value !== undefined ? restoredNodes(child.value, taken, inside) : [child])) ?? [];
+  for (const child of node.children) if (child.tagName !== MARK_TAG && child.children) restore(child, taken, inside);
 }
 
-function words(text: string, taken: readonly string[]): string {
+function originalText(text: string, taken: readonly string[]): string {
   return text.replace(PLACEHOLDER, (_, index: string) => taken[Number(index)] ?? "");
 }
 
-function pieces(text: string, taken: readonly string[], asWords: boolean): DocumentNode[] {
-  if (asWords) return [{ type: "text", value: words(text, taken) }];
+function restoredNodes(text: string, taken: readonly string[], asText: boolean): DocumentNode[] {
+  if (asText) return [{ type: "text", value: originalText(text, taken) }];
   const found: DocumentNode[] = [];
   let position = 0;
   for (const match of text.matchAll(PLACEHOLDER)) {

@@ -3,7 +3,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Markdown } from "./markdown";
 import { markdownBlocks } from "./markdown-blocks";
-import { MarkdownRenderer } from "./markdown-renderer";
+import MarkdownRenderer from "./rich-text";
 
 afterEach(cleanup);
 

@@ -1,25 +1,25 @@
-/** A field for a message of a few lines: Enter sends it, Shift and Enter begin a new line, and it is emptied when the message was taken. */
-import Stack from "@mui/material/Stack";
+/** A field for a message of a few lines. Enter sends it, Shift and Enter start a new line. The field is emptied when the message was accepted. */
 import TextField from "@mui/material/TextField";
 import type { ReactNode } from "react";
-import { useDraft } from "./use-draft";
+import { Form } from "./fields";
+import { useDraft } from "./draft";
 
 interface MessageFormProps {
-  /** Under what a message half written is kept. */
+  /** The key under which the unsent text is stored. */
   draft: string;
   label: string;
-  /** Nothing may be sent now. */
-  held: boolean;
+  /** Sending is not possible now. */
+  disabled: boolean;
   onSend: (text: string) => Promise<unknown>;
-  /** The button beside the field; `ready` says that there is something to send. */
+  /** The button beside the field; `ready` if there is text to send. */
   button: (ready: boolean) => ReactNode;
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-export function MessageForm({ draft, label, held, onSend, button }: MessageFormProps) {
+export function MessageForm({ draft, label, disabled, onSend, button }: MessageFormProps) {
   const [text, setText] = useDraft(draft, "", isText);
-  const ready = text.trim() !== "" && !held;
+  const ready = text.trim() !== "" && !disabled;
   const submit = () => {
     if (!ready) return;
     void onSend(text.trim()).then(
@@ -28,15 +28,7 @@ export function MessageForm({ draft, label, held, onSend, button }: MessageFormP
     );
   };
   return (
-    <Stack
-      component="form"
-      direction="row"
-      sx={{ gap: 1, alignItems: "flex-end" }}
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
+    <Form direction="row" sx={{ gap: 1, alignItems: "flex-end" }} onSubmit={submit}>
       <TextField
         multiline
         maxRows={8}
@@ -52,6 +44,6 @@ export function MessageForm({ draft, label, held, onSend, button }: MessageFormP
         }}
       />
       {button(ready)}
-    </Stack>
+    </Form>
   );
 }

@@ -11,7 +11,7 @@ interface SectionProps {
   actions?: ReactNode;
   children: ReactNode;
   flush?: boolean;
-  /** Only the title is shown. */
+  /** Show the title only. */
   folded?: boolean;
 }
 
@@ -30,7 +30,7 @@ export function Section({ title, actions, children, flush = false, folded = fals
   );
 }
 
-/** A name and its value, for the many small facts of a page. */
+/** A name and its value in a description list. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <Box sx={{ minWidth: 0 }}>

@@ -1,10 +1,12 @@
-/** What stands in the place of content: loading, nothing there, went wrong. */
+/** Shown in place of content: it is loading, there is none, it failed to load, or the address is wrong. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import CircularProgress from "@mui/material/CircularProgress";
+import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import type { ReactNode } from "react";
+import { LinkButton } from "./links";
 
 export function Loading({ what }: { what: string }) {
   return (
@@ -46,4 +48,43 @@ export function Failure({ what, error, onRetry }: { what: string; error: unknown
       <strong>{what}</strong> {error instanceof Error ? error.message : String(error)}
     </Alert>
   );
+}
+
+const LINKS = (
+  <Stack direction="row" sx={{ justifyContent: "center", gap: 1, flexWrap: "wrap" }}>
+    <LinkButton variant="contained" to="/sessions" search={{}}>
+      All sessions
+    </LinkButton>
+    <LinkButton variant="outlined" to="/incidents" search={{}}>
+      Incidents
+    </LinkButton>
+    <LinkButton to="/alerts/new" search={{}}>
+      New alert
+    </LinkButton>
+  </Stack>
+);
+
+/** For an address that names nothing. */
+export function NotFound({ what }: { what: "session" | "incident" | "page" }) {
+  return (
+    <Nothing title={`There is no such ${what}`} action={LINKS}>
+      {what === "page" ? "The address may be mistyped, or from another version." : "It was deleted, or the address is not complete."}
+    </Nothing>
+  );
+}
+
+/** A script of the application could not be loaded: the server is unreachable, or was updated. */
+export class LazyImportError extends Error {
+  constructor(cause: unknown) {
+    super("This part of the page could not be loaded.", { cause });
+    this.name = "LazyImportError";
+  }
+}
+
+/** Wraps a dynamic import so that it fails with `LazyImportError`, for which the router shows a page that reloads itself. */
+export function lazyImport<T>(load: () => Promise<T>): () => Promise<T> {
+  return () =>
+    load().catch((error: unknown) => {
+      throw new LazyImportError(error);
+    });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { prettyJson, readable } from "./structured-text";
+import { rangesByLine, rangeInFormatted, prettyJson, readable } from "./structured-text";
 
 test("JSON is laid out", () => {
   expect(readable('{"a":[1]}')).toEqual({ format: "json", text: '{\n  "a": [\n    1\n  ]\n}' });
@@ -42,4 +42,24 @@ test("YAML is recognised and left as it is", () => {
 
 test("a table is text", () => {
   expect(readable("NAME   READY\ncart   1/1\napi    0/1").format).toBe("text");
+});
+
+test("a place in JSON is found again when it is laid out for reading", () => {
+  const json = '{"a": {"name":"cart 1","ready":false},"b":2}';
+  const shown = readable(json).text;
+  const start = json.indexOf('"name"');
+  const place = rangeInFormatted(json, shown, { start, end: json.indexOf("}") });
+  expect(shown.slice(place.start, place.end)).toBe('"name": "cart 1",\n    "ready": false');
+});
+
+test("a text that is not laid out anew keeps its places", () => {
+  expect(rangeInFormatted("a b", "a b", { start: 1, end: 2 })).toEqual({ start: 1, end: 2 });
+});
+
+test("a place over several lines is a part of each", () => {
+  expect([...rangesByLine(["one", "two", "", "four"], { start: 2, end: 11 })]).toEqual([
+    [0, { start: 2, end: 3 }],
+    [1, { start: 0, end: 3 }],
+    [3, { start: 0, end: 2 }],
+  ]);
 });

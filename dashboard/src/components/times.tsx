@@ -1,25 +1,68 @@
-/** Times: relative, with the exact one on hover. */
+/** Relative times and durations, kept current by one clock that follows the server's time. */
+import { useSyncExternalStore } from "react";
 import { formatDuration, formatExact, formatRelative } from "./format";
-import { useNow } from "./now";
+
+// The Date header has whole seconds, and the response took some time to arrive.
+const TOLERANCE_MS = 2_500;
+
+/** How far the server's clock is ahead of this machine's. */
+let offset = 0;
+let now = new Date();
+let timer: ReturnType<typeof setInterval> | undefined;
+const observers = new Set<() => void>();
+
+function tick(): void {
+  if (document.hidden) return;
+  now = new Date(Date.now() + offset);
+  for (const observer of observers) observer();
+}
+
+/** All times that are shown come from the server, so relative times are computed with its clock. */
+export function syncServerTime(serverTime: number): void {
+  const difference = serverTime - Date.now();
+  if (Number.isNaN(serverTime) || Math.abs(difference - offset) <= TOLERANCE_MS) return;
+  offset = Math.abs(difference) <= TOLERANCE_MS ? 0 : difference;
+  tick();
+}
+
+/** The clock ticks once a second, and only while a component uses it. */
+function observe(observer: () => void): () => void {
+  observers.add(observer);
+  if (observers.size === 1) {
+    now = new Date(Date.now() + offset);
+    timer = setInterval(tick, 1_000);
+  }
+  return () => {
+    observers.delete(observer);
+    if (observers.size === 0) clearInterval(timer);
+  };
+}
+
+function useNow(): Date {
+  return useSyncExternalStore(observe, () => now);
+}
+
+/** The start of the current minute: components that use it render once a minute. */
+export function useMinute(): number {
+  return useSyncExternalStore(observe, () => Math.floor(now.getTime() / 60_000) * 60_000);
+}
 
 export function RelativeTime({ at }: { at: string }) {
-  const now = useNow();
-  const moment = new Date(at);
+  const time = new Date(at);
   return (
-    <time dateTime={at} title={formatExact(moment)}>
-      {formatRelative(moment, now)}
+    <time dateTime={at} title={formatExact(time)}>
+      {formatRelative(time, useNow())}
     </time>
   );
 }
 
-/** How long something took, or has been taking so far. */
+/** A duration; without `until`, the duration up to now. */
 export function Elapsed({ since, until }: { since: string; until: string | null }) {
-  return until === null ? <Running since={since} /> : <>{formatDuration(Date.parse(until) - Date.parse(since))}</>;
+  return until === null ? <ElapsedSoFar since={since} /> : <>{formatDuration(Date.parse(until) - Date.parse(since))}</>;
 }
 
-function Running({ since }: { since: string }) {
-  const now = useNow();
-  // Whole seconds: a figure that changes must not change its width ten times a second.
-  const seconds = Math.max(0, Math.floor((now.getTime() - Date.parse(since)) / 1_000));
+function ElapsedSoFar({ since }: { since: string }) {
+  // Whole seconds: with tenths, the width of the text would change with every tick.
+  const seconds = Math.max(0, Math.floor((useNow().getTime() - Date.parse(since)) / 1_000));
   return <>{seconds < 10 ? `${seconds} s` : formatDuration(seconds * 1_000)}</>;
 }

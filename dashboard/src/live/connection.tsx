@@ -1,4 +1,4 @@
-/** The page's one socket, for the components below. */
+/** The LiveSocket of the page, for components. */
 import type { ReactNode } from "react";
 import { createContext, useContext, useEffect, useEffectEvent, useSyncExternalStore } from "react";
 import type { LiveMessage } from "@/wire/live-messages";
@@ -6,20 +6,16 @@ import type { ConnectionState, LiveSocket } from "./socket";
 
 const SocketContext = createContext<LiveSocket | null>(null);
 
-export function liveAddress(location: Location): string {
-  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
-}
-
 export function LiveProvider({ socket, children }: { socket: LiveSocket; children: ReactNode }) {
   useEffect(() => {
-    const look = () => {
-      if (!document.hidden) socket.hurry();
+    const onVisible = () => {
+      if (!document.hidden) socket.checkNow();
     };
-    window.addEventListener("online", socket.hurry);
-    document.addEventListener("visibilitychange", look);
+    window.addEventListener("online", socket.checkNow);
+    document.addEventListener("visibilitychange", onVisible);
     return () => {
-      window.removeEventListener("online", socket.hurry);
-      document.removeEventListener("visibilitychange", look);
+      window.removeEventListener("online", socket.checkNow);
+      document.removeEventListener("visibilitychange", onVisible);
     };
   }, [socket]);
   return <SocketContext value={socket}>{children}</SocketContext>;
@@ -36,9 +32,9 @@ export function useConnectionState(): ConnectionState {
   return useSyncExternalStore(socket.observe, socket.state);
 }
 
-/** Listen to a channel from now on, and hear of every (re)subscription too. */
-export function useChannel(name: string, heard: (message: LiveMessage) => void): void {
+/** Subscribes to a channel from now on. The confirmation of every (re)subscription is delivered as a message too. */
+export function useChannel(name: string, onMessage: (message: LiveMessage) => void): void {
   const socket = useSocket();
-  const onHeard = useEffectEvent(heard);
-  useEffect(() => socket.watch(name, (message) => onHeard(message)), [socket, name]);
+  const handle = useEffectEvent(onMessage);
+  useEffect(() => socket.subscribe(name, (message) => handle(message)), [socket, name]);
 }

@@ -40,10 +40,10 @@ const overflow: LiveMessage = { type: "catchup.overflow", channel: "session:s", 
 function setUp(...answers: (LoadedTimeline | Error)[]) {
   let listener: Listener = () => undefined;
   const watched: (number | null)[] = [];
-  const retell = vi.fn<(channel: string) => void>();
+  const catchUp = vi.fn<(channel: string) => void>();
   const socket = {
-    retell,
-    watch: (_: string, heard: Listener, from: number | null) => {
+    catchUp,
+    subscribe: (_: string, heard: Listener, from: number | null) => {
       listener = heard;
       watched.push(from);
       return () => undefined;
@@ -55,7 +55,7 @@ function setUp(...answers: (LoadedTimeline | Error)[]) {
   });
   const feed = new SessionFeed(socket, "s", load);
   const texts = () => feed.snapshot().buffer.events.map(({ content }) => content);
-  return { feed, load, watched, retell, texts, say: (...messages: LiveMessage[]) => messages.forEach((message) => listener(message)) };
+  return { feed, load, watched, catchUp, texts, say: (...messages: LiveMessage[]) => messages.forEach((message) => listener(message)) };
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
@@ -98,14 +98,14 @@ test("an overflow loads again, and what comes meanwhile is applied on top", asyn
 });
 
 test("a text that begins among what was missed is asked for from its beginning", async () => {
-  const { feed, say, texts, load, retell } = setUp({ events: [], lastEventId: 1 }, { events: [event("a")], lastEventId: 300 });
+  const { feed, say, texts, load, catchUp } = setUp({ events: [], lastEventId: 1 }, { events: [event("a")], lastEventId: 300 });
   feed.start(() => undefined);
   await settled();
   // In one frame: the event is not known yet that the text belongs to.
   say(overflow, chunk(0, "so far"));
   frame();
   await settled();
-  expect(retell).toHaveBeenCalledExactlyOnceWith("session:s");
+  expect(catchUp).toHaveBeenCalledExactlyOnceWith("session:s");
   say(chunk(0, "so far"), chunk(6, ", so good"));
   frame();
   expect(texts()).toEqual(["so far, so good"]);

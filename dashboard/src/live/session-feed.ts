@@ -1,40 +1,42 @@
-/** Keeps a session's timeline current: loads it, follows the channel, applies what comes once per frame. */
+/** Keeps the timeline of a session current: loads it, subscribes to its channel, and applies messages once per frame. */
+import { useEffect, useEffectEvent, useMemo, useSyncExternalStore } from "react";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { TimelineEvent } from "@/wire/types";
+import { useSocket } from "./connection";
 import type { LiveSocket } from "./socket";
 import type { TimelineBuffer } from "./timeline-buffer";
-import { applyMessages, EMPTY_TIMELINE, loaded } from "./timeline-buffer";
+import { applyMessages, EMPTY_TIMELINE, loadedTimeline } from "./timeline-buffer";
 
 export interface LoadedTimeline {
   events: readonly TimelineEvent[];
-  /** The newest live event that this includes. */
+  /** The newest live event that is included. */
   lastEventId: number;
 }
 
-export interface FeedState {
+interface FeedState {
   readonly buffer: TimelineBuffer;
   readonly phase: "loading" | "ready" | "failed";
   readonly error: unknown;
 }
 
 const RELOAD_AFTER_FAILURE_MS = 3_000;
-// A hidden page gets no animation frames, not even the one that it asked for before it was hidden.
+// A hidden page gets no animation frames, not even one that it requested before it was hidden.
 const LATEST_FRAME_MS = 250;
 
 export class SessionFeed {
   private state: FeedState = { buffer: EMPTY_TIMELINE, phase: "loading", error: null };
   private readonly observers = new Set<() => void>();
   private pending: LiveMessage[] = [];
-  private frame: (() => void) | null = null;
+  private cancelFrame: (() => void) | null = null;
   private loading = false;
   private stopped = false;
-  private unwatch: (() => void) | null = null;
+  private unsubscribe: (() => void) | null = null;
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   private readonly socket: LiveSocket;
   private readonly channel: string;
   private readonly load: () => Promise<LoadedTimeline>;
-  private heard: (messages: readonly LiveMessage[]) => void = () => undefined;
+  private onMessages: (messages: readonly LiveMessage[]) => void = () => undefined;
 
   constructor(socket: LiveSocket, sessionId: string, load: () => Promise<LoadedTimeline>) {
     this.socket = socket;
@@ -42,23 +44,21 @@ export class SessionFeed {
     this.load = load;
   }
 
-  /** Begin, or begin again. `heard` is told of every message, a frame's worth at a time. Returns how to stop. */
-  start(heard: (messages: readonly LiveMessage[]) => void): () => void {
-    this.heard = heard;
+  /** Starts or restarts the feed. `onMessages` receives all messages of a frame at once. Returns a function that stops it. */
+  start(onMessages: (messages: readonly LiveMessage[]) => void): () => void {
+    this.onMessages = onMessages;
     this.stopped = false;
     void this.reload();
-    return () => this.stop();
-  }
-
-  private stop(): void {
-    this.stopped = true;
-    this.unwatch?.();
-    this.unwatch = null;
-    this.frame?.();
-    this.frame = null;
-    this.pending = [];
-    clearTimeout(this.retry);
-    this.retry = undefined;
+    return () => {
+      this.stopped = true;
+      this.unsubscribe?.();
+      this.unsubscribe = null;
+      this.cancelFrame?.();
+      this.cancelFrame = null;
+      this.pending = [];
+      clearTimeout(this.retry);
+      this.retry = undefined;
+    };
   }
 
   readonly snapshot = (): FeedState => this.state;
@@ -72,48 +72,48 @@ export class SessionFeed {
     if (this.loading) return;
     this.loading = true;
     try {
-      this.arrived(await this.load());
+      this.handleLoaded(await this.load());
     } catch (error) {
-      this.failed(error);
+      this.handleFailure(error);
     } finally {
       this.loading = false;
     }
     if (this.pending.length > 0) this.schedule();
   }
 
-  private arrived(timeline: LoadedTimeline): void {
+  private handleLoaded(timeline: LoadedTimeline): void {
     if (this.stopped) return;
-    this.become({ buffer: loaded(timeline.events, this.state.buffer), phase: "ready", error: null });
-    // Texts that are being written are not stored: those of events that we did not know of were told in vain.
-    if (this.unwatch) this.socket.retell(this.channel);
-    else this.unwatch = this.socket.watch(this.channel, (message) => this.received(message), timeline.lastEventId);
+    this.setState({ buffer: loadedTimeline(timeline.events, this.state.buffer), phase: "ready", error: null });
+    // The text of open streams is not stored; chunks of events that were unknown until now have been dropped.
+    if (this.unsubscribe) this.socket.catchUp(this.channel);
+    else this.unsubscribe = this.socket.subscribe(this.channel, (message) => this.receive(message), timeline.lastEventId);
   }
 
-  private failed(error: unknown): void {
+  private handleFailure(error: unknown): void {
     if (this.stopped) return;
-    this.become({ ...this.state, phase: this.state.phase === "ready" ? "ready" : "failed", error });
+    this.setState({ ...this.state, phase: this.state.phase === "ready" ? "ready" : "failed", error });
     this.retry = setTimeout(() => {
       this.retry = undefined;
       void this.reload();
     }, RELOAD_AFTER_FAILURE_MS);
   }
 
-  private received(message: LiveMessage): void {
+  private receive(message: LiveMessage): void {
     this.pending.push(message);
-    // What arrives while we load is applied on top of what was loaded.
+    // Messages that arrive during a reload are applied after it.
     if (!this.loading) this.schedule();
   }
 
   private schedule(): void {
-    if (this.frame || this.stopped) return;
-    const flush = () => {
-      this.frame?.();
-      this.frame = null;
+    if (this.cancelFrame || this.stopped) return;
+    const run = () => {
+      this.cancelFrame?.();
+      this.cancelFrame = null;
       this.flush();
     };
-    const request = requestAnimationFrame(flush);
-    const timer = setTimeout(flush, LATEST_FRAME_MS);
-    this.frame = () => {
+    const request = requestAnimationFrame(run);
+    const timer = setTimeout(run, LATEST_FRAME_MS);
+    this.cancelFrame = () => {
       cancelAnimationFrame(request);
       clearTimeout(timer);
     };
@@ -121,16 +121,24 @@ export class SessionFeed {
 
   private flush(): void {
     if (this.loading) return;
-    const batch = this.pending;
+    const messages = this.pending;
     this.pending = [];
-    const buffer = applyMessages(this.state.buffer, batch);
-    if (buffer !== this.state.buffer) this.become({ ...this.state, buffer });
-    this.heard(batch);
+    const buffer = applyMessages(this.state.buffer, messages);
+    if (buffer !== this.state.buffer) this.setState({ ...this.state, buffer });
+    this.onMessages(messages);
     if (buffer.incomplete && this.retry === undefined) void this.reload();
   }
 
-  private become(state: FeedState): void {
+  private setState(state: FeedState): void {
     this.state = state;
     for (const observer of this.observers) observer();
   }
+}
+
+export function useSessionTimeline(sessionId: string, load: (sessionId: string) => Promise<LoadedTimeline>, onMessages: (messages: readonly LiveMessage[]) => void): FeedState {
+  const socket = useSocket();
+  const handle = useEffectEvent(onMessages);
+  const feed = useMemo(() => new SessionFeed(socket, sessionId, () => load(sessionId)), [socket, sessionId, load]);
+  useEffect(() => feed.start((messages) => handle(messages)), [feed]);
+  return useSyncExternalStore(feed.observe, feed.snapshot);
 }

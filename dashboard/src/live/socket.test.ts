@@ -49,14 +49,14 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 test("a channel is subscribed when the connection opens", () => {
-  makeSocket().watch("sessions", () => undefined);
+  makeSocket().subscribe("sessions", () => undefined);
   latest().open();
   expect(latest().sent).toEqual([{ action: "subscribe", channel: "sessions" }]);
 });
 
 test("after a reconnect it goes on after the last event it saw", () => {
   const socket = makeSocket();
-  socket.watch("sessions", () => undefined);
+  socket.subscribe("sessions", () => undefined);
   latest().open();
   latest().say({ type: "subscription.confirmed", channel: "sessions", last_event_id: 4 });
   latest().say(status(7));
@@ -70,7 +70,7 @@ test("after a reconnect it goes on after the last event it saw", () => {
 });
 
 test("a channel where nothing was seen goes on from where it was confirmed", () => {
-  makeSocket().watch("sessions", () => undefined);
+  makeSocket().subscribe("sessions", () => undefined);
   latest().open();
   latest().say({ type: "subscription.confirmed", channel: "sessions", last_event_id: 4 });
   latest().drop();
@@ -80,7 +80,7 @@ test("a channel where nothing was seen goes on from where it was confirmed", () 
 });
 
 test("a confirmation does not skip what is still to be replayed", () => {
-  makeSocket().watch("session:s", () => undefined, 10);
+  makeSocket().subscribe("session:s", () => undefined, 10);
   latest().open();
   latest().say({ type: "subscription.confirmed", channel: "session:s", last_event_id: 30 });
   latest().drop();
@@ -92,7 +92,7 @@ test("a confirmation does not skip what is still to be replayed", () => {
 test("listeners hear their own channel only, and nothing after they stopped", () => {
   const socket = makeSocket();
   const heard: LiveMessage[] = [];
-  const stop = socket.watch("sessions", (message) => heard.push(message));
+  const stop = socket.subscribe("sessions", (message) => heard.push(message));
   latest().open();
   latest().say(status(1));
   latest().say({ ...status(1), channel: "session:s" });
@@ -105,15 +105,15 @@ test("listeners hear their own channel only, and nothing after they stopped", ()
 
 test("a second listener that is behind asks for what it missed", () => {
   const socket = makeSocket();
-  socket.watch("session:s", () => undefined, 10);
+  socket.subscribe("session:s", () => undefined, 10);
   latest().open();
-  socket.watch("session:s", () => undefined, 5);
+  socket.subscribe("session:s", () => undefined, 5);
   expect(latest().sent.at(-1)).toEqual({ action: "catchup", channel: "session:s", last_event_id: 5 });
 });
 
 test("a connection that no longer answers is given up and opened anew", () => {
   const socket = makeSocket();
-  socket.watch("sessions", () => undefined);
+  socket.subscribe("sessions", () => undefined);
   latest().open();
   vi.advanceTimersByTime(20_000);
   expect(latest().sent.at(-1)).toEqual({ action: "ping" });
@@ -125,7 +125,7 @@ test("a connection that no longer answers is given up and opened anew", () => {
 
 test("a connection that does not come about is given up and tried anew", () => {
   const socket = makeSocket();
-  socket.watch("sessions", () => undefined);
+  socket.subscribe("sessions", () => undefined);
   const hanging = latest();
   vi.advanceTimersByTime(15_000);
   expect(socket.state()).toBe("lost");
@@ -139,7 +139,7 @@ test("a connection that does not come about is given up and tried anew", () => {
 });
 
 test("connections that are closed before anything is said are not tried ever faster", () => {
-  makeSocket().watch("sessions", () => undefined);
+  makeSocket().subscribe("sessions", () => undefined);
   for (let attempt = 0; attempt < 6; attempt += 1) {
     latest().open();
     latest().drop();
@@ -154,9 +154,9 @@ test("connections that are closed before anything is said are not tried ever fas
 
 test("what is being written is told again from its beginning", () => {
   const socket = makeSocket();
-  socket.watch("session:s", () => undefined, 10);
+  socket.subscribe("session:s", () => undefined, 10);
   latest().open();
-  socket.retell("session:s");
+  socket.catchUp("session:s");
   expect(latest().sent.at(-1)).toEqual({ action: "catchup", channel: "session:s", last_event_id: 10 });
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { TimelineEvent } from "@/wire/types";
 import type { TimelineBuffer } from "./timeline-buffer";
-import { applyMessages, EMPTY_TIMELINE, eventById, loaded } from "./timeline-buffer";
+import { applyMessages, EMPTY_TIMELINE, eventById, loadedTimeline } from "./timeline-buffer";
 
 const STARTED = "2026-01-01T00:00:00Z";
 
@@ -42,25 +42,25 @@ const textOf = (buffer: TimelineBuffer, id: string) => eventById(buffer, id)?.co
 
 describe("events", () => {
   test("are appended in the order in which they are told", () => {
-    const buffer = applyMessages(loaded([event("a")]), [created("b"), created("c")]);
+    const buffer = applyMessages(loadedTimeline([event("a")]), [created("b"), created("c")]);
     expect(buffer.events.map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 
   test("that are told twice are there once", () => {
-    const buffer = applyMessages(loaded([event("a", { content: "kept" })]), [created("a"), created("b"), created("b")]);
+    const buffer = applyMessages(loadedTimeline([event("a", { content: "kept" })]), [created("a"), created("b"), created("b")]);
     expect(buffer.events.map(({ id }) => id)).toEqual(["a", "b"]);
     expect(textOf(buffer, "a")).toBe("kept");
   });
 
   test("that did not change are the same objects", () => {
-    const before = loaded([event("a", { status: "completed" }), event("b")]);
+    const before = loadedTimeline([event("a", { status: "completed" }), event("b")]);
     const after = applyMessages(before, [chunk("b", 0, "x")]);
     expect(after.events[0]).toBe(before.events[0]);
     expect(after.events[1]).not.toBe(before.events[1]);
   });
 
   test("messages about other things leave the buffer as it is", () => {
-    const before = loaded([event("a")]);
+    const before = loadedTimeline([event("a")]);
     expect(applyMessages(before, [{ type: "pong" }, { ...at, type: "session.status", id: 3, status: "failed", alert_type: "t", at: STARTED }])).toBe(before);
   });
 });
@@ -72,7 +72,7 @@ describe("streams", () => {
   });
 
   test("joined in the middle begin with the text so far", () => {
-    const buffer = applyMessages(loaded([event("a")]), [chunk("a", 0, "Hello wor"), chunk("a", 9, "ld")]);
+    const buffer = applyMessages(loadedTimeline([event("a")]), [chunk("a", 0, "Hello wor"), chunk("a", 9, "ld")]);
     expect(textOf(buffer, "a")).toBe("Hello world");
   });
 
@@ -129,18 +129,18 @@ describe("catching up", () => {
   test("an overflow asks for a reload, and what was loaded settles it", () => {
     const buffer = applyMessages(EMPTY_TIMELINE, [{ type: "catchup.overflow", channel: "session:s", last_event_id: 900 }]);
     expect(buffer.incomplete).toBe(true);
-    expect(loaded([event("a")], buffer).incomplete).toBe(false);
+    expect(loadedTimeline([event("a")], buffer).incomplete).toBe(false);
   });
 
   test("a reload keeps the text of a stream that is still open", () => {
     const before = applyMessages(EMPTY_TIMELINE, [created("a"), chunk("a", 0, "so far")]);
-    const after = applyMessages(loaded([event("a")], before), [chunk("a", 6, ", so good")]);
+    const after = applyMessages(loadedTimeline([event("a")], before), [chunk("a", 6, ", so good")]);
     expect(textOf(after, "a")).toBe("so far, so good");
   });
 
   test("a reload takes the stored text of a stream that has ended meanwhile", () => {
     const before = applyMessages(EMPTY_TIMELINE, [created("a"), chunk("a", 0, "so far")]);
-    expect(textOf(loaded([event("a", { status: "completed", content: "the end" })], before), "a")).toBe("the end");
+    expect(textOf(loadedTimeline([event("a", { status: "completed", content: "the end" })], before), "a")).toBe("the end");
   });
 
   test("replaying everything that was missed gives what was stored", () => {
@@ -151,7 +151,7 @@ describe("catching up", () => {
 });
 
 test("a frame of 200 chunks touches one of 5,000 events", () => {
-  const many = loaded([...Array.from({ length: 5_000 }, (_, index) => event(`e${index}`, { status: "completed" })), event("open")]);
+  const many = loadedTimeline([...Array.from({ length: 5_000 }, (_, index) => event(`e${index}`, { status: "completed" })), event("open")]);
   const frame = Array.from({ length: 200 }, (_, index) => chunk("open", index * 5, "word "));
   const buffer = applyMessages(many, frame);
   expect(textOf(buffer, "open")).toHaveLength(1_000);
@@ -173,6 +173,6 @@ describe("the shape of a timeline", () => {
     expect(another.shape.map(({ id }) => id)).toEqual(["a", "b"]);
     const ended = applyMessages(streaming, [completed("a", "one")]);
     expect(ended.shape[0]?.status).toBe("completed");
-    expect(loaded([event("a")], streaming).shape).not.toBe(streaming.shape);
+    expect(loadedTimeline([event("a")], streaming).shape).not.toBe(streaming.shape);
   });
 });

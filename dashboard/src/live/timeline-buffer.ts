@@ -1,15 +1,14 @@
-/** Pure module: the timeline of a session as one page knows it, and what each live message makes of it. */
+/** The timeline of a session in the browser, and how live messages change it. */
 import type { LiveMessage } from "@/wire/live-messages";
 import type { TimelineEvent } from "@/wire/types";
-import { cutAtCharacter, lengthInCharacters } from "./characters";
 
 export interface TimelineBuffer {
-  /** In the order of the session. An event that did not change is the same object as before. */
+  /** In the order of the session. An unchanged event is the same object as before. */
   readonly events: readonly TimelineEvent[];
-  /** The events as they were when one last came or ended: the same array for as long as only text grows. */
+  /** The events when one was last added or completed: the same array while only text grows. */
   readonly shape: readonly TimelineEvent[];
   readonly indexById: ReadonlyMap<string, number>;
-  /** How many characters of each open stream are here. */
+  /** The number of received characters of each open stream. */
   readonly streamed: ReadonlyMap<string, number>;
   /** Something is missing that only a reload can bring. */
   readonly incomplete: boolean;
@@ -17,8 +16,8 @@ export interface TimelineBuffer {
 
 export const EMPTY_TIMELINE: TimelineBuffer = { events: [], shape: [], indexById: new Map(), streamed: new Map(), incomplete: false };
 
-/** What the server stored, as it was read by REST. Text of open streams that is already here is kept. */
-export function loaded(events: readonly TimelineEvent[], before: TimelineBuffer = EMPTY_TIMELINE): TimelineBuffer {
+/** The stored timeline, as loaded over REST. The received text of open streams is kept. */
+export function loadedTimeline(events: readonly TimelineEvent[], before: TimelineBuffer = EMPTY_TIMELINE): TimelineBuffer {
   const streamed = new Map<string, number>();
   const kept = events.map((event) => {
     if (event.status !== "streaming") return event;
@@ -35,14 +34,14 @@ export function eventById(buffer: TimelineBuffer, id: string): TimelineEvent | u
   return index === undefined ? undefined : buffer.events[index];
 }
 
-/** Apply messages in the order in which they came. Telling something twice changes nothing. */
+/** Applies messages in the order of their arrival. A repeated message changes nothing. */
 export function applyMessages(buffer: TimelineBuffer, messages: readonly LiveMessage[]): TimelineBuffer {
   const draft = new Draft(buffer);
   for (const message of messages) draft.apply(message);
   return draft.result();
 }
 
-/** Copies what it changes, once per batch: a frame with hundreds of chunks costs one copy. */
+/** Copies what it changes once per batch: a frame with hundreds of chunks costs one copy. */
 class Draft {
   private events: TimelineEvent[] | null = null;
   private indexById: Map<string, number> | null = null;
@@ -65,7 +64,7 @@ class Draft {
         this.complete(message);
         break;
       case "stream.chunk":
-        this.chunk(message.event_id, message.offset, message.delta);
+        this.append(message.event_id, message.offset, message.delta);
         break;
       case "catchup.overflow":
         this.incomplete = true;
@@ -108,13 +107,13 @@ class Draft {
     this.indexById ??= new Map(this.base.indexById);
     this.indexById.set(event.id, this.events.push(event) - 1);
     this.reshaped = true;
-    if (event.status === "streaming") this.note(event.id, 0);
+    if (event.status === "streaming") this.setStreamed(event.id, 0);
   }
 
   private complete(message: Extract<LiveMessage, { type: "timeline_event.completed" }>): void {
     const event = this.find(message.event_id);
     if (!event) {
-      // It was created before we began to listen and is not in what we loaded.
+      // Created before the subscription, and not in the loaded timeline.
       this.incomplete = true;
       return;
     }
@@ -131,17 +130,18 @@ class Draft {
     this.streamed.delete(event.id);
   }
 
-  private chunk(id: string, offset: number, delta: string): void {
+  /** Offsets count characters (code points), of which an emoji is one; JavaScript strings count two units for it. */
+  private append(id: string, offset: number, delta: string): void {
     const event = this.find(id);
     if (event?.status !== "streaming") return;
-    const have = (this.streamed ?? this.base.streamed).get(id) ?? 0;
-    if (offset > have) {
+    const received = (this.streamed ?? this.base.streamed).get(id) ?? 0;
+    if (offset > received) {
       this.incomplete = true;
       return;
     }
-    const kept = offset === have ? event.content : cutAtCharacter(event.content, offset);
+    const kept = offset === received ? event.content : Array.from(event.content).slice(0, offset).join("");
     this.replace({ ...event, content: offset === 0 ? delta : kept + delta });
-    this.note(id, offset + lengthInCharacters(delta));
+    this.setStreamed(id, offset + Array.from(delta).length);
   }
 
   private find(id: string): TimelineEvent | undefined {
@@ -156,7 +156,7 @@ class Draft {
     this.events[index] = event;
   }
 
-  private note(id: string, characters: number): void {
+  private setStreamed(id: string, characters: number): void {
     this.streamed ??= new Map(this.base.streamed);
     this.streamed.set(id, characters);
   }

@@ -5,8 +5,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { answerCitations } from "@/api/evidence";
 import type { Citation, TimelineEvent } from "@/wire/types";
 import { AgentText } from "./cited-text";
-import type { EvidenceDoor } from "./evidence-door";
-import { EvidenceDoorContext } from "./evidence-door";
+import type { EvidenceLinks } from "./evidence";
+import { EvidenceLinksContext } from "./evidence";
 
 afterEach(cleanup);
 
@@ -33,21 +33,21 @@ function checked(evidence_id: string, quotation: string | null, status: Citation
   return { execution_id: "x1", start: 0, end: 0, evidence_id, quotation, status, reason: "", nearest: "", found_start: null, found_end: null };
 }
 
-function show(shown: TimelineEvent, door: EvidenceDoor | null) {
+function show(shown: TimelineEvent, evidenceLinks: EvidenceLinks | null) {
   const client = new QueryClient();
   const citations = [checked("A1", "no space left on device", "quote_found"), checked("A2", "made up by a model", "failed"), checked("A3", null, "id_only")];
   client.setQueryData(answerCitations("session", "x1").queryKey, { citations, remarks: [] });
   render(
     <QueryClientProvider client={client}>
-      <EvidenceDoorContext value={door}>
+      <EvidenceLinksContext value={evidenceLinks}>
         <AgentText event={shown} />
-      </EvidenceDoorContext>
+      </EvidenceLinksContext>
     </QueryClientProvider>,
   );
 }
 
 const open = vi.fn();
-const DOOR: EvidenceDoor = { sessionId: "session", hrefOf: ({ evidence }) => `?evidence=${evidence}`, open };
+const LINKS: EvidenceLinks = { sessionId: "session", hrefOf: ({ evidence }) => `?evidence=${evidence}`, open };
 
 // The renderer is loaded late; a machine that runs other tests too takes its time.
 const PATIENCE = { timeout: 30_000 };
@@ -63,19 +63,19 @@ async function states(): Promise<(string | undefined)[]> {
 
 describe("the citations of an agent's text", () => {
   test("are not checked while the text is being written", async () => {
-    show(event({ event_type: "llm_response", status: "streaming", metadata: {} }), DOOR);
+    show(event({ event_type: "llm_response", status: "streaming", metadata: {} }), LINKS);
     expect(await states()).toEqual(["unchecked", "unchecked", "unchecked"]);
   });
 
   test("say what checking found once the answer is complete", async () => {
-    show(event({}), DOOR);
+    show(event({}), LINKS);
     expect(await states()).toEqual(["quote_found", "failed", "id_only"]);
     expect(screen.getByRole("link", { name: "no space left on device A1 (verified)" }).getAttribute("href")).toBe("?evidence=A1");
     expect(screen.getByRole("link", { name: "A3 (named only)" })).toBeTruthy();
   });
 
   test("lead to the quoted words, here or in another tab", async () => {
-    show(event({}), DOOR);
+    show(event({}), LINKS);
     const [first] = await links();
     first?.click();
     expect(open).toHaveBeenCalledWith({ evidence: "A1", quote: "no space left on device" });

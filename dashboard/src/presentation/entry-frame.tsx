@@ -1,4 +1,4 @@
-/** The frame of every timeline entry: what it is, when it was, a link to it, and a body that may be folded. */
+/** The frame of a timeline entry: icon, title, time, link and fork buttons, and a body that may be folded. */
 import Box from "@mui/material/Box";
 import ButtonBase from "@mui/material/ButtonBase";
 import IconButton from "@mui/material/IconButton";
@@ -7,19 +7,19 @@ import Typography from "@mui/material/Typography";
 import { ChevronRight, GitFork, Link2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { use, useId, useState } from "react";
-import type { Face } from "@/components/badge";
-import { FaceIcon } from "@/components/badge";
-import { ONE_LINE } from "@/components/text-styles";
+import type { BadgeStyle } from "@/components/badge";
+import { BadgeIcon } from "@/components/badge";
 import { formatClock, formatExact } from "@/components/format";
-import { EntryEventContext, ForkDoorContext } from "./fork-door";
+import { ONE_LINE } from "@/components/text-styles";
+import { EntryEventContext, ForkActionsContext } from "./forks";
 
 interface EntryFrameProps {
-  face: Face;
+  badge: BadgeStyle;
   title: ReactNode;
-  /** Beside the title, in small: durations, states, sizes. */
+  /** Small text beside the title: duration, status, size. */
   note?: ReactNode;
   at: string;
-  /** The address of this entry, copied by the link button. */
+  /** Copies a link to this entry. */
   onLink?: (() => void) | undefined;
   highlighted?: boolean;
   folding?: { open: boolean; onToggle: () => void };
@@ -36,10 +36,10 @@ const FRAME = {
   "&:hover .entry-link, &:focus-within .entry-link": { opacity: 1 },
 } as const;
 
-/** A button that is seen where the pointer or the focus is. */
+/** A button that is visible while the entry has the pointer or the focus. */
 const QUIET = { opacity: 0, width: 24, height: 24, p: 0, my: "-2px", alignSelf: "center", "@media (hover: none)": { opacity: 1 } } as const;
 
-export function EntryFrame({ face, title, note, at, onLink, highlighted = false, folding, children }: EntryFrameProps) {
+export function EntryFrame({ badge, title, note, at, onLink, highlighted = false, folding, children }: EntryFrameProps) {
   const body = useId();
   const moment = new Date(at);
   const head = (
@@ -57,7 +57,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
   return (
     <Box sx={{ ...FRAME, ...(highlighted ? { bgcolor: "code.inline", boxShadow: "inset 3px 0 0 var(--mui-palette-primary-main)" } : {}) }}>
       <Box sx={{ pt: "3px" }}>
-        <FaceIcon face={face} />
+        <BadgeIcon badge={badge} />
       </Box>
       <Box sx={{ minWidth: 0 }}>
         <Box sx={{ display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.875rem" }}>
@@ -83,7 +83,7 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
               </IconButton>
             </Tooltip>
           )}
-          <ForkFromHere />
+          <EntryForkButton />
           <Typography component="time" dateTime={at} title={formatExact(moment)} variant="caption" color="textSecondary" sx={{ fontVariantNumeric: "tabular-nums", display: { xs: "none", sm: "inline" } }}>
             {formatClock(moment)}
           </Typography>
@@ -94,13 +94,13 @@ export function EntryFrame({ face, title, note, at, onLink, highlighted = false,
   );
 }
 
-function ForkFromHere() {
+function EntryForkButton() {
   const event = use(EntryEventContext);
-  const door = use(ForkDoorContext);
+  const actions = use(ForkActionsContext);
   const executionId = event?.execution_id;
-  if (!door || !event || !executionId) return null;
-  const refusal = door.refusal(executionId);
-  // Not `disabled`: who points at it, or comes to it by keyboard, is told why.
+  if (!actions || !event || !executionId) return null;
+  const refusal = actions.refusal(executionId);
+  // `aria-disabled` instead of `disabled`: the tooltip with the reason must open on hover and focus.
   return (
     <Tooltip title={refusal ?? "Fork from here"} describeChild={refusal !== null} enterTouchDelay={refusal === null ? 700 : 0}>
       <IconButton
@@ -108,7 +108,7 @@ function ForkFromHere() {
         size="small"
         aria-label="Fork from here"
         aria-disabled={refusal !== null}
-        onClick={() => refusal === null && door.open({ executionId, at: event.created_at })}
+        onClick={() => refusal === null && actions.open({ executionId, at: event.created_at })}
         sx={{ ...QUIET, ...(refusal === null ? {} : { color: "text.disabled", cursor: "not-allowed" }) }}
       >
         <GitFork size={14} />
@@ -117,9 +117,9 @@ function ForkFromHere() {
   );
 }
 
-/** Open as told until the reader decides otherwise. */
-export function useFolding(openByItself: boolean): { open: boolean; onToggle: () => void } {
+/** Open by default or not, until the user toggles it. */
+export function useFolding(openByDefault: boolean): { open: boolean; onToggle: () => void } {
   const [chosen, setChosen] = useState<boolean | null>(null);
-  const open = chosen ?? openByItself;
+  const open = chosen ?? openByDefault;
   return { open, onToggle: () => setChosen(!open) };
 }

@@ -1,32 +1,32 @@
-/** Every severity and state has a face, or this does not compile. Colour is never alone: there is an icon and a word. */
+/** Badges of incidents, alerts and changes. A severity or state without a badge does not compile. */
 import { BellOff, CircleAlert, CircleCheck, CircleHelp, CircleX, Flame, GitCommitHorizontal, Info, LoaderCircle, OctagonAlert, TriangleAlert } from "lucide-react";
-import type { Face } from "@/components/badge";
+import type { BadgeStyle } from "@/components/badge";
 import type { AlertStatus, ChangeOutcome, IncidentState, Severity } from "@/wire/types";
 
-/** The worst first. */
-export const SEVERITY_FACES = {
+/** In order of severity, the worst first. */
+export const SEVERITY_BADGES = {
   critical: { label: "Critical", tone: "bad", icon: OctagonAlert },
   high: { label: "High", tone: "bad", icon: CircleAlert },
   warning: { label: "Warning", tone: "warning", icon: TriangleAlert },
   unknown: { label: "Unknown", tone: "neutral", icon: CircleHelp },
   info: { label: "Info", tone: "neutral", icon: Info },
-} satisfies Record<Severity, Face>;
+} satisfies Record<Severity, BadgeStyle>;
 
-export const STATE_FACES = {
+export const STATE_BADGES = {
   open: { label: "Open", tone: "bad", icon: Flame },
   resolved: { label: "Resolved", tone: "good", icon: CircleCheck },
-} satisfies Record<IncidentState, Face>;
+} satisfies Record<IncidentState, BadgeStyle>;
 
-export const ALERT_FACES = {
+export const ALERT_BADGES = {
   firing: { label: "Firing", tone: "bad", icon: Flame },
   resolved: { label: "Resolved", tone: "good", icon: CircleCheck },
-} satisfies Record<AlertStatus, Face>;
+} satisfies Record<AlertStatus, BadgeStyle>;
 
-export const CHANGE_FACES = {
+export const CHANGE_BADGES = {
   started: { label: "Started", tone: "running", icon: LoaderCircle },
   succeeded: { label: "Done", tone: "neutral", icon: GitCommitHorizontal },
   failed: { label: "Failed", tone: "bad", icon: CircleX },
   unknown: { label: "Changed", tone: "neutral", icon: GitCommitHorizontal },
-} satisfies Record<ChangeOutcome, Face>;
+} satisfies Record<ChangeOutcome, BadgeStyle>;
 
-export const MUTED: Face = { label: "Muted", tone: "warning", icon: BellOff };
+export const MUTED: BadgeStyle = { label: "Muted", tone: "warning", icon: BellOff };

@@ -1,23 +1,41 @@
-/** A note with what became of it. */
+/** Notes: messages to the agents of a running session. A kind or state without a badge does not compile. */
 import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
+import { BellRing, CheckCheck, CircleCheck, Clock, Hourglass, Lightbulb } from "lucide-react";
 import type { ReactNode } from "react";
+import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { RelativeTime } from "@/components/times";
-import type { Note } from "@/wire/types";
-import { NOTE_FACES, NOTE_STATE_FACES } from "./notes";
+import type { Note, NoteKind, NoteState } from "@/wire/types";
+
+export const NOTE_BADGES = {
+  hint: { label: "Hint", tone: "running", icon: Lightbulb },
+  alerts: { label: "News of the alerts", tone: "warning", icon: BellRing },
+  resolved: { label: "The alerts are over", tone: "good", icon: CircleCheck },
+} satisfies Record<NoteKind, BadgeStyle>;
+
+export const NOTE_STATE_BADGES = {
+  waiting: { label: "Told before the next call", tone: "running", icon: Hourglass },
+  delivered: { label: "Told", tone: "good", icon: CheckCheck },
+  too_late: { label: "Came too late", tone: "warning", icon: Clock },
+} satisfies Record<NoteState, BadgeStyle>;
+
+/** Undefined for a kind that this page does not know: the server may be newer. */
+export function noteBadge(kind: unknown): BadgeStyle | undefined {
+  return new Map<unknown, BadgeStyle>(Object.entries(NOTE_BADGES)).get(kind);
+}
 
 export function NoteLine({ note, children }: { note: Note; children?: ReactNode }) {
-  const state = NOTE_STATE_FACES[note.state];
-  const told = note.told.length > 0 ? `${state.label} to ${note.told.join(", ")}` : state.label;
+  const state = NOTE_STATE_BADGES[note.state];
+  const delivered = note.told.length > 0 ? `${state.label} to ${note.told.join(", ")}` : state.label;
   return (
     <Box component="li" sx={{ py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
       <Typography variant="body2" component="div" sx={{ display: "flex", flexWrap: "wrap", alignItems: "center", columnGap: 1.5, rowGap: 0.5 }}>
-        <Badge face={NOTE_FACES[note.kind]} />
+        <Badge badge={NOTE_BADGES[note.kind]} />
         <Box component="span" sx={{ color: "text.secondary" }}>
           {note.author} · <RelativeTime at={note.created_at} />
         </Box>
-        <Badge face={state} label={told} />
+        <Badge badge={state} label={delivered} />
         {children}
       </Typography>
       <Typography variant="body2" dir="auto" sx={{ mt: 0.5, whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>

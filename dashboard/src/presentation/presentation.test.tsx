@@ -1,13 +1,14 @@
 // @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
+import type { ReactNode } from "react";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { TimelineEvent, TimelineEventType } from "@/wire/types";
-import { Entry } from "./entries";
-import { EVENT_FACES } from "./events";
-import { ForkDoorContext } from "./fork-door";
-import { argumentsLine, selectionLine } from "./tool-lines";
+import { Entry, EVENT_BADGES } from "./entries";
+import { ForkActionsContext } from "./forks";
 import { entryRows } from "./timeline-rows";
+import { formatArguments, formatSelection } from "./tool-lines";
 
 afterEach(cleanup);
 
@@ -25,10 +26,11 @@ const event = (more: Partial<TimelineEvent>): TimelineEvent => ({
   completed_at: "2026-01-01T00:00:02Z",
   ...more,
 });
+const Queries = ({ children }: { children: ReactNode }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>;
 const show = (...events: TimelineEvent[]) => {
   const row = entryRows(events)[0];
   if (!row) throw new Error("no row");
-  return render(<Entry row={row} />);
+  return render(<Entry row={row} />, { wrapper: Queries });
 };
 
 describe("thinking", () => {
@@ -57,10 +59,10 @@ test("an entry leads to the fork of its agent's step, where there is one", async
   const [other] = entryRows([event({ id: "o", execution_id: "answer", content: "hm" })]);
   if (!row || !other) throw new Error("no row");
   render(
-    <ForkDoorContext value={{ refusal: (id) => (id === "x" ? null : "Ask again instead."), open }}>
+    <ForkActionsContext value={{ refusal: (id) => (id === "x" ? null : "Ask again instead."), open }}>
       <Entry row={row} />
       <Entry row={other} />
-    </ForkDoorContext>,
+    </ForkActionsContext>,
   );
   const [fork, refused] = screen.getAllByRole("button", { name: "Fork from here" });
   if (!fork || !refused) throw new Error("no buttons");
@@ -96,21 +98,21 @@ test("a link to an entry can be asked for", async () => {
 });
 
 test("arguments stand on one line", () => {
-  expect(argumentsLine('{"namespace": "shop", "tail": 20, "labels": ["a"]}')).toBe('namespace=shop tail=20 labels=["a"]');
-  expect(argumentsLine("not\n json")).toBe("not json");
-  expect(argumentsLine('{"name": "LogAgent", "task": "What do its pods')).toBe("name=LogAgent task=What do its pods…");
-  expect(argumentsLine('{"labels": ["a", "b')).toBe('labels=["a","b"]…');
-  expect(argumentsLine('{"namespace": "shop", "ta')).toBe("namespace=shop…");
+  expect(formatArguments('{"namespace": "shop", "tail": 20, "labels": ["a"]}')).toBe('namespace=shop tail=20 labels=["a"]');
+  expect(formatArguments("not\n json")).toBe("not json");
+  expect(formatArguments('{"name": "LogAgent", "task": "What do its pods')).toBe("name=LogAgent task=What do its pods…");
+  expect(formatArguments('{"labels": ["a", "b')).toBe('labels=["a","b"]…');
+  expect(formatArguments('{"namespace": "shop", "ta')).toBe("namespace=shop…");
 });
 
 test("a choice of tools is one line", () => {
-  expect(selectionLine({ servers: [{ name: "cluster", tools: ["pods_list", "pods_log"] }, { name: "loki", tools: null }], native_tools: null })).toBe("cluster (pods_list, pods_log), loki");
+  expect(formatSelection({ servers: [{ name: "cluster", tools: ["pods_list", "pods_log"] }, { name: "loki", tools: null }], native_tools: null })).toBe("cluster (pods_list, pods_log), loki");
 });
 
 describe("every kind of event", () => {
-  test.each(Object.entries(EVENT_FACES).filter(([kind]) => kind !== "llm_tool_call" && kind !== "tool_result"))("%s says what it is", (kind, face) => {
+  test.each(Object.entries(EVENT_BADGES).filter(([kind]) => kind !== "llm_tool_call" && kind !== "tool_result"))("%s says what it is", (kind, badge) => {
     show(event({ event_type: kind as TimelineEventType, content: "what happened" }));
-    expect(screen.getByText(new RegExp(`^${face.label}`))).toBeTruthy();
+    expect(screen.getByText(new RegExp(`^${badge.label}`))).toBeTruthy();
   });
 
   test("a conclusion that was forced says so", () => {

@@ -1,4 +1,4 @@
-/** Says that no model was asked: its words come from a recording. */
+/** Notices that a model's output comes from a recording. */
 import Alert from "@mui/material/Alert";
 import AlertTitle from "@mui/material/AlertTitle";
 import Chip from "@mui/material/Chip";
@@ -6,7 +6,6 @@ import { CassetteTape } from "lucide-react";
 
 export const RECORDED = "No model was asked. What you read was said once about this sample's alert, and is played back.";
 
-/** Above everything that a recorded model says. */
 export function RecordedBanner() {
   return (
     <Alert severity="warning" icon={<CassetteTape size={22} aria-hidden />} data-testid="recorded-banner" sx={{ border: 2, borderColor: "warning.main", "& a": { color: "inherit" } }}>

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { reasonOf } from "./statuses";
+import { sessionReason } from "./statuses";
 
 test("who stopped a session is said, unless its message says it already", () => {
-  expect(reasonOf({ status: "cancelled", error_message: "cancelled", cancelled_by: "ada" })).toBe("Cancelled by ada.");
-  expect(reasonOf({ status: "cancelled", error_message: "Cancelled by ada.", cancelled_by: "ada" })).toBe("Cancelled by ada.");
-  expect(reasonOf({ status: "cancelling", error_message: null, cancelled_by: "ada" })).toBe("ada asked it to stop.");
-  expect(reasonOf({ status: "cancelled", error_message: "The alert was resolved.", cancelled_by: null })).toBe("The alert was resolved.");
-  expect(reasonOf({ status: "completed", error_message: null, cancelled_by: null })).toBeNull();
+  expect(sessionReason({ status: "cancelled", error_message: "cancelled", cancelled_by: "ada" })).toBe("Cancelled by ada.");
+  expect(sessionReason({ status: "cancelled", error_message: "Cancelled by ada.", cancelled_by: "ada" })).toBe("Cancelled by ada.");
+  expect(sessionReason({ status: "cancelling", error_message: null, cancelled_by: "ada" })).toBe("ada asked it to stop.");
+  expect(sessionReason({ status: "cancelled", error_message: "The alert was resolved.", cancelled_by: null })).toBe("The alert was resolved.");
+  expect(sessionReason({ status: "completed", error_message: null, cancelled_by: null })).toBeNull();
 });

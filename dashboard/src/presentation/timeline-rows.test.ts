@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionView, StageView, TimelineEvent, TimelineEventType } from "@/wire/types";
-import { currentRow, entryRows, eventsOfRow, rowOfAgent, rowsOfAgent, timelineRows } from "./timeline-rows";
+import { withCurrentEvents, entryRows, rowEvents, indexOfAgent, agentRows, timelineRows } from "./timeline-rows";
 
 let count = 0;
 function event(event_type: TimelineEventType, more: Partial<TimelineEvent> = {}): TimelineEvent {
@@ -33,7 +33,7 @@ test("a call, its result and its summary are one row where the call is", () => {
   const [thought, first, second] = [event("llm_thinking"), call("1"), call("2")];
   const rows = entryRows([thought, first, second, result("2"), event("mcp_tool_summary", { metadata: { call_id: "1" } }), result("1")]);
   expect(rows.map((row) => row.key)).toEqual([thought.id, first.id, second.id]);
-  expect(rows.map((row) => eventsOfRow(row).length)).toEqual([1, 3, 2]);
+  expect(rows.map((row) => rowEvents(row).length)).toEqual([1, 3, 2]);
 });
 
 test("the same call id in two agents is two calls", () => {
@@ -74,7 +74,7 @@ test("a row shows its events as they are now", () => {
   const result = event("tool_result", { metadata: { call_id: "1" }, status: "streaming" });
   const done = { ...result, content: "found", status: "completed" as const };
   const [row] = entryRows([call, result]);
-  expect(row && currentRow(row, (known) => (known.id === done.id ? done : known))).toMatchObject({ call, result: done, summary: null });
+  expect(row && withCurrentEvents(row, (known) => (known.id === done.id ? done : known))).toMatchObject({ call, result: done, summary: null });
 });
 
 const lead = { id: "x1", parent_execution_id: null } as ExecutionView;
@@ -85,10 +85,10 @@ const sending = () => call("1", { metadata: { call_id: "1", tool_name: "run_agen
 test("a call that sent an agent stands with its task and report, and the agent's own rows only while they are open", () => {
   const [first, own, report] = [sending(), event("llm_response", { execution_id: "x2" }), event("final_analysis", { execution_id: "x2", content: "Full." })];
   const closed = timelineRows([tree], [first, own, report], new Map());
-  expect(closed).toMatchObject([{ kind: "stage" }, { kind: "sent", execution: sent, open: false, report: { content: "Full." } }]);
+  expect(closed).toMatchObject([{ kind: "stage" }, { kind: "sub-agent", execution: sent, open: false, report: { content: "Full." } }]);
   const open = timelineRows([tree], [first, own, report], new Map(), new Set(), new Set(["x2"]));
-  expect(open.map((row) => row.kind)).toEqual(["stage", "sent", "event", "event", "back"]);
-  expect(open[2]).toMatchObject({ event: own, within: sent });
+  expect(open.map((row) => row.kind)).toEqual(["stage", "sub-agent", "event", "event", "back-to-call"]);
+  expect(open[2]).toMatchObject({ event: own, subAgent: sent });
 });
 
 test("an agent that was sent has no tab of its own, and its call is an ordinary one until it is known", () => {
@@ -101,16 +101,16 @@ test("an agent beside others has its own rows and those of the agents that it se
   const other = { id: "x3", parent_execution_id: null } as ExecutionView;
   const parallel = { ...tree, executions: [lead, sent, other] };
   const [first, own, elsewhere] = [sending(), event("llm_response", { execution_id: "x2" }), event("llm_response", { execution_id: "x3" })];
-  expect(rowsOfAgent(lead, parallel, [first, own, elsewhere], new Set(["x2"])).map((row) => row.kind)).toEqual(["sent", "event", "back"]);
-  expect(rowsOfAgent(other, parallel, [first, own, elsewhere], new Set())).toMatchObject([{ event: elsewhere }]);
+  expect(agentRows(lead, parallel, [first, own, elsewhere], new Set(["x2"])).map((row) => row.kind)).toEqual(["sub-agent", "event", "back-to-call"]);
+  expect(agentRows(other, parallel, [first, own, elsewhere], new Set())).toMatchObject([{ event: elsewhere }]);
 });
 
 test("an agent is found at the call that sent it, at the tabs that have chosen it, or at its stage", () => {
   const other = { id: "x3", parent_execution_id: null } as ExecutionView;
   const parallel = { ...tree, executions: [lead, sent, other] };
   const rows = (chosen: string) => timelineRows([parallel], [sending()], new Map([["s1", chosen]]));
-  expect([rowOfAgent(rows("x1"), parallel, "x2", false), rowOfAgent(rows("x1"), parallel, "x1", false)]).toEqual([2, 1]);
-  expect([rowOfAgent(rows("x3"), parallel, "x2", false), rowOfAgent(rows("x3"), parallel, "x1", false)]).toEqual([-1, -1]);
-  expect(rowOfAgent(timelineRows([parallel], [], new Map(), new Set(["s1"])), parallel, "x2", true)).toBe(1);
-  expect(rowOfAgent(timelineRows([tree], [], new Map()), tree, "x1", false)).toBe(0);
+  expect([indexOfAgent(rows("x1"), parallel, "x2", false), indexOfAgent(rows("x1"), parallel, "x1", false)]).toEqual([2, 1]);
+  expect([indexOfAgent(rows("x3"), parallel, "x2", false), indexOfAgent(rows("x3"), parallel, "x1", false)]).toEqual([-1, -1]);
+  expect(indexOfAgent(timelineRows([parallel], [], new Map(), new Set(["s1"])), parallel, "x2", true)).toBe(1);
+  expect(indexOfAgent(timelineRows([tree], [], new Map()), tree, "x1", false)).toBe(0);
 });

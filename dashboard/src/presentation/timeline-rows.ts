@@ -1,6 +1,5 @@
-/** Pure module: the events of a timeline as the rows a person reads. A tool call and its result are one row. */
+/** The events of a timeline as rows. A tool call and its result are one row. */
 import type { ExecutionView, StageView, TimelineEvent } from "@/wire/types";
-import { isSent, plannedAgents, sentBy } from "./agent-tree";
 
 export interface ToolRow {
   kind: "tool";
@@ -8,121 +7,128 @@ export interface ToolRow {
   call: TimelineEvent | null;
   result: TimelineEvent | null;
   summary: TimelineEvent | null;
-  /** It is shown below the agent that was sent and did it. */
-  within?: ExecutionView;
+  /** Set if the row belongs to a sub-agent and is shown below the call that dispatched it. */
+  subAgent?: ExecutionView;
 }
-export interface EventRow {
+interface EventRow {
   kind: "event";
   key: string;
   event: TimelineEvent;
-  within?: ExecutionView;
+  subAgent?: ExecutionView;
 }
-/** A call that sent another agent: what for, and what it came back with. Its own rows follow while it is open. */
-export interface SentRow {
-  kind: "sent";
+/** A call that dispatched a sub-agent. The sub-agent's own rows follow while it is open. */
+export interface SubAgentRow {
+  kind: "sub-agent";
   key: string;
   stage: StageView;
   execution: ExecutionView;
   call: TimelineEvent;
-  /** What the agent concluded, as far as it has. */
+  /** The conclusion of the sub-agent, once there is one. */
   report: TimelineEvent | null;
   open: boolean;
 }
-/** The way back from the end of a sub-agent's rows to the call that sent it. */
-export interface BackRow {
-  kind: "back";
+/** At the end of a sub-agent's rows: leads back to the call that dispatched it. */
+interface BackToCallRow {
+  kind: "back-to-call";
   key: string;
   stage: StageView;
   execution: ExecutionView;
 }
-export interface StageRow {
+interface StageRow {
   kind: "stage";
   key: string;
   stage: StageView;
 }
-/** The agents of a parallel stage: the reader picks the one to follow, or all side by side. */
-export interface AgentsRow {
+/** The tabs of the agents of a parallel stage. */
+interface AgentsRow {
   kind: "agents";
   key: string;
   stage: StageView;
   selected: string;
 }
 export type EntryRow = ToolRow | EventRow;
-/** What one agent did, with those that it sent. */
-export type AgentTimelineRow = EntryRow | SentRow | BackRow;
+/** A row of one agent, including its sub-agents. */
+export type AgentTimelineRow = EntryRow | SubAgentRow | BackToCallRow;
 export type TimelineRow = AgentTimelineRow | StageRow | AgentsRow;
 
-/** Join what belongs together, in the order of the first of each. */
+/** The tool with which an agent dispatches a sub-agent. */
+export const RUN_AGENT = "run_agent";
+
+/** Servers of older versions do not send the parent. */
+export function isSubAgent(execution: ExecutionView): boolean {
+  return Boolean(execution.parent_execution_id);
+}
+
+/** The agents of the stage's plan, without sub-agents. */
+export function plannedAgents(stage: StageView): ExecutionView[] {
+  return stage.executions.filter((execution) => !isSubAgent(execution));
+}
+
+/** The sub-agent that a call of an agent dispatched. `metadata` is that of the call's event. */
+export function dispatchedAgent(executions: readonly ExecutionView[], parentId: string | null, metadata: Readonly<Record<string, unknown>>): ExecutionView | undefined {
+  if (metadata["tool_name"] !== RUN_AGENT) return undefined;
+  return executions.find((execution) => isSubAgent(execution) && execution.parent_execution_id === parentId && execution.dispatched_by === metadata["evidence_id"]);
+}
+
+const TOOL_PART: Partial<Record<TimelineEvent["event_type"], "call" | "result" | "summary">> = { llm_tool_call: "call", tool_result: "result", mcp_tool_summary: "summary" };
+
+/** Joins the events of a tool call, in the order of the first of them. */
 export function entryRows(events: readonly TimelineEvent[]): EntryRow[] {
   const rows: EntryRow[] = [];
   const byCall = new Map<string, ToolRow>();
   for (const event of events) {
-    const slot = toolSlot(event);
-    const callId = text(event.metadata["call_id"]);
-    if (slot === null || callId === null) {
+    const part = TOOL_PART[event.event_type];
+    const callId = nonEmptyText(event.metadata["call_id"]);
+    if (part === undefined || callId === null) {
       rows.push({ kind: "event", key: event.id, event });
       continue;
     }
-    const joined = `${event.execution_id ?? ""} ${callId}`;
-    const known = byCall.get(joined);
-    if (known && known[slot] === null) {
-      known[slot] = event;
+    const key = `${event.execution_id ?? ""} ${callId}`;
+    const known = byCall.get(key);
+    if (known && known[part] === null) {
+      known[part] = event;
       continue;
     }
-    const row: ToolRow = { kind: "tool", key: event.id, call: null, result: null, summary: null };
-    row[slot] = event;
-    byCall.set(joined, row);
+    const row: ToolRow = { kind: "tool", key: event.id, call: null, result: null, summary: null, [part]: event };
+    byCall.set(key, row);
     rows.push(row);
   }
   return rows;
 }
 
-function toolSlot(event: TimelineEvent): "call" | "result" | "summary" | null {
-  switch (event.event_type) {
-    case "llm_tool_call":
-      return "call";
-    case "tool_result":
-      return "result";
-    case "mcp_tool_summary":
-      return "summary";
-    default:
-      return null;
-  }
-}
-
-export function eventsOfRow(row: TimelineRow): TimelineEvent[] {
+export function rowEvents(row: TimelineRow): TimelineEvent[] {
   switch (row.kind) {
     case "event":
       return [row.event];
     case "tool":
       return [row.call, row.result, row.summary].filter((event) => event !== null);
-    case "sent":
+    case "sub-agent":
       return [row.call];
-    case "back":
+    case "back-to-call":
     case "stage":
     case "agents":
       return [];
   }
 }
 
-/** A row with its events as they are now; the rows themselves are made only when events come or end. */
-export function currentRow<Row extends TimelineRow>(row: Row, now: (event: TimelineEvent) => TimelineEvent): Row {
-  const fresh = (event: TimelineEvent | null) => event && now(event);
+/** The row with the current content of its events: rows are rebuilt only when an event is added or completed. */
+export function withCurrentEvents<Row extends TimelineRow>(row: Row, currentEvent: (event: TimelineEvent) => TimelineEvent): Row {
+  const current = (event: TimelineEvent | null) => event && currentEvent(event);
   switch (row.kind) {
     case "event":
-      return { ...row, event: now(row.event) };
+      return { ...row, event: currentEvent(row.event) };
     case "tool":
-      return { ...row, call: fresh(row.call), result: fresh(row.result), summary: fresh(row.summary) };
-    case "sent":
-      return { ...row, report: fresh(row.report) };
-    case "back":
+      return { ...row, call: current(row.call), result: current(row.result), summary: current(row.summary) };
+    case "sub-agent":
+      return { ...row, report: current(row.report) };
+    case "back-to-call":
     case "stage":
     case "agents":
       return row;
   }
 }
 
-/** All rows of the stages, in their order; of a parallel stage only the selected agent's, or none where they stand side by side. */
+/** All rows, by stage. Of a parallel stage, only those of the selected agent are included, and none if its agents are shown side by side. */
 export function timelineRows(
   stages: readonly StageView[],
   events: readonly TimelineEvent[],
@@ -132,9 +138,9 @@ export function timelineRows(
 ): TimelineRow[] {
   const byStage = groupBy(events, (event) => event.stage_id);
   const known = new Set(stages.map((stage) => stage.id));
-  const rows: TimelineRow[] = entryRows(events.filter((event) => event.stage_id === null));
+  const rows: TimelineRow[] = entryRows(byStage.get(null) ?? []);
   for (const stage of stages) rows.push(...stageRows(stage, byStage.get(stage.id) ?? [], selected, sideBySide.has(stage.id), open));
-  // Their stage is known as soon as the session has been asked for again.
+  // A stage that has just started is known when the session has been refetched.
   for (const [id, early] of byStage) if (id !== null && !known.has(id)) rows.push(...entryRows(early));
   return rows;
 }
@@ -142,54 +148,51 @@ export function timelineRows(
 function stageRows(stage: StageView, events: TimelineEvent[], selected: ReadonlyMap<string, string>, sideBySide: boolean, open: ReadonlySet<string>): TimelineRow[] {
   const header: StageRow = { kind: "stage", key: `stage-${stage.id}`, stage };
   const planned = plannedAgents(stage);
-  if (planned.length < 2) return [header, ...rowsOfPlanned(stage, events, open)];
+  if (planned.length < 2) return [header, ...plannedAgentRows(stage, events, open)];
   const chosen = selected.get(stage.id) ?? planned[0]?.id ?? "";
   const agents: AgentsRow = { kind: "agents", key: `agents-${stage.id}`, stage, selected: chosen };
   if (sideBySide) return [header, agents];
   const own = events.filter((event) => event.execution_id === null || event.execution_id === chosen);
-  return [header, agents, ...withSent(entryRows(own), stage, events, open)];
+  return [header, agents, ...withSubAgents(entryRows(own), stage, events, open)];
 }
 
-/** The rows of agents of the plan: all of a stage's events but those of agents that were sent, which stand behind the calls that sent them. */
-export function rowsOfPlanned(stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
-  const sent = new Set(stage.executions.filter(isSent).map((execution) => execution.id));
-  const own = events.filter((event) => event.execution_id === null || !sent.has(event.execution_id));
-  return withSent(entryRows(own), stage, events, open);
+/** The rows of all planned agents of a stage. */
+export function plannedAgentRows(stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
+  const subAgents = new Set(stage.executions.filter(isSubAgent).map((execution) => execution.id));
+  const own = events.filter((event) => event.execution_id === null || !subAgents.has(event.execution_id));
+  return withSubAgents(entryRows(own), stage, events, open);
 }
 
-/** The rows of one agent of the plan. */
-export function rowsOfAgent(execution: ExecutionView, stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
-  return withSent(entryRows(events.filter((event) => event.execution_id === execution.id)), stage, events, open);
+/** The rows of one planned agent. */
+export function agentRows(execution: ExecutionView, stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
+  return withSubAgents(entryRows(events.filter((event) => event.execution_id === execution.id)), stage, events, open);
 }
 
-/** Where an agent stands among the rows: at the call that sent it, at the tabs that have chosen it, or at its stage; -1: not before it is chosen. */
-export function rowOfAgent(rows: readonly TimelineRow[], stage: StageView, executionId: string, sideBySide: boolean): number {
-  const index = rows.findIndex((row) => row.kind === "sent" && row.execution.id === executionId);
+/** Replaces calls that dispatched a sub-agent by its row, followed by its own rows if it is open. */
+function withSubAgents(rows: readonly EntryRow[], stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
+  return rows.flatMap((row): AgentTimelineRow[] => {
+    const call = row.kind === "tool" ? (row.call ?? row.result) : null;
+    const execution = call && dispatchedAgent(stage.executions, call.execution_id, call.metadata);
+    if (!call || !execution) return [row];
+    const own = events.filter((event) => event.execution_id === execution.id);
+    const report = own.findLast((event) => event.event_type === "final_analysis") ?? null;
+    const subAgent: SubAgentRow = { kind: "sub-agent", key: row.key, stage, execution, call, report, open: open.has(execution.id) };
+    if (!subAgent.open) return [subAgent];
+    return [subAgent, ...entryRows(own).map((entry) => ({ ...entry, subAgent: execution })), { kind: "back-to-call", key: `back-${execution.id}`, stage, execution }];
+  });
+}
+
+/** The row of an agent: the call that dispatched it, the tabs in which it is selected, or its stage; -1 if it has to be selected first. */
+export function indexOfAgent(rows: readonly TimelineRow[], stage: StageView, executionId: string, sideBySide: boolean): number {
+  const index = rows.findIndex((row) => row.kind === "sub-agent" && row.execution.id === executionId);
   if (index >= 0) return index;
   const tabs = rows.findIndex((row) => row.kind === "agents" && row.stage.id === stage.id && (sideBySide || row.selected === executionId));
   return tabs >= 0 || plannedAgents(stage).length > 1 ? tabs : rows.findIndex((row) => row.kind === "stage" && row.stage.id === stage.id);
 }
 
-/** The rows of an agent; where a call sent another one, that agent's own rows follow it while they are open. */
-function withSent(rows: readonly EntryRow[], stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
-  return rows.flatMap((row) => (row.kind === "tool" ? sentRows(row, stage, events, open) : null) ?? [row]);
-}
-
-/** Whether it is what an agent that was sent concluded, which stands at the call that sent it already. */
+/** Whether the row is the report of a sub-agent, which its dispatching call shows as well. */
 export function isReport(row: EntryRow): boolean {
-  return row.within !== undefined && row.kind === "event" && row.event.event_type === "final_analysis";
-}
-
-function sentRows(row: ToolRow, stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] | null {
-  const call = row.call ?? row.result;
-  const execution = call && sentBy(stage.executions, call.execution_id, call.metadata);
-  if (!execution) return null;
-  const own = events.filter((event) => event.execution_id === execution.id);
-  const report = own.findLast((event) => event.event_type === "final_analysis") ?? null;
-  const sent: SentRow = { kind: "sent", key: row.key, stage, execution, call, report, open: open.has(execution.id) };
-  if (!sent.open) return [sent];
-  const back: BackRow = { kind: "back", key: `back-${execution.id}`, stage, execution };
-  return [sent, ...entryRows(own).map((entry) => ({ ...entry, within: execution })), back];
+  return row.subAgent !== undefined && row.kind === "event" && row.event.event_type === "final_analysis";
 }
 
 export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
@@ -203,11 +206,11 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
   return groups;
 }
 
-/** By which agents cite the result that an event is about; live events tell it among their facts only. */
+/** The id with which agents cite the result of an event. Live events have it in their metadata only. */
 export function evidenceIdOf(event: Pick<TimelineEvent, "metadata">): string | null {
-  return text(event.metadata["evidence_id"]);
+  return nonEmptyText(event.metadata["evidence_id"]);
 }
 
-export function text(value: unknown): string | null {
+export function nonEmptyText(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }

@@ -1,22 +1,25 @@
-/** A tool call with its arguments, its result, and the summary the model was given instead of a long one. */
+/** A tool call in a timeline: its arguments, its result, and the summary that the model was given instead of a long result. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
-import { useRef } from "react";
-import type { Face } from "@/components/badge";
+import { Wrench } from "lucide-react";
+import type { RefObject } from "react";
+import { createContext, use, useEffect, useMemo, useRef } from "react";
+import type { BadgeStyle } from "@/components/badge";
 import { DataView } from "@/components/data-view";
-import { MONO } from "@/components/text-styles";
 import { formatDuration, plural } from "@/components/format";
 import { Markdown } from "@/components/markdown";
+import { SESSION_HEADER_PX } from "@/components/page";
+import type { TextRange } from "@/components/structured-text";
+import { MONO } from "@/components/text-styles";
 import { Elapsed } from "@/components/times";
-import type { TimelineEvent } from "@/wire/types";
 import { EntryFrame, useFolding } from "./entry-frame";
-import { EVENT_FACES } from "./events";
-import { useFoundInView, useFoundPlace } from "./found-words";
-import { TIMELINE_FACES } from "./statuses";
+import { TIMELINE_BADGES } from "./statuses";
 import type { ToolRow } from "./timeline-rows";
-import { evidenceIdOf, text } from "./timeline-rows";
-import { argumentsLine } from "./tool-lines";
+import { evidenceIdOf, nonEmptyText } from "./timeline-rows";
+import { formatArguments } from "./tool-lines";
+
+export const TOOL_CALL_BADGE: BadgeStyle = { label: "Tool call", tone: "neutral", icon: Wrench };
 
 interface ToolEntryProps {
   row: ToolRow;
@@ -25,19 +28,20 @@ interface ToolEntryProps {
 }
 
 export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
+  const { call, result, summary } = row;
   const folding = useFolding(highlighted);
-  const inCall = useFoundPlace(row.call?.content, highlighted);
-  const inResult = useFoundPlace(row.result?.content, highlighted);
+  const inCall = useFoundRange(call?.content, highlighted);
+  const inResult = useFoundRange(result?.content, highlighted);
   const body = useRef<HTMLDivElement>(null);
-  useFoundInView(body, inCall, inResult);
-  const first = row.call ?? row.result ?? row.summary;
+  useScrollToMatch(body, inCall ?? inResult);
+  const first = call ?? result ?? summary;
   if (!first) return null;
-  const server = text(first.metadata["server_name"]);
-  const name = text(first.metadata["tool_name"]) ?? "tool";
+  const server = nonEmptyText(first.metadata["server_name"]);
+  const name = nonEmptyText(first.metadata["tool_name"]) ?? "tool";
   const evidenceId = evidenceIdOf(first);
   return (
     <EntryFrame
-      face={toolFace(row)}
+      badge={!result || result.status === "completed" ? TOOL_CALL_BADGE : TIMELINE_BADGES[result.status]}
       title={
         <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.82rem" }}>
           {evidenceId !== null && (
@@ -51,9 +55,9 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
             </Box>
           )}
           {name}{" "}
-          {!folding.open && row.call && (
+          {!folding.open && call && (
             <Box component="span" sx={{ fontWeight: 400, color: "text.secondary", ml: 0.5 }}>
-              {argumentsLine(row.call.content)}
+              {formatArguments(call.content)}
             </Box>
           )}
         </Box>
@@ -65,17 +69,19 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
       folding={folding}
     >
       <Stack ref={body} spacing={1} sx={{ mt: 0.75, mb: 0.5 }}>
-        {row.call && <DataView text={row.call.content} label="Arguments" maxHeight={240} mark={inCall} />}
-        {row.summary && <Summary event={row.summary} />}
-        {row.result && row.result.content !== "" && <DataView text={row.result.content} label={row.summary ? "Full result" : "Result"} mark={inResult} />}
+        {call && <DataView text={call.content} label="Arguments" maxHeight={240} mark={inCall} />}
+        {summary && (
+          <Box sx={{ borderLeft: 2, borderColor: "divider", pl: 1.5 }}>
+            <Typography variant="caption" color="textSecondary">
+              Summary given to the model
+            </Typography>
+            <Markdown text={summary.content} growing={summary.status === "streaming"} />
+          </Box>
+        )}
+        {result && result.content !== "" && <DataView text={result.content} label={summary ? "Full result" : "Result"} mark={inResult} />}
       </Stack>
     </EntryFrame>
   );
-}
-
-function toolFace({ result }: ToolRow): Face {
-  if (!result || result.status === "completed") return EVENT_FACES.llm_tool_call;
-  return TIMELINE_FACES[result.status];
 }
 
 function ToolNote({ row: { result, summary } }: { row: ToolRow }) {
@@ -89,7 +95,7 @@ function ToolNote({ row: { result, summary } }: { row: ToolRow }) {
   }
   const duration = result.metadata["duration_ms"];
   const parts = [
-    result.status === "completed" ? null : TIMELINE_FACES[result.status].label.toLowerCase(),
+    result.status === "completed" ? null : TIMELINE_BADGES[result.status].label.toLowerCase(),
     typeof duration === "number" ? formatDuration(duration) : null,
     plural(result.content.split("\n").length, "line"),
     summary ? "summarised" : null,
@@ -97,13 +103,34 @@ function ToolNote({ row: { result, summary } }: { row: ToolRow }) {
   return <>{parts.filter((part) => part !== null).join(" · ")}</>;
 }
 
-function Summary({ event }: { event: TimelineEvent }) {
-  return (
-    <Box sx={{ borderLeft: 2, borderColor: "divider", pl: 1.5 }}>
-      <Typography variant="caption" color="textSecondary">
-        Summary given to the model
-      </Typography>
-      <Markdown text={event.content} growing={event.status === "streaming"} />
-    </Box>
-  );
+/** The text that the user searches for on the page; "" for none. Highlighted entries mark it. */
+export const FindTextContext = createContext("");
+
+/** The first match of the searched text; null unless the entry is highlighted. */
+function useFoundRange(text: string | undefined, highlighted: boolean): TextRange | null {
+  const wanted = use(FindTextContext).trim().toLowerCase();
+  return useMemo(() => {
+    const start = highlighted && wanted !== "" && text !== undefined ? text.toLowerCase().indexOf(wanted) : -1;
+    return start === -1 ? null : { start, end: start + wanted.length };
+  }, [text, highlighted, wanted]);
+}
+
+// Entries open, are measured, and scroll to their mark within half a second.
+const SETTLING_FRAMES = 30;
+
+/** Scrolls the mark of an entry into view. The timeline scrolled to the start of the entry when it was folded, and the mark may be far below. */
+function useScrollToMatch(entry: RefObject<HTMLElement | null>, match: TextRange | null): void {
+  useEffect(() => {
+    if (match === null) return;
+    let [frame, left] = [0, SETTLING_FRAMES];
+    const scroll = () => {
+      const mark = entry.current?.querySelector("mark");
+      const box = mark?.getBoundingClientRect();
+      if (mark && box && (box.top < SESSION_HEADER_PX || box.bottom > window.innerHeight)) mark.scrollIntoView({ block: "center" });
+      left -= 1;
+      if (left > 0) frame = requestAnimationFrame(scroll);
+    };
+    frame = requestAnimationFrame(scroll);
+    return () => cancelAnimationFrame(frame);
+  }, [entry, match]);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CitationSums, Verdict } from "@/wire/types";
-import { citationsLine, confidenceWords, momentOf, objectOf } from "./verdict";
+import { citationSummary, describeConfidence, utcTime, verdictObject } from "./verdict";
 
 const verdict: Verdict = {
   outcome: "fault",
@@ -19,25 +19,25 @@ const verdict: Verdict = {
 const sums: CitationSums = { cited: 15, verified: 14, id_only: 0, failed: 1, uncited: 0 };
 
 test("an object is named with its kind and place, and only with what is known", () => {
-  expect(objectOf(verdict)).toBe("Pod shop/cart-1");
-  expect(objectOf({ object: { kind: "Node", namespace: "", name: "node-2" } })).toBe("Node node-2");
-  expect(objectOf({ object: null })).toBeNull();
+  expect(verdictObject(verdict)).toBe("Pod shop/cart-1");
+  expect(verdictObject({ object: { kind: "Node", namespace: "", name: "node-2" } })).toBe("Node node-2");
+  expect(verdictObject({ object: null })).toBeNull();
 });
 
 test("the reason of a confidence is what lowered it, or what it means", () => {
-  expect(confidenceWords({ ...verdict, confidence_mechanism: "high" })).toBe("Medium, though more was claimed: one link is inferred.");
-  expect(confidenceWords({ ...verdict, confidence_reason: "" })).toBe("Object high (observed directly, alternatives excluded), mechanism medium (one link is inferred).");
-  expect(confidenceWords({ ...verdict, confidence_object: "low", confidence_mechanism: "low", confidence_reason: "" })).toBe("Low: a correlation.");
+  expect(describeConfidence({ ...verdict, confidence_mechanism: "high" })).toBe("Medium, though more was claimed: one link is inferred.");
+  expect(describeConfidence({ ...verdict, confidence_reason: "" })).toBe("Object high (observed directly, alternatives excluded), mechanism medium (one link is inferred).");
+  expect(describeConfidence({ ...verdict, confidence_object: "low", confidence_mechanism: "low", confidence_reason: "" })).toBe("Low: a correlation.");
 });
 
 test("a time is told in UTC, and only what says its zone is a time", () => {
-  expect(momentOf("2026-01-01T12:00:00+02:00")).toEqual({ at: "2026-01-01T10:00:00.000Z", shown: "2026-01-01 10:00:00 UTC" });
-  expect(momentOf("since the release of 10:00")).toBeNull();
-  expect(momentOf("2026-13-41T10:00:00Z")).toBeNull();
+  expect(utcTime("2026-01-01T12:00:00+02:00")).toEqual({ at: "2026-01-01T10:00:00.000Z", text: "2026-01-01 10:00:00 UTC" });
+  expect(utcTime("since the release of 10:00")).toBeNull();
+  expect(utcTime("2026-13-41T10:00:00Z")).toBeNull();
 });
 
 test("what checking found is one honest sentence", () => {
-  expect(citationsLine(sums)).toBe("14 of 15 citations verified; 1 failed.");
-  expect(citationsLine({ ...sums, verified: 1, cited: 1, failed: 0 })).toBe("1 of 1 citation verified.");
-  expect(citationsLine({ cited: 0, verified: 0, id_only: 0, failed: 0, uncited: 2 })).toContain("nothing could be verified: 2 statements");
+  expect(citationSummary(sums)).toBe("14 of 15 citations verified; 1 failed.");
+  expect(citationSummary({ ...sums, verified: 1, cited: 1, failed: 0 })).toBe("1 of 1 citation verified.");
+  expect(citationSummary({ cited: 0, verified: 0, id_only: 0, failed: 0, uncited: 2 })).toContain("nothing could be verified: 2 statements");
 });

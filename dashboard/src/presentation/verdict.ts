@@ -1,29 +1,30 @@
-/** Pure module: a verdict in words. Every outcome and confidence has a face, or this does not compile. */
+/** Verdicts: badges and descriptions. An outcome or confidence without a badge does not compile. */
 import { CircleCheck, CircleHelp, Flame, ShieldAlert, SignalHigh, SignalLow, SignalMedium } from "lucide-react";
-import type { Face } from "@/components/badge";
+import type { BadgeStyle } from "@/components/badge";
+import { plural } from "@/components/format";
 import type { CitationSums, Confidence, Verdict, VerdictOutcome } from "@/wire/types";
 
-export const OUTCOME_FACES = {
+export const OUTCOME_BADGES = {
   fault: { label: "Fault found", tone: "bad", icon: ShieldAlert },
   no_fault: { label: "No fault", tone: "good", icon: CircleCheck },
   inconclusive: { label: "Inconclusive", tone: "warning", icon: CircleHelp },
-} satisfies Record<VerdictOutcome, Face>;
+} satisfies Record<VerdictOutcome, BadgeStyle>;
 
-export function outcomeOf(name: string | undefined): VerdictOutcome | undefined {
-  return (Object.keys(OUTCOME_FACES) as VerdictOutcome[]).find((outcome) => outcome === name);
+export function parseOutcome(name: string | undefined): VerdictOutcome | undefined {
+  return (Object.keys(OUTCOME_BADGES) as VerdictOutcome[]).find((outcome) => outcome === name);
 }
 
-export const CONFIDENCE_FACES = {
+export const CONFIDENCE_BADGES = {
   high: { label: "High confidence", tone: "good", icon: SignalHigh },
   medium: { label: "Medium confidence", tone: "warning", icon: SignalMedium },
   low: { label: "Low confidence", tone: "warning", icon: SignalLow },
-} satisfies Record<Confidence, Face>;
+} satisfies Record<Confidence, BadgeStyle>;
 
-export const STILL_FACES = {
+export const STILL_HAPPENING_BADGES = {
   yes: { label: "Yes", tone: "bad", icon: Flame },
   no: { label: "No", tone: "good", icon: CircleCheck },
   unknown: { label: "Not known", tone: "neutral", icon: CircleHelp },
-} satisfies Record<Verdict["still_happening"], Face>;
+} satisfies Record<Verdict["still_happening"], BadgeStyle>;
 
 const MEANING = {
   high: "observed directly, alternatives excluded",
@@ -31,8 +32,8 @@ const MEANING = {
   low: "a correlation",
 } satisfies Record<Confidence, string>;
 
-/** Why the confidence is what it is: what was claimed, or what lowered it. */
-export function confidenceWords(verdict: Pick<Verdict, "confidence" | "confidence_object" | "confidence_mechanism" | "confidence_reason">): string {
+/** Explains the confidence: what the agent claimed, or why it was lowered. */
+export function describeConfidence(verdict: Pick<Verdict, "confidence" | "confidence_object" | "confidence_mechanism" | "confidence_reason">): string {
   const { confidence_object: object, confidence_mechanism: mechanism, confidence_reason: reason } = verdict;
   if (reason !== "") return `${capital(verdict.confidence)}, though more was claimed: ${reason}.`;
   if (object === mechanism) return `${capital(object)}: ${MEANING[object]}.`;
@@ -45,31 +46,27 @@ function capital(word: string): string {
 
 const ISO = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** A time that says its zone, in UTC as logs have it; null for any other words. */
-export function momentOf(since: string): { at: string; shown: string } | null {
-  if (!ISO.test(since) || Number.isNaN(Date.parse(since))) return null;
-  const at = new Date(since).toISOString();
-  return { at, shown: `${at.replace("T", " ").slice(0, 19)} UTC` };
+/** A time with a zone, converted to UTC as in logs; null for any other text. */
+export function utcTime(time: string): { at: string; text: string } | null {
+  if (!ISO.test(time) || Number.isNaN(Date.parse(time))) return null;
+  const at = new Date(time).toISOString();
+  return { at, text: `${at.replace("T", " ").slice(0, 19)} UTC` };
 }
 
 /** `Pod shop/cart-1`; null when the verdict names no object. */
-export function objectOf({ object }: Pick<Verdict, "object">): string | null {
+export function verdictObject({ object }: Pick<Verdict, "object">): string | null {
   if (object === null) return null;
   const place = [object.namespace, object.name].filter(Boolean).join("/");
   return [object.kind, place].filter(Boolean).join(" ");
 }
 
-/** What checking the citations came to, as one sentence. */
-export function citationsLine(sums: CitationSums): string {
-  if (sums.cited === 0) return sums.uncited === 0 ? "Nothing was cited." : `Nothing was cited, so nothing could be verified: ${count(sums.uncited, "statement")} without a source.`;
+/** The result of checking the citations, as one sentence. */
+export function citationSummary(sums: CitationSums): string {
+  if (sums.cited === 0) return sums.uncited === 0 ? "Nothing was cited." : `Nothing was cited, so nothing could be verified: ${plural(sums.uncited, "statement")} without a source.`;
   const rest = [
     sums.id_only > 0 && `${sums.id_only} without a quotation`,
     sums.failed > 0 && `${sums.failed} failed`,
-    sums.uncited > 0 && `${count(sums.uncited, "statement")} without a source`,
+    sums.uncited > 0 && `${plural(sums.uncited, "statement")} without a source`,
   ].filter(Boolean);
-  return `${sums.verified} of ${count(sums.cited, "citation")} verified${rest.length > 0 ? `; ${rest.join(", ")}` : ""}.`;
-}
-
-function count(number: number, of: string): string {
-  return `${number} ${of}${number === 1 ? "" : "s"}`;
+  return `${sums.verified} of ${plural(sums.cited, "citation")} verified${rest.length > 0 ? `; ${rest.join(", ")}` : ""}.`;
 }

@@ -1,10 +1,10 @@
-/** What the server says over the WebSocket. Pure module. */
+/** The messages that the server sends over the WebSocket. */
 import type { PauseItem, RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus, Verdict } from "./types";
 
 interface OnChannel {
   channel: string;
 }
-/** Persistent: told once, in order, and again after a reconnect if it was missed. */
+/** Stored by the server: delivered in order, and again after a reconnect if it was missed. */
 interface Stored extends OnChannel {
   id: number;
   session_id: string;
@@ -41,7 +41,7 @@ export type StoredMessage = Stored &
         analysis_partial_reason?: string | null;
         final_analysis?: string | null;
         executive_summary?: string | null;
-        /** Null: its analysis came without one. Absent: a server from before there were any. */
+        /** Null if the analysis has none; absent from servers of older versions. */
         verdict?: Verdict | null;
       }
     | { type: "stage.started"; stage_id: string; stage_name: string; stage_index: number; stage_type: StageType }
@@ -52,10 +52,10 @@ export type StoredMessage = Stored &
     | { type: "interaction.created"; interaction_id: string; interaction_type: "llm" | "mcp" }
   );
 
-/** Of the whole installation: everything that is paused now. */
+/** All pauses of the installation. */
 export type PausesMessage = OnChannel & { id: number; type: "pauses.changed"; pauses: PauseItem[] };
 
-/** An incident was opened, or something of it is different. */
+/** An incident was opened or changed. */
 export type IncidentMessage = OnChannel & { id: number; type: "incident.changed"; incident_id: string };
 
 export type TransientMessage = OnChannel &
@@ -96,7 +96,7 @@ const TYPES = {
   "session.progress": true,
 } satisfies Record<LiveMessageType, true>;
 
-/** The message in a frame; null for one that a newer server may send and this page does not know. */
+/** Returns null for a message type that this page does not know: the server may be newer. */
 export function parseLiveMessage(text: string): LiveMessage | null {
   const message: unknown = JSON.parse(text);
   if (typeof message !== "object" || message === null || !("type" in message)) return null;

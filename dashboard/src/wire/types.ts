@@ -1,4 +1,4 @@
-/** Short names for the shapes of the API. Nothing but types may live here. */
+/** Short names for the types of the API. */
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
@@ -36,7 +36,7 @@ export type StageView = Schemas["StageView"];
 export type ExecutionView = Schemas["ExecutionView"];
 export type PlannedStage = Schemas["PlannedStage"];
 
-/** A live event is not told its position: events are appended in the order in which they are told. */
+/** Live events have no position: they are appended in the order of their arrival. */
 export type TimelineEvent = Omit<Schemas["TimelineEventView"], "position">;
 
 export type ChatMessage = Schemas["ChatMessage"];
@@ -55,7 +55,7 @@ export type MCPCallDetail = Schemas["MCPCallDetail"];
 export type SentMessage = Schemas["SentMessageView"];
 export type ForkRequest = Schemas["ForkRequest"];
 export type ModelItem = Schemas["ModelItem"];
-/** The calls alone: which agent sent which, the page knows from the session. */
+/** The calls only: the relation of agents is known from the session. */
 export type TraceList = Pick<Schemas["TraceList"], "llm" | "mcp">;
 export type SetupState = Schemas["SetupState"];
 export type SetupOutcome = Schemas["SetupOutcome"];

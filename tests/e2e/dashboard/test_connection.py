@@ -34,7 +34,7 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             expect(page.get_by_role("region", name="Active sessions").get_by_role("listitem")).to_have_count(1)
             page.goto(f"/sessions/{session}")
             expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
-            page.wait_for_function("() => performance.getEntriesByType('resource').some(one => one.name.includes('system-route'))")
+            page.wait_for_function("() => performance.getEntriesByType('resource').some(one => one.name.includes('system-page'))")
         expect(page.get_by_text(lost)).to_be_visible()
         assert_accessible(page, "connection-lost")
         # The pages are there without their server, and say what they lack. By keyboard: a page that follows the end of its timeline may

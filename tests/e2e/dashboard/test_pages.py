@@ -114,7 +114,7 @@ def test_the_list_loads_less_than_250_kb_of_javascript(browser: Browser, server:
 
 def test_a_page_that_cannot_be_loaded_says_so_in_the_shell_and_comes_by_itself(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
-        page.route("**/assets/usage-route*", lambda route: route.abort())
+        page.route("**/assets/usage-page*", lambda route: route.abort())
         page.goto("/system")
         expect(page.get_by_text("Effective configuration")).to_be_visible()
         page.route("**/api/v1/me", lambda route: route.abort())

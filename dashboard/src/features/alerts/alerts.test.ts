@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { McpSelection } from "@/wire/types";
-import { EMPTY_DRAFT, problemsOf, requestOf } from "./draft";
-import { isToolChosen, selectionProblem, toggleServer, toggleTool, withTools } from "./selection";
-import { checkText } from "./text-check";
+import { checkText } from "./alert-editor";
+import { EMPTY_DRAFT, isToolSelected, problemsOf, requestOf, selectionProblem, toggleServer, toggleTool, withTools } from "./draft";
 
 describe("what is typed", () => {
   test.each([
@@ -40,7 +39,7 @@ describe("choosing tools", () => {
   const whole: McpSelection = { servers: [{ name: "k8s", tools: null }], native_tools: null };
 
   test("a server stands for all of its tools until one is taken away", () => {
-    expect(isToolChosen(whole, "k8s", "log")).toBe(true);
+    expect(isToolSelected(whole, "k8s", "log")).toBe(true);
     const fewer = toggleTool(whole, "k8s", "log", all);
     expect(fewer.servers).toEqual([{ name: "k8s", tools: ["get", "list"] }]);
     expect(toggleTool(fewer, "k8s", "log", all).servers).toEqual([{ name: "k8s", tools: null }]);

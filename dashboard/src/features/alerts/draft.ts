@@ -1,19 +1,18 @@
-/** Pure module: an alert that is being written. */
+/** An alert that is being written, and its selection of tools. A server without a list of tools means all of its tools. */
 import type { AlertRequest, McpSelection, SessionDetail } from "@/wire/types";
-import { selectionProblem } from "./selection";
 
 export interface Draft {
   text: string;
-  /** Null: the one that is taken by default. */
+  /** Null for the default type. */
   alertType: string | null;
   runbook: string;
-  /** Null: the chain's own tools. */
+  /** Null for the chain's own tools. */
   servers: McpSelection | null;
 }
 
 export const EMPTY_DRAFT: Draft = { text: "", alertType: null, runbook: "", servers: null };
 
-/** Whether this is a draft as it was stored, by this version or one that knew the same. */
+/** Whether a stored value is a draft. */
 export function isDraft(value: unknown): value is Draft {
   if (typeof value !== "object" || value === null) return false;
   const { text, alertType, runbook, servers } = value as Partial<Record<keyof Draft, unknown>>;
@@ -47,7 +46,42 @@ export function requestOf(draft: Draft): AlertRequest {
     alert_type: alertType === "" ? null : alertType,
     runbook: runbook === "" ? null : runbook,
     mcp: draft.servers,
-    // Its chain's own.
+    // Null for that of the chain.
     budget: null,
   };
+}
+
+export function isServerSelected(selection: McpSelection, server: string): boolean {
+  return selection.servers.some((chosen) => chosen.name === server);
+}
+
+export function isToolSelected(selection: McpSelection, server: string, tool: string): boolean {
+  const chosen = selection.servers.find((entry) => entry.name === server);
+  return chosen !== undefined && (!chosen.tools || chosen.tools.includes(tool));
+}
+
+export function toggleServer(selection: McpSelection, server: string): McpSelection {
+  const servers = isServerSelected(selection, server)
+    ? selection.servers.filter((chosen) => chosen.name !== server)
+    : [...selection.servers, { name: server, tools: null }];
+  return { ...selection, servers };
+}
+
+export function toggleTool(selection: McpSelection, server: string, tool: string, all: readonly string[]): McpSelection {
+  const before = selection.servers.find((chosen) => chosen.name === server)?.tools ?? all;
+  const after = before.includes(tool) ? before.filter((name) => name !== tool) : [...before, tool];
+  return withTools(selection, server, after.length === all.length ? null : after);
+}
+
+/** Null for all tools. */
+export function withTools(selection: McpSelection, server: string, tools: string[] | null): McpSelection {
+  return { ...selection, servers: selection.servers.map((chosen) => (chosen.name === server ? { name: server, tools } : chosen)) };
+}
+
+/** Why the server would reject the selection; null if it would not. */
+export function selectionProblem(selection: McpSelection | null): string | null {
+  if (selection === null) return null;
+  if (selection.servers.length === 0) return "Choose at least one tool server, or take the chain's own tools.";
+  const empty = selection.servers.find((server) => server.tools?.length === 0);
+  return empty ? `Choose at least one tool of ${empty.name}, or leave ${empty.name} out.` : null;
 }

@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import type * as Router from "@tanstack/react-router";
 import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, test, vi } from "vitest";
@@ -9,12 +10,16 @@ import { mcpServers } from "@/api/system";
 import type { SessionDetail } from "@/wire/types";
 import { NewAlertPage } from "./new-alert-page";
 
+const search: { from?: string | undefined } = {};
+vi.mock("@tanstack/react-router", async (load) => ({ ...(await load<typeof Router>()), getRouteApi: () => ({ useSearch: () => search, useNavigate: () => vi.fn() }) }));
+
 afterEach(() => {
   cleanup();
   sessionStorage.clear();
 });
 
 function show(from?: string, has_model = true) {
+  search.from = from;
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   const known = { name: "pods", chain_id: "pods", description: "", is_sample: false, has_model };
   client.setQueryData(alertTypes.queryKey, { alert_types: [known], default_alert_type: "pods" });
@@ -24,7 +29,7 @@ function show(from?: string, has_model = true) {
   client.setQueryData(sessionDetail("s").queryKey, { alert_data: "The disk is full", alert_type: "pods", runbook_url: null, mcp_selection: null } as SessionDetail);
   render(
     <QueryClientProvider client={client}>
-      <NewAlertPage from={from} onSubmitted={vi.fn()} />
+      <NewAlertPage />
     </QueryClientProvider>,
   );
   return client;

@@ -1,49 +1,55 @@
-/** Submitting an alert: one's own, a sample, or one that was investigated before. */
+/** Submits an alert: a new one, a sample, or that of an earlier session. */
 import Alert from "@mui/material/Alert";
 import Autocomplete from "@mui/material/Autocomplete";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
+import Link from "@mui/material/Link";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { Send } from "lucide-react";
 import type { ReactNode } from "react";
 import { useState } from "react";
 import { alertTypes, submitAlert } from "@/api/alerts";
 import { sessionDetail } from "@/api/sessions";
+import { useDraft } from "@/components/draft";
+import { Form } from "@/components/fields";
+import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
-import { useDraft } from "@/components/use-draft";
 import { Failure, Loading } from "@/components/states";
-import { useTitle } from "@/components/title";
 import { AlertEditor } from "./alert-editor";
 import type { Draft } from "./draft";
 import { draftOf, EMPTY_DRAFT, isDraft, problemsOf, requestOf } from "./draft";
-import { NoModel } from "./no-model";
 import { Samples } from "./samples";
 import { ToolSelection } from "./tool-selection";
 
-/** `from` is a session to submit again. */
-export function NewAlertPage({ from, onSubmitted }: { from: string | undefined; onSubmitted: (sessionId: string) => void }) {
+const route = getRouteApi("/alerts/new");
+
+export function NewAlertPage() {
+  // A session whose alert is submitted again.
+  const { from } = route.useSearch();
   const original = useQuery({ ...sessionDetail(from ?? ""), enabled: from !== undefined });
-  useTitle("New alert");
+  usePageTitle("New alert");
   if (from !== undefined && original.isPending) return <Loading what="the session to submit again" />;
-  // Only then: a reader who is writing already must not lose what they wrote because it could not be loaded once more.
+  // Not for a failed refetch: text that was written meanwhile must not be lost.
   if (original.isLoadingError) return <Failure what="The session to submit again could not be loaded." error={original.error} onRetry={() => void original.refetch()} />;
-  return <Form key={from} name={from ?? "new"} start={original.data ? draftOf(original.data) : EMPTY_DRAFT} again={from !== undefined} onSubmitted={onSubmitted} />;
+  return <AlertForm key={from} name={from ?? "new"} start={original.data ? draftOf(original.data) : EMPTY_DRAFT} again={from !== undefined} />;
 }
 
-function Form({ name, start, again, onSubmitted }: { name: string; start: Draft; again: boolean; onSubmitted: (sessionId: string) => void }) {
-  const [draft, setDraft, forgetDraft] = useDraft(`alert:${name}`, start, isDraft);
+function AlertForm({ name, start, again }: { name: string; start: Draft; again: boolean }) {
+  const navigate = route.useNavigate();
+  const [draft, setDraft, clearDraft] = useDraft(`alert:${name}`, start, isDraft);
   const [sample, setSample] = useState<string | null>(null);
   const submit = useMutation({
     mutationFn: (alert: Draft) => submitAlert(requestOf(alert)),
-    onSuccess: (accepted) => {
-      forgetDraft();
-      onSubmitted(accepted.session_id);
+    onSuccess: ({ session_id: sessionId }) => {
+      clearDraft();
+      void navigate({ to: "/sessions/$sessionId", params: { sessionId } });
     },
   });
-  // Beside the button that was pressed: the form is longer than a screen.
+  // Shown beside the pressed button: the form is longer than a screen.
   const failure = submit.error && <Failure what="The alert was not accepted." error={submit.error} />;
   return (
     <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 380px" }, gap: 2.5, alignItems: "start" }}>
@@ -92,17 +98,20 @@ function Fields({ draft, onDraft, onSubmit, busy, failure }: FieldsProps) {
   const known = types.data?.alert_types ?? [];
   const type = draft.alertType ?? types.data?.default_alert_type ?? "";
   const chosen = known.find((item) => item.name === type);
-  // A sample has tools of its own; what was chosen for another type is kept for it, unseen and unsaid.
+  // A sample has tools of its own; tools chosen for another type are kept in the draft but not sent.
   const written = chosen?.is_sample ? { ...draft, servers: null } : draft;
   const problems = tried ? problemsOf(written) : {};
-  const send = (event: React.SyntheticEvent) => {
-    event.preventDefault();
+  const send = () => {
     setTried(true);
     if (Object.keys(problemsOf(written)).length === 0) onSubmit(written);
   };
   return (
-    <Stack component="form" spacing={2} onSubmit={send} noValidate>
-      {chosen?.has_model === false && <NoModel />}
+    <Form spacing={2} onSubmit={send}>
+      {chosen?.has_model === false && (
+        <Alert severity="warning" variant="outlined" role="status" sx={{ py: 0, alignItems: "center" }}>
+          No model is configured, so alerts of this type are refused. <Link href="/help/models.md">Set up a model</Link>
+        </Alert>
+      )}
       <Autocomplete
         freeSolo
         options={known.map((item) => item.name)}
@@ -135,6 +144,6 @@ function Fields({ draft, onDraft, onSubmit, busy, failure }: FieldsProps) {
       <Button type="submit" variant="contained" startIcon={<Send size={16} />} loading={busy} sx={{ alignSelf: "flex-start" }}>
         Submit alert
       </Button>
-    </Stack>
+    </Form>
   );
 }

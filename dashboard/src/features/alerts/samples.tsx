@@ -1,4 +1,4 @@
-/** Sample incidents: a first result without a cluster or a key. */
+/** Sample incidents, which need no cluster and no API key. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Paper from "@mui/material/Paper";

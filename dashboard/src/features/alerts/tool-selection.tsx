@@ -1,4 +1,4 @@
-/** Which tool servers, and which of their tools, an investigation may use. */
+/** Selects the tool servers, and their tools, that an investigation may use. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
@@ -11,10 +11,10 @@ import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { defaultTools } from "@/api/alerts";
 import { mcpServers } from "@/api/system";
-import { MONO } from "@/components/text-styles";
 import { plural } from "@/components/format";
-import type { MCPServerItem, McpSelection } from "@/wire/types";
-import { isServerChosen, isToolChosen, toggleServer, toggleTool, withTools } from "./selection";
+import { MONO } from "@/components/text-styles";
+import type { McpSelection, MCPServerItem } from "@/wire/types";
+import { isServerSelected, isToolSelected, toggleServer, toggleTool, withTools } from "./draft";
 
 interface ToolSelectionProps {
   alertType: string;
@@ -60,9 +60,9 @@ interface ServerProps {
 }
 
 function Server({ server, value, onChange }: ServerProps) {
-  const chosen = isServerChosen(value, server.name);
+  const chosen = isServerSelected(value, server.name);
   const all = server.tools.map((tool) => tool.name);
-  const count = all.filter((tool) => isToolChosen(value, server.name, tool)).length;
+  const count = all.filter((tool) => isToolSelected(value, server.name, tool)).length;
   return (
     <Paper variant="outlined" role="group" aria-label={server.name} sx={{ px: 1.5, py: 0.5 }}>
       <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 1 }}>
@@ -90,7 +90,7 @@ function Server({ server, value, onChange }: ServerProps) {
             <FormControlLabel
               key={tool.name}
               title={tool.description}
-              control={<Checkbox size="small" sx={{ py: 0.25 }} checked={isToolChosen(value, server.name, tool.name)} onChange={() => onChange(toggleTool(value, server.name, tool.name, all))} />}
+              control={<Checkbox size="small" sx={{ py: 0.25 }} checked={isToolSelected(value, server.name, tool.name)} onChange={() => onChange(toggleTool(value, server.name, tool.name, all))} />}
               label={<Box component="span" sx={{ fontFamily: MONO, fontSize: "0.8rem", overflowWrap: "anywhere" }}>{tool.name}</Box>}
             />
           ))}

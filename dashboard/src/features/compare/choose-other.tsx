@@ -1,24 +1,23 @@
-/** The session to compare with: one about the same type of alert, or any whose address is pasted. */
+/** Chooses the session to compare with: one of the same alert type, or any by its address. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import ButtonBase from "@mui/material/ButtonBase";
-import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { ENDED, sessionPage } from "@/api/sessions";
+import { sessionPage } from "@/api/sessions";
 import { Badge } from "@/components/badge";
+import { Form } from "@/components/fields";
 import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { ONE_LINE } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
-import { SESSION_FACES } from "@/presentation/statuses";
+import { ENDED_STATUSES, SESSION_BADGES } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
-import { idIn } from "./figures";
 
-// The newest; an older one is pasted.
+// The newest sessions; others are chosen by their address.
 const OFFERED = 25;
 
 interface ChooseOtherProps {
@@ -27,11 +26,11 @@ interface ChooseOtherProps {
 }
 
 export function ChooseOther({ session, onOther }: ChooseOtherProps) {
-  const { data, error, isPending, refetch } = useQuery(sessionPage({ alert_type: session.alert_type, status: ENDED }, { offset: 0, limit: OFFERED }));
+  const { data, error, isPending, refetch } = useQuery(sessionPage({ alert_type: session.alert_type, status: ENDED_STATUSES }, { offset: 0, limit: OFFERED }));
   const others = data?.sessions.filter(({ id }) => id !== session.id) ?? [];
   return (
     <Section title={`Compare “${session.title}” with`} flush>
-      <Pasted onOther={onOther} />
+      <AddressForm onOther={onOther} />
       {isPending && <Loading what="other sessions" />}
       {error && <Failure what="Other sessions could not be loaded." error={error} onRetry={() => void refetch()} />}
       {data && others.length === 0 && <Nothing title="There is no other session of this alert type">Paste the address of any other session above.</Nothing>}
@@ -39,7 +38,7 @@ export function ChooseOther({ session, onOther }: ChooseOtherProps) {
         {others.map((other) => (
           <li key={other.id}>
             <ButtonBase onClick={() => onOther(other.id)} sx={{ display: "flex", gap: 2, width: "100%", justifyContent: "flex-start", textAlign: "left", px: 2, py: 1, borderTop: 1, borderColor: "divider", fontSize: "0.875rem", "&:hover": { bgcolor: "action.hover" } }}>
-              <Badge face={SESSION_FACES[other.status]} />
+              <Badge badge={SESSION_BADGES[other.status]} />
               <Box component="span" sx={{ ...ONE_LINE, flex: 1 }}>
                 {other.title}
               </Box>
@@ -54,30 +53,30 @@ export function ChooseOther({ session, onOther }: ChooseOtherProps) {
   );
 }
 
-function Pasted({ onOther }: Pick<ChooseOtherProps, "onOther">) {
+const SESSION_ID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/i;
+
+/** The session id in a pasted text: the id itself, or the address of one of its pages. */
+export function sessionIdIn(pasted: string): string | null {
+  return SESSION_ID.exec(pasted)?.[0].toLowerCase() ?? null;
+}
+
+function AddressForm({ onOther }: Pick<ChooseOtherProps, "onOther">) {
   const [text, setText] = useState("");
-  const [wrong, setWrong] = useState(false);
+  const [invalid, setInvalid] = useState(false);
   const submit = () => {
-    const id = idIn(text);
-    setWrong(id === null);
+    const id = sessionIdIn(text);
+    setInvalid(id === null);
     if (id !== null) onOther(id);
   };
   return (
-    <Box
-      component="form"
-      sx={{ p: 2 }}
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      <Stack direction="row" sx={{ gap: 1 }}>
+    <Box sx={{ p: 2 }}>
+      <Form direction="row" sx={{ gap: 1 }} onSubmit={submit}>
         <TextField size="small" fullWidth label="Address or id of a session" value={text} onChange={(event) => setText(event.target.value)} />
         <Button type="submit" variant="contained" disabled={text.trim() === ""}>
           Compare
         </Button>
-      </Stack>
-      {wrong && (
+      </Form>
+      {invalid && (
         <Alert severity="warning" variant="outlined" sx={{ mt: 1 }}>
           There is no id of a session in that. An id looks like 4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21; the address of a session’s page ends with it.
         </Alert>

@@ -1,35 +1,35 @@
-/** Two sessions side by side: what each came to, by which evidence, in how many turns and at what cost, and where their analyses differ. */
+/** Compares two sessions: their figures, and a diff of their analyses. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { diffArrays } from "diff";
 import { ArrowLeft } from "lucide-react";
 import { useMemo } from "react";
 import { sessionDetail } from "@/api/sessions";
 import { traceList } from "@/api/trace";
+import { formatCost, formatCount, formatDuration } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
+import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
-import { lineDiff } from "@/components/text-diff";
-import type { DiffLine } from "@/components/text-diff";
 import { RelativeTime } from "@/components/times";
-import { useTitle } from "@/components/title";
-import { forkedStep } from "@/presentation/fork-place";
-import type { SessionDetail } from "@/wire/types";
+import { describeForkPoint } from "@/presentation/forks";
+import { SESSION_BADGES } from "@/presentation/statuses";
+import { citationSummary, CONFIDENCE_BADGES, OUTCOME_BADGES, verdictObject } from "@/presentation/verdict";
+import type { SessionDetail, TraceList } from "@/wire/types";
 import { ChooseOther } from "./choose-other";
-import type { Figure } from "./figures";
-import { figuresOf } from "./figures";
 
-interface ComparePageProps {
-  sessionId: string;
-  /** The other one; undefined until it is chosen. */
-  other: string | undefined;
-  onOther: (sessionId: string | undefined) => void;
-}
+const route = getRouteApi("/sessions/$sessionId/compare");
 
-export function ComparePage({ sessionId, other, onOther }: ComparePageProps) {
+export function ComparePage() {
+  const { sessionId } = route.useParams();
+  const { with: other } = route.useSearch();
+  const navigate = route.useNavigate();
   const session = useQuery(sessionDetail(sessionId));
-  useTitle(session.data ? `Compare: ${session.data.title}` : "Compare");
+  usePageTitle(session.data ? `Compare: ${session.data.title}` : "Compare");
+  const onOther = (id: string) => void navigate({ search: { with: id } });
   return (
     <Stack spacing={2}>
       <Box sx={{ display: "flex", alignItems: "center", gap: 1.5, flexWrap: "wrap" }}>
@@ -42,15 +42,15 @@ export function ComparePage({ sessionId, other, onOther }: ComparePageProps) {
       </Box>
       {session.isPending && <Loading what="the session" />}
       {session.error && <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />}
-      {session.data && (other === undefined ? <ChooseOther session={session.data} onOther={onOther} /> : <WithOther session={session.data} other={other} onOther={onOther} />)}
+      {session.data && (other === undefined ? <ChooseOther session={session.data} onOther={onOther} /> : <Comparison session={session.data} other={other} onOther={onOther} />)}
     </Stack>
   );
 }
 
-function WithOther({ session, other, onOther }: { session: SessionDetail; other: string; onOther: (sessionId: string | undefined) => void }) {
+function Comparison({ session, other, onOther }: { session: SessionDetail; other: string; onOther: (sessionId: string) => void }) {
   const { data, error, refetch } = useQuery(sessionDetail(other));
-  const mine = useQuery(traceList(session.id));
-  const theirs = useQuery(traceList(other));
+  const trace = useQuery(traceList(session.id));
+  const otherTrace = useQuery(traceList(other));
   if (error) {
     return (
       <>
@@ -63,13 +63,41 @@ function WithOther({ session, other, onOther }: { session: SessionDetail; other:
   return (
     <>
       <Section title="What they came to" flush>
-        <Figures sessions={[session, data]} figures={figuresOf([session, data], [mine.data, theirs.data])} />
+        <Figures sessions={[session, data]} figures={figuresOf([session, data], [trace.data, otherTrace.data])} />
       </Section>
       <Section title="Where their analyses differ" flush>
         <Difference before={session.final_analysis} after={data.final_analysis} />
       </Section>
     </>
   );
+}
+
+interface Figure {
+  name: string;
+  values: readonly [string, string];
+}
+
+/** The figures of both sessions, the most important first. */
+export function figuresOf(sessions: readonly [SessionDetail, SessionDetail], traces: readonly [TraceList | undefined, TraceList | undefined]): Figure[] {
+  const figure = (name: string, value: (session: SessionDetail, trace: TraceList | undefined) => string): Figure => ({ name, values: [value(sessions[0], traces[0]), value(sessions[1], traces[1])] });
+  return [
+    figure("Status", ({ status }) => SESSION_BADGES[status].label),
+    figure("Verdict", ({ verdict }) => (verdict ? OUTCOME_BADGES[verdict.outcome].label : "none")),
+    figure("At fault", ({ verdict }) => (verdict && verdictObject(verdict)) ?? "not named"),
+    figure("Because", ({ verdict }) => verdict?.mechanism ?? ""),
+    figure("Confidence", ({ verdict }) => (verdict ? CONFIDENCE_BADGES[verdict.confidence].label : "")),
+    figure("Evidence", ({ citations }) => (citations ? citationSummary(citations) : "not checked")),
+    figure("Models", ({ stages, recorded }) => {
+      const names = [...new Set(stages.flatMap((stage) => stage.executions.map((execution) => execution.model_name)))].join(", ");
+      return recorded ? `${names} (recorded)` : names;
+    }),
+    // A summary of a tool result is not a turn.
+    figure("Turns", (_, trace) => (trace ? String(trace.llm.filter((call) => call.kind !== "summarization").length) : "…")),
+    figure("Tool calls", (_, trace) => (trace ? String(trace.mcp.filter((call) => call.kind === "tool_call").length) : "…")),
+    figure("Tokens", ({ usage }) => formatCount(usage.total_tokens)),
+    figure("Cost", ({ cost }) => formatCost(cost) ?? "nothing"),
+    figure("Duration", ({ duration_ms: ms }) => (ms === null ? "" : formatDuration(ms))),
+  ];
 }
 
 const CELL = { px: { xs: 1, sm: 2 }, py: 0.75, borderTop: 1, borderColor: "divider", textAlign: "left", verticalAlign: "top", overflowWrap: "anywhere", fontWeight: 400 } as const;
@@ -82,14 +110,14 @@ function Figures({ sessions, figures }: { sessions: readonly [SessionDetail, Ses
           <Box component="th" scope="col" sx={{ ...CELL, border: 0, color: "text.secondary" }}>
             {" "}
           </Box>
-          {sessions.map((session, place) => (
-            <Box key={place} component="th" scope="col" sx={{ ...CELL, border: 0 }}>
+          {sessions.map((session, index) => (
+            <Box key={index} component="th" scope="col" sx={{ ...CELL, border: 0 }}>
               <TextLink to="/sessions/$sessionId" params={{ sessionId: session.id }} search={{}} sx={{ fontWeight: 600 }}>
                 {session.title}
               </TextLink>
               <Typography variant="caption" color="textSecondary" component="div">
                 <RelativeTime at={session.created_at} /> by {session.author}
-                {session.fork && `, forked from ${forkedStep(session.fork)}`}
+                {session.fork && `, forked from ${describeForkPoint(session.fork)}`}
               </Typography>
             </Box>
           ))}
@@ -101,8 +129,8 @@ function Figures({ sessions, figures }: { sessions: readonly [SessionDetail, Ses
             <Box component="th" scope="row" sx={{ ...CELL, color: "text.secondary" }}>
               {name}
             </Box>
-            {values.map((value, place) => (
-              <Box key={place} component="td" sx={{ ...CELL, ...(values[0] === values[1] ? { color: "text.secondary" } : {}) }}>
+            {values.map((value, index) => (
+              <Box key={index} component="td" sx={{ ...CELL, ...(values[0] === values[1] ? { color: "text.secondary" } : {}) }}>
                 {value}
               </Box>
             ))}
@@ -113,22 +141,39 @@ function Figures({ sessions, figures }: { sessions: readonly [SessionDetail, Ses
   );
 }
 
-const LINES = {
-  same: { sign: " ", spoken: "", sx: {} },
-  removed: { sign: "−", spoken: "only in the first: ", sx: { color: "error.main", bgcolor: "code.inline" } },
-  added: { sign: "+", spoken: "only in the second: ", sx: { color: "success.main", bgcolor: "code.inline" } },
+interface DiffLine {
+  kind: "same" | "removed" | "added";
+  text: string;
+}
+
+// The time to compare grows with the square of this. Texts with more different lines are shown as replaced as a whole.
+const MOST_DIFFERENT_LINES = 2_000;
+
+export function diffLines(before: string, after: string): DiffLine[] {
+  const [a, b] = [before.split("\n"), after.split("\n")];
+  const changes = diffArrays(a, b, { maxEditLength: MOST_DIFFERENT_LINES }) ?? [
+    { value: a, removed: true, added: false },
+    { value: b, removed: false, added: true },
+  ];
+  return changes.flatMap(({ value, removed, added }) => value.map((text): DiffLine => ({ kind: removed ? "removed" : added ? "added" : "same", text })));
+}
+
+const DIFF_STYLES = {
+  same: { sign: " ", label: "", sx: {} },
+  removed: { sign: "−", label: "only in the first: ", sx: { color: "error.main", bgcolor: "code.inline" } },
+  added: { sign: "+", label: "only in the second: ", sx: { color: "success.main", bgcolor: "code.inline" } },
 } satisfies Record<DiffLine["kind"], object>;
 
 function Difference({ before, after }: { before: string | null; after: string | null }) {
-  const lines = useMemo(() => lineDiff(before ?? "", after ?? ""), [before, after]);
+  const lines = useMemo(() => diffLines(before ?? "", after ?? ""), [before, after]);
   if (before === null && after === null) return <Nothing title="Neither came to an analysis" />;
   if (before === after) return <Nothing title="Their analyses are the same, word for word" />;
   return (
     <Box role="region" aria-label="Difference" tabIndex={0} sx={{ py: 1, fontSize: "0.85rem", lineHeight: 1.6, maxHeight: "80vh", overflowY: "auto" }}>
       {lines.map(({ kind, text }, index) => (
-        <Box key={index} sx={{ display: "grid", gridTemplateColumns: "20px minmax(0, 1fr)", px: 2, whiteSpace: "pre-wrap", overflowWrap: "anywhere", minHeight: "1.6em", ...LINES[kind].sx }}>
-          <Box component="span" role="img" aria-label={LINES[kind].spoken} aria-hidden={kind === "same"}>
-            {LINES[kind].sign}
+        <Box key={index} sx={{ display: "grid", gridTemplateColumns: "20px minmax(0, 1fr)", px: 2, whiteSpace: "pre-wrap", overflowWrap: "anywhere", minHeight: "1.6em", ...DIFF_STYLES[kind].sx }}>
+          <Box component="span" role="img" aria-label={DIFF_STYLES[kind].label} aria-hidden={kind === "same"}>
+            {DIFF_STYLES[kind].sign}
           </Box>
           <span>{text}</span>
         </Box>

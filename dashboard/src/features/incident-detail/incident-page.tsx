@@ -1,37 +1,47 @@
-/** An incident: what is wrong, since when, what was found, and what can be done. */
+/** The page of an incident: facts, activity, alerts, investigations and notes. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { isMissing } from "@/api/client";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { isNotFound } from "@/api/client";
 import { incidentDetail, incidentKeys } from "@/api/incidents";
-import { refetchChanged } from "@/api/refetch";
+import { useThrottledRefetch } from "@/api/refetch";
 import { Badge } from "@/components/badge";
 import { formatCost, plural } from "@/components/format";
-import { Fact } from "@/components/section";
-import { Failure, Loading } from "@/components/states";
+import { TextLink } from "@/components/links";
+import { usePageTitle } from "@/components/page";
+import { Fact, Section } from "@/components/section";
+import { Failure, Loading, Nothing, NotFound } from "@/components/states";
 import { clamped } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { useTitle } from "@/components/title";
-import { useThrottled } from "@/components/use-throttled";
-import { NotThere } from "@/components/way-on";
 import { useChannel } from "@/live/connection";
-import { MUTED, SEVERITY_FACES, STATE_FACES } from "@/presentation/incidents";
-import type { IncidentView } from "@/wire/types";
+import { MUTED, SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
+import { NoteLine } from "@/presentation/note-line";
+import { distinctReason, SESSION_BADGES } from "@/presentation/statuses";
+import type { IncidentSession, IncidentView, Note } from "@/wire/types";
 import { Actions } from "./actions";
-import { ActivityView } from "./activity-view";
-import { Investigations } from "./investigations";
+import { ActivityView } from "./activity";
 import { Members } from "./members";
-import { Notes } from "./notes";
 
-// A storm of alerts must not become a storm of requests.
-const REFRESH_EVERY_MS = 1_000;
+// Limits requests during an alert storm.
+const REFETCH_EVERY_MS = 1_000;
+const route = getRouteApi("/incidents/$incidentId");
 
-export function IncidentPage({ incidentId, onIncident }: { incidentId: string; onIncident: (incidentId: string) => void }) {
+export function IncidentPage() {
+  const { incidentId } = route.useParams();
+  const navigate = route.useNavigate();
   const { data: incident, error, refetch } = useQuery(incidentDetail(incidentId));
-  const refresh = useRefresh(incidentId);
-  useTitle(incident?.title ?? "Incident");
-  if (!incident && isMissing(error)) return <NotThere what="incident" />;
+  const refresh = useThrottledRefetch([incidentKeys.detail(incidentId)], REFETCH_EVERY_MS);
+  useChannel("incidents", (message) => {
+    if (message.type === "catchup.overflow" || (message.type === "incident.changed" && message.incident_id === incidentId)) refresh();
+  });
+  useChannel("sessions", (message) => {
+    if (message.type !== "session.status" && message.type !== "session.completed") return;
+    if (incident?.sessions.some((session) => session.id === message.session_id)) refresh();
+  });
+  usePageTitle(incident?.title ?? "Incident");
+  if (!incident && isNotFound(error)) return <NotFound what="incident" />;
   if (error && !incident) return <Failure what="The incident could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!incident) return <Loading what="the incident" />;
   return (
@@ -39,7 +49,7 @@ export function IncidentPage({ incidentId, onIncident }: { incidentId: string; o
       <Header incident={incident} onChanged={refresh} />
       <ActivityView incident={incident} />
       <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 3fr) minmax(0, 2fr)" }, alignItems: "start" }}>
-        <Members incident={incident} onSplit={onIncident} />
+        <Members incident={incident} onSplit={(created) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: created } })} />
         <Stack spacing={2}>
           <Investigations sessions={incident.sessions} />
           <Notes notes={incident.notes} />
@@ -49,31 +59,16 @@ export function IncidentPage({ incidentId, onIncident }: { incidentId: string; o
   );
 }
 
-/** Asks again when something of this incident, or one of its investigations, is told to be different. */
-function useRefresh(incidentId: string): () => void {
-  const client = useQueryClient();
-  const refresh = useThrottled(() => void refetchChanged(client, incidentKeys.detail(incidentId)), REFRESH_EVERY_MS);
-  useChannel("incidents", (message) => {
-    if (message.type === "catchup.overflow" || (message.type === "incident.changed" && message.incident_id === incidentId)) refresh();
-  });
-  useChannel("sessions", (message) => {
-    if (message.type !== "session.status" && message.type !== "session.completed") return;
-    const shown = client.getQueryData<IncidentView>(incidentKeys.detail(incidentId));
-    if (shown?.sessions.some((session) => session.id === message.session_id)) refresh();
-  });
-  return refresh;
-}
-
 function Header({ incident, onChanged }: { incident: IncidentView; onChanged: () => void }) {
   const [mute] = incident.mutes;
   return (
     <>
       <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
         <Typography component="div" role="status" data-testid="incident-state">
-          <Badge face={STATE_FACES[incident.state]} />
+          <Badge badge={STATE_BADGES[incident.state]} />
         </Typography>
         <Typography component="div">
-          <Badge face={SEVERITY_FACES[incident.severity]} />
+          <Badge badge={SEVERITY_BADGES[incident.severity]} />
         </Typography>
         <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={incident.title}>
           {incident.title}
@@ -96,11 +91,63 @@ function Header({ incident, onChanged }: { incident: IncidentView; onChanged: ()
         {incident.merged.length > 0 && <Fact name="Merged">{plural(incident.merged.length, "other incident")}</Fact>}
         {mute && (
           <Fact name="Alerts">
-            <Badge face={MUTED} /> until <RelativeTime at={mute.ends} />
+            <Badge badge={MUTED} /> until <RelativeTime at={mute.ends} />
             {mute.reason && `: ${mute.reason}`}
           </Fact>
         )}
       </Box>
     </>
+  );
+}
+
+function Investigations({ sessions }: { sessions: IncidentSession[] }) {
+  return (
+    <Section title="Investigations" flush>
+      {sessions.length === 0 && <Nothing title="Not investigated yet" />}
+      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+        {sessions.map((session) => (
+          <Investigation key={session.id} session={session} />
+        ))}
+      </Box>
+    </Section>
+  );
+}
+
+function Investigation({ session }: { session: IncidentSession }) {
+  const badge = SESSION_BADGES[session.status];
+  return (
+    <Box component="li" sx={{ px: 2, py: 1.25, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
+      <Typography variant="body2" component="div" sx={{ display: "flex", gap: 1.5, flexWrap: "wrap", alignItems: "center" }}>
+        <Badge badge={badge} />
+        <TextLink to="/sessions/$sessionId" params={{ sessionId: session.id }}>
+          <RelativeTime at={session.created_at} /> by {session.author}
+        </TextLink>
+        {session.started_at && (
+          <Box component="span" sx={{ color: "text.secondary" }}>
+            <Elapsed since={session.started_at} until={session.completed_at} />
+          </Box>
+        )}
+      </Typography>
+      <Typography variant="body2" sx={{ ...clamped(4), mt: 0.5 }}>
+        {session.executive_summary ?? distinctReason(badge, session.error_message) ?? ""}
+      </Typography>
+    </Box>
+  );
+}
+
+export function Notes({ notes }: { notes: Note[] }) {
+  if (notes.length === 0) return null;
+  return (
+    <Section title="Notes to its investigations">
+      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+        {notes.map((note) => (
+          <NoteLine key={`${note.session_id} ${note.id}`} note={note}>
+            <TextLink to="/sessions/$sessionId" params={{ sessionId: note.session_id }}>
+              Session
+            </TextLink>
+          </NoteLine>
+        ))}
+      </Box>
+    </Section>
   );
 }

@@ -1,4 +1,4 @@
-/** The alerts of an incident: what each says, where to read on, and the way to split some off. */
+/** The alerts of an incident, some of which can be split off into a new incident. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Checkbox from "@mui/material/Checkbox";
@@ -16,14 +16,14 @@ import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
-import { ALERT_FACES, SEVERITY_FACES } from "@/presentation/incidents";
+import { ALERT_BADGES, SEVERITY_BADGES } from "@/presentation/incidents";
 import type { AlertItem, IncidentView } from "@/wire/types";
 
 export function Members({ incident, onSplit }: { incident: IncidentView; onSplit: (incidentId: string) => void }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const split = useMutation({ mutationFn: () => splitIncident(incident.id, [...chosen]), onSuccess: (made) => onSplit(made.incident_id) });
+  const split = useMutation({ mutationFn: () => splitIncident(incident.id, [...chosen]), onSuccess: (created) => onSplit(created.incident_id) });
   const toggle = (id: string) => setChosen((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
-  const divisible = incident.members.length > 1;
+  const canSplit = incident.members.length > 1;
   const hidden = incident.alerts - incident.members.length;
   return (
     <Section
@@ -41,7 +41,7 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
       {split.error && <Failure what="They could not be split off." error={split.error} />}
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {incident.members.map((member) => (
-          <Member key={member.id} member={member} chosen={chosen.has(member.id)} onToggle={divisible ? () => toggle(member.id) : undefined} />
+          <Member key={member.id} member={member} chosen={chosen.has(member.id)} onToggle={canSplit ? () => toggle(member.id) : undefined} />
         ))}
       </Box>
       {hidden > 0 && (
@@ -60,10 +60,10 @@ function Member({ member, chosen, onToggle }: { member: AlertItem; chosen: boole
       <Box sx={{ minWidth: 0, flex: 1 }}>
         <Stack direction="row" sx={{ flexWrap: "wrap", columnGap: 1.5, alignItems: "center" }}>
           <Typography variant="body2" component="span">
-            <Badge face={ALERT_FACES[member.status]} />
+            <Badge badge={ALERT_BADGES[member.status]} />
           </Typography>
           <Typography variant="body2" component="span">
-            <Badge face={SEVERITY_FACES[member.severity]} />
+            <Badge badge={SEVERITY_BADGES[member.severity]} />
           </Typography>
           <Typography sx={{ fontWeight: 600, fontSize: "0.92rem", overflowWrap: "anywhere" }}>{member.title}</Typography>
         </Stack>
@@ -79,7 +79,7 @@ function Member({ member, chosen, onToggle }: { member: AlertItem; chosen: boole
 }
 
 function Labels({ labels }: { labels: Record<string, string> }) {
-  const entries = Object.entries(labels).sort(([one], [other]) => one.localeCompare(other));
+  const entries = Object.entries(labels).sort(([a], [b]) => a.localeCompare(b));
   if (entries.length === 0) return null;
   return (
     <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.5, mt: 0.5 }}>
@@ -95,7 +95,7 @@ const LINKS = { source: "Source", dashboard: "Dashboard", runbook: "Runbook", si
 function Links({ member }: { member: AlertItem }) {
   const found = (Object.keys(LINKS) as (keyof typeof LINKS)[]).flatMap((name) => {
     const address = member.links[name];
-    // What a sender writes is not to be trusted: nothing but the web is linked to.
+    // Addresses of senders are not trusted: only web addresses become links.
     return address !== null && /^https?:\/\//i.test(address) ? [[LINKS[name], address] as const] : [];
   });
   if (found.length === 0) return null;

@@ -1,19 +1,19 @@
-/** The filter bar of the incident list. Every filter lives in the address, so that a view can be sent to a colleague. */
+/** The filter bar of the incident list. All filters are search parameters, so that a view can be shared by its address. */
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import ToggleButton from "@mui/material/ToggleButton";
 import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import { X } from "lucide-react";
 import type { RefObject } from "react";
-import { Choice, SearchBox } from "@/components/filter-fields";
+import { Choice, SearchBox } from "@/components/fields";
 import { formatCount } from "@/components/format";
-import { isFiltered, PERIODS } from "@/components/search-words";
-import { SEVERITY_FACES } from "@/presentation/incidents";
-import { OUTCOME_FACES } from "@/presentation/verdict";
+import { hasFilters, PERIODS } from "@/components/search-params";
+import { SEVERITY_BADGES } from "@/presentation/incidents";
+import { OUTCOME_BADGES } from "@/presentation/verdict";
 import type { IncidentSearch, ShownState } from "./search";
 import { readIncidentSearch, STATES } from "./search";
 
-export interface Totals {
+interface Totals {
   open: number;
   resolved: number;
 }
@@ -34,19 +34,19 @@ export function Filters({ search, onChange, searchBox, totals, sources }: Filter
       <States shown={search.state ?? "open"} totals={totals} onState={(state) => set({ state })} />
       <SearchBox label="Search incidents" text={search.text ?? ""} onText={(text) => set({ text })} box={searchBox} />
       <Choice label="Severity" value={search.severity ?? ""} onValue={(severity) => set({ severity })} all="Any severity">
-        {Object.entries(SEVERITY_FACES).map(([severity, face]) => [severity, severity === "critical" ? face.label : `${face.label} and worse`])}
+        {Object.entries(SEVERITY_BADGES).map(([severity, badge]) => [severity, severity === "critical" ? badge.label : `${badge.label} and worse`])}
       </Choice>
       <Choice label="Source" value={search.source ?? ""} onValue={(source) => set({ source })} all="Any source">
         {known.map((source) => [source, source])}
       </Choice>
       <Choice label="Verdict" value={search.verdict ?? ""} onValue={(verdict) => set({ verdict })} all="Any verdict">
-        {Object.entries(OUTCOME_FACES).map(([outcome, face]) => [outcome, face.label])}
+        {Object.entries(OUTCOME_BADGES).map(([outcome, badge]) => [outcome, badge.label])}
       </Choice>
       <Choice label="Opened" value={search.since ?? ""} onValue={(since) => set({ since })} all="Any time">
         {Object.entries(PERIODS).map(([period, { label }]) => [period, label])}
       </Choice>
       <SearchBox label="Label, as cluster=eu1" text={search.label ?? ""} onText={(label) => set({ label })} />
-      {isFiltered(search) && (
+      {hasFilters(search) && (
         <Button size="small" startIcon={<X size={15} />} onClick={() => onChange({})}>
           Clear
         </Button>

@@ -1,16 +1,15 @@
-/** One incident in the list: how bad, what, since when, and what was found; a link as a whole. */
+/** A row of the incident list. The whole row is a link to the incident. */
 import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
 import { formatCost, formatCount } from "@/components/format";
-import { BareLink } from "@/components/links";
-import { LIST_ROW, ROW_LINK } from "@/components/list-row";
+import { BareLink, LIST_ROW, ROW_LINK } from "@/components/links";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { SEVERITY_FACES, STATE_FACES } from "@/presentation/incidents";
-import { SESSION_FACES } from "@/presentation/statuses";
-import { CONFIDENCE_FACES, OUTCOME_FACES } from "@/presentation/verdict";
+import { SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
+import { SESSION_BADGES } from "@/presentation/statuses";
+import { CONFIDENCE_BADGES, OUTCOME_BADGES } from "@/presentation/verdict";
 import type { IncidentItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 150px 110px 84px 84px" };
@@ -19,7 +18,7 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
   return (
     <Box component="li" sx={{ ...LIST_ROW, gridTemplateColumns: COLUMNS }}>
       <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
-        <Badge face={SEVERITY_FACES[incident.severity]} />
+        <Badge badge={SEVERITY_BADGES[incident.severity]} />
       </Typography>
       <Box sx={{ minWidth: 0, gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } }}>
         <Typography component="div" sx={{ display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" }}>
@@ -38,11 +37,11 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
               {incident.verdict_object}
             </Box>
           )}
-          {incident.executive_summary ?? verdictMissing(incident)}
+          {incident.executive_summary ?? noSummaryText(incident)}
         </Typography>
       </Box>
       <Cell>
-        <Found incident={incident} />
+        <Outcome incident={incident} />
       </Cell>
       <Cell>
         <span title={`${incident.firing} of ${incident.alerts} alerts fire; heard of ${incident.deliveries} times`}>
@@ -54,7 +53,7 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
           </Box>
         )}
       </Cell>
-      <Cell>{incident.resolved_at ? <Badge face={STATE_FACES.resolved} label="over" /> : <Badge face={STATE_FACES.open} label="open" />}</Cell>
+      <Cell>{incident.resolved_at ? <Badge badge={STATE_BADGES.resolved} label="over" /> : <Badge badge={STATE_BADGES.open} label="open" />}</Cell>
       <Typography variant="body2" component="div" color="textSecondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>
         {incident.resolved_at ? <RelativeTime at={incident.opened_at} /> : <Elapsed since={incident.opened_at} until={null} />}
       </Typography>
@@ -62,14 +61,14 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
   );
 });
 
-/** What the last investigation came to, or how far it is. */
-function Found({ incident }: { incident: IncidentItem }) {
+/** The verdict of the last investigation, or its status. */
+function Outcome({ incident }: { incident: IncidentItem }) {
   const { last_session_status: status, verdict_outcome: outcome, verdict_confidence: confidence } = incident;
-  if (outcome === null) return status && <Badge face={SESSION_FACES[status]} />;
+  if (outcome === null) return status && <Badge badge={SESSION_BADGES[status]} />;
   return (
     <>
-      <Badge face={OUTCOME_FACES[outcome]} />
-      {confidence !== null && <Box sx={{ fontSize: "0.78rem", pl: "22px" }}>{CONFIDENCE_FACES[confidence].label.toLowerCase()}</Box>}
+      <Badge badge={OUTCOME_BADGES[outcome]} />
+      {confidence !== null && <Box sx={{ fontSize: "0.78rem", pl: "22px" }}>{CONFIDENCE_BADGES[confidence].label.toLowerCase()}</Box>}
     </>
   );
 }
@@ -82,7 +81,7 @@ function Cell({ children }: { children: React.ReactNode }) {
   );
 }
 
-function verdictMissing(incident: IncidentItem): string {
+function noSummaryText(incident: IncidentItem): string {
   switch (incident.last_session_status) {
     case null:
       return "not investigated";

@@ -1,30 +1,42 @@
-/** The incidents: what is wrong, the latest first. */
+/** The incidents, the latest first. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Paper from "@mui/material/Paper";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useRef } from "react";
 import { incidentKeys, incidentPages } from "@/api/incidents";
+import { useThrottledRefetch } from "@/api/refetch";
+import { queue } from "@/api/system";
 import { plural } from "@/components/format";
-import { useShortcuts } from "@/components/keyboard";
-import { moveRowFocus } from "@/components/list-row";
-import { useMinute } from "@/components/now";
+import { moveRowFocus, TextLink } from "@/components/links";
+import { usePageTitle } from "@/components/page";
+import { useShortcuts } from "@/components/shortcuts";
 import { Failure, Loading, Nothing } from "@/components/states";
-import { useTitle } from "@/components/title";
+import { RelativeTime, useMinute } from "@/components/times";
+import { useChannel } from "@/live/connection";
 import type { IncidentItem } from "@/wire/types";
 import { Filters } from "./filters";
 import { COLUMNS, IncidentRow } from "./incident-row";
 import { Mutes } from "./mutes";
-import { QueueLine } from "./queue-line";
 import type { IncidentSearch } from "./search";
-import { incidentFilterOf } from "./search";
-import { useLiveIncidents } from "./use-live-incidents";
+import { incidentFilterOf, readIncidentSearch } from "./search";
 
-export function IncidentsPage({ search, onSearch }: { search: IncidentSearch; onSearch: (search: IncidentSearch) => void }) {
-  useLiveIncidents(incidentKeys.all);
-  useTitle("Incidents");
+// Limits requests during an alert storm.
+const REFETCH_EVERY_MS = 2_000;
+
+/** A page of its own, and the home page once there are incidents. */
+export function IncidentsPage() {
+  const refetch = useThrottledRefetch([incidentKeys.all], REFETCH_EVERY_MS);
+  useChannel("incidents", (message) => {
+    if (message.type === "incident.changed" || message.type === "subscription.confirmed" || message.type === "catchup.overflow") refetch();
+  });
+  usePageTitle("Incidents");
+  const search = readIncidentSearch(useSearch({ strict: false }));
+  const navigate = useNavigate();
+  const onSearch = (next: IncidentSearch) => void navigate({ to: ".", search: next, replace: true });
   const list = useRef<HTMLDivElement>(null);
   const searchBox = useRef<HTMLInputElement>(null);
   useShortcuts({
@@ -45,7 +57,7 @@ export function IncidentsPage({ search, onSearch }: { search: IncidentSearch; on
         </Typography>
         {pages.isLoadingError && <Failure what="The incidents could not be loaded." error={pages.error} onRetry={() => void pages.refetch()} />}
         {pages.isPending && <Loading what="incidents" />}
-        {first && (incidents.length === 0 ? <Emptiness search={search} resolved={first.resolved} onAll={() => onSearch({ ...search, state: "all" })} /> : <List incidents={incidents} total={first.total} />)}
+        {first && (incidents.length === 0 ? <NoIncidents search={search} resolved={first.resolved} onAll={() => onSearch({ ...search, state: "all" })} /> : <List incidents={incidents} total={first.total} />)}
       </Box>
       {pages.hasNextPage && (
         <Button onClick={() => void pages.fetchNextPage()} loading={pages.isFetchingNextPage} sx={{ alignSelf: "center" }}>
@@ -87,7 +99,7 @@ function Heading({ children, right = false }: { children: string; right?: boolea
   );
 }
 
-function Emptiness({ search, resolved, onAll }: { search: IncidentSearch; resolved: number; onAll: () => void }) {
+function NoIncidents({ search, resolved, onAll }: { search: IncidentSearch; resolved: number; onAll: () => void }) {
   const { state, ...others } = search;
   if (Object.keys(others).length > 0) return <Nothing title="No incident matches">Try fewer words, another severity or a longer time.</Nothing>;
   if (state !== undefined || resolved === 0) {
@@ -98,4 +110,25 @@ function Emptiness({ search, resolved, onAll }: { search: IncidentSearch; resolv
     );
   }
   return <Nothing title="Nothing is wrong" action={<Button onClick={onAll}>Show {plural(resolved, "resolved incident")}</Button>} />;
+}
+
+/** The state of the queue, with a link to the sessions. */
+function QueueLine() {
+  const { data } = useQuery(queue);
+  if (!data || data.running + data.pending + data.waiting === 0) return null;
+  return (
+    <Typography variant="body2" color="textSecondary" role="status">
+      {data.running.toLocaleString()} running, {data.pending.toLocaleString()} in the queue
+      {data.waiting > 0 && `, ${data.waiting.toLocaleString()} waiting`}
+      {data.oldest_pending_at && (
+        <>
+          , the oldest since <RelativeTime at={data.oldest_pending_at} />
+        </>
+      )}
+      .{" "}
+      <TextLink to="/sessions" search={{}}>
+        Sessions
+      </TextLink>
+    </Typography>
+  );
 }

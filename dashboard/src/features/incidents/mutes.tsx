@@ -1,11 +1,6 @@
-/** What is muted: alerts that are recorded only, until a time. Maintenance is announced here. */
+/** The mutes: matching alerts are recorded and not investigated, until a time. Maintenance is announced here. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import Dialog from "@mui/material/Dialog";
-import DialogActions from "@mui/material/DialogActions";
-import DialogContent from "@mui/material/DialogContent";
-import DialogContentText from "@mui/material/DialogContentText";
-import DialogTitle from "@mui/material/DialogTitle";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
@@ -13,7 +8,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { BellOff } from "lucide-react";
 import { useState } from "react";
 import { addMute, endMute, mutes } from "@/api/incidents";
-import { Hours } from "@/components/hours";
+import { ConfirmDialog } from "@/components/confirm-dialog";
+import { HoursField } from "@/components/fields";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
@@ -83,23 +79,22 @@ function MuteDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="sm">
-      <DialogTitle>Mute alerts</DialogTitle>
-      <DialogContent>
-        <DialogContentText sx={{ mb: 2 }}>Alerts that fit all matchers are recorded and not investigated, until the time is over.</DialogContentText>
-        <Stack spacing={2}>
-          <TextField autoFocus multiline minRows={2} size="small" label="Matchers, one on a line" placeholder={'cluster = "eu1"'} value={match} onChange={(event) => setMatch(event.target.value)} />
-          <Hours value={hours} onValue={setHours} />
-          <TextField size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
-          {add.error && <Failure what="It could not be muted." error={add.error} />}
-        </Stack>
-      </DialogContent>
-      <DialogActions>
-        <Button onClick={onClose}>Keep them loud</Button>
+    <ConfirmDialog
+      width="sm"
+      title="Mute alerts"
+      text="Alerts that fit all matchers are recorded and not investigated, until the time is over."
+      keep="Keep them loud"
+      onClose={onClose}
+      actions={
         <Button variant="contained" disabled={match.trim() === ""} loading={add.isPending} onClick={() => add.mutate()}>
           Mute
         </Button>
-      </DialogActions>
-    </Dialog>
+      }
+    >
+      <TextField autoFocus multiline minRows={2} size="small" label="Matchers, one on a line" placeholder={'cluster = "eu1"'} value={match} onChange={(event) => setMatch(event.target.value)} />
+      <HoursField value={hours} onValue={setHours} />
+      <TextField size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
+      {add.error && <Failure what="It could not be muted." error={add.error} />}
+    </ConfirmDialog>
   );
 }

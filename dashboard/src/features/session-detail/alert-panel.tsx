@@ -1,23 +1,23 @@
-/** The alert as it came in. */
+/** The alert of a session. */
 import Button from "@mui/material/Button";
 import MuiLink from "@mui/material/Link";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { memo, useState } from "react";
 import { DataView } from "@/components/data-view";
-import { readable } from "@/components/structured-text";
 import { Section } from "@/components/section";
+import { readable } from "@/components/structured-text";
 import { useFolding } from "@/presentation/entry-frame";
-import { selectionLine } from "@/presentation/tool-lines";
+import { formatSelection } from "@/presentation/tool-lines";
 import type { SessionDetail } from "@/wire/types";
 
-// Beside a chat the alert is there to be glanced at; alone it may be read.
+// Above a chat there is less room.
 const HEIGHT_PX = { brief: 150, whole: 440 };
 
-/** `brief`: it shares its column. `aside`: what it shares it with needs the room, until the reader wants it otherwise. */
-export const AlertPanel = memo(function AlertPanel({ session, brief = false, aside = false }: { session: SessionDetail; brief?: boolean; aside?: boolean }) {
+/** `brief`: it shares its column with the chat. `folded`: start with the title only. */
+export const AlertPanel = memo(function AlertPanel({ session, brief = false, folded = false }: { session: SessionDetail; brief?: boolean; folded?: boolean }) {
   const [raw, setRaw] = useState(false);
-  const { open, onToggle } = useFolding(!aside);
+  const { open, onToggle } = useFolding(!folded);
   const structured = readable(session.alert_data).format !== "text";
   return (
     <Section
@@ -50,7 +50,7 @@ export const AlertPanel = memo(function AlertPanel({ session, brief = false, asi
         )}
         {session.mcp_selection && (
           <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
-            Tools were chosen for this session: {selectionLine(session.mcp_selection)}
+            Tools were chosen for this session: {formatSelection(session.mcp_selection)}
           </Typography>
         )}
       </Stack>

@@ -1,20 +1,35 @@
-/** What the reader came for: the summary and the analysis. */
+/** The executive summary and the analysis. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
-import { memo } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { memo, useMemo } from "react";
+import { analysisCitations } from "@/api/evidence";
 import { CopyButton } from "@/components/copy-button";
+import { formatCost } from "@/components/format";
 import { Markdown } from "@/components/markdown";
 import { Section } from "@/components/section";
-import type { CheckedCitations } from "@/presentation/citation-states";
+import { DO_NOW, extractSection } from "@/presentation/citations";
 import { CitedMarkdown } from "@/presentation/cited-text";
-import { partialNotice } from "@/presentation/partial-analysis";
+import type { CheckedCitations } from "@/presentation/evidence";
+import { citationsByKey } from "@/presentation/evidence";
+import { RECORDED } from "@/presentation/recorded";
+import type { PartialAnalysis } from "@/presentation/statuses";
+import { partialNotice } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
-import { reportOf } from "./report";
+
+/** The parts in which the analysis of an ended session is shown, and its checked citations. */
+export function useCheckedAnalysis({ id, citations, verdict, final_analysis: analysis }: SessionDetail, ended: boolean) {
+  const { data: list } = useQuery({ ...analysisCitations(id), enabled: ended && citations !== null });
+  const checked = useMemo(() => (list ? citationsByKey(list.citations) : null), [list]);
+  // The verdict card shows what to do now.
+  const { section: doNow, rest: text } = useMemo(() => (verdict && analysis ? extractSection(analysis, DO_NOW) : { section: null, rest: analysis }), [verdict, analysis]);
+  return { list, checked, doNow, text };
+}
 
 interface AnalysisProps {
   session: SessionDetail;
-  /** The text, or what of it is not shown elsewhere. */
+  /** The analysis without sections that are shown in other places. */
   text: string | null;
   checked: CheckedCitations | null;
 }
@@ -45,3 +60,16 @@ export const Analysis = memo(function Analysis({ session, text, checked }: Analy
     </Section>
   );
 });
+
+/** The result of a session as one Markdown document, for tickets. */
+export function reportOf(session: Pick<SessionDetail, "cost" | "executive_summary" | "final_analysis" | "recorded"> & PartialAnalysis): string {
+  const cost = formatCost(session.cost);
+  const parts = [
+    session.recorded && `> **Recorded model.** ${RECORDED}`,
+    session.executive_summary && `# Summary\n\n${session.executive_summary.trim()}`,
+    session.analysis_is_partial && `> ${partialNotice(session)}`,
+    session.final_analysis && `# Analysis\n\n${session.final_analysis.trim()}`,
+    cost !== null && !session.recorded && `---\n\nCost of the investigation: ${cost}.`,
+  ];
+  return parts.filter(Boolean).join("\n\n") + "\n";
+}

@@ -1,7 +1,6 @@
-/** Where questions are asked: beside the analysis where there is room, over it where there is none. */
+/** The place of follow-up questions: in a column beside the analysis on a wide screen, in a drawer on a small one. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import Drawer from "@mui/material/Drawer";
 import IconButton from "@mui/material/IconButton";
 import Paper from "@mui/material/Paper";
 import Stack from "@mui/material/Stack";
@@ -9,29 +8,27 @@ import Typography from "@mui/material/Typography";
 import { MessageCircleQuestionMark, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { useId, useLayoutEffect, useRef, useState } from "react";
+import { BottomDrawer } from "@/components/bottom-drawer";
+import { SESSION_HEADER_PX } from "@/components/page";
 
-const TITLE = "Follow-up";
-// A button and a little room around it.
+// The height of the bar with the button that opens the drawer.
 const BAR_PX = 56;
-
-// Below the session's header once that sticks, and above the edge of the window.
-const TOP_PX = 64;
-const EDGE_PX = 16;
-// Less would hide what is being answered; then the column may reach below the fold.
+const MARGIN_PX = 16;
+// A lower column would not show an answer; it may extend below the window instead.
 const LEAST_PX = 320;
 
-/** A column that ends where the window does, wherever it begins: what is asked and answered in it must not lie below the fold. */
-export function BesideColumn({ children }: { children: ReactNode }) {
+/** A column that ends at the bottom of the window, so that the chat in it is always visible. */
+export function WindowHeightColumn({ children }: { children: ReactNode }) {
   const column = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const fit = () => {
       const box = column.current;
       if (!box) return;
-      const top = Math.max(TOP_PX, box.getBoundingClientRect().top);
-      box.style.height = `${Math.max(LEAST_PX, window.innerHeight - top - EDGE_PX)}px`;
+      const top = Math.max(SESSION_HEADER_PX, box.getBoundingClientRect().top);
+      box.style.height = `${Math.max(LEAST_PX, window.innerHeight - top - MARGIN_PX)}px`;
     };
     fit();
-    // What stands above it comes and goes: banners, facts, stages.
+    // Banners and other content above the column come and go.
     const observer = new ResizeObserver(fit);
     observer.observe(document.body);
     window.addEventListener("scroll", fit, { passive: true });
@@ -49,51 +46,45 @@ export function BesideColumn({ children }: { children: ReactNode }) {
   );
 }
 
-/** It takes the height that its column has left, and scrolls by itself. */
-export function ChatAside({ children }: { children: ReactNode }) {
+/** Fills the rest of its column and scrolls itself. */
+export function ChatSidePanel({ children }: { children: ReactNode }) {
   const label = useId();
   return (
     <Paper component="section" aria-labelledby={label} variant="outlined" sx={{ display: "flex", flexDirection: "column", flex: 1, minHeight: 0, overflow: "hidden" }}>
-      <Head label={label} />
+      <ChatHeader label={label} />
       {children}
     </Paper>
   );
 }
 
-/** `aside`: something that it would cover is being looked at; it comes back afterwards. */
-export function ChatSheet({ aside, children }: { aside: boolean; children: ReactNode }) {
+/** `hidden` while another drawer is open; it is shown again afterwards. */
+export function ChatDrawer({ hidden, children }: { hidden: boolean; children: ReactNode }) {
   const label = useId();
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
     <>
-      {/* A bar of its own, with room for it below the page: a button over the text would hide others of the page. */}
+      {/* Keeps the end of the page clear of the bar. */}
       <Box sx={{ height: BAR_PX - 16 }} />
       <Box sx={{ position: "fixed", left: 0, right: 0, bottom: 0, height: BAR_PX, zIndex: 5, display: "flex", alignItems: "center", justifyContent: "flex-end", px: 2, bgcolor: "background.paper", borderTop: 1, borderColor: "divider" }}>
         <Button variant="contained" startIcon={<MessageCircleQuestionMark size={18} />} onClick={() => setOpen(true)} sx={{ borderRadius: 6 }}>
           Ask
         </Button>
       </Box>
-      {/* Kept while it is closed: a question half written must not be lost. */}
-      <Drawer
-        open={open && !aside}
-        keepMounted
-        anchor="bottom"
-        onClose={close}
-        slotProps={{ paper: { "aria-labelledby": label, role: "dialog", sx: { height: "85dvh", borderTopLeftRadius: 12, borderTopRightRadius: 12, display: "flex", flexDirection: "column" } } }}
-      >
-        <Head label={label} onClose={close} />
+      {/* Kept mounted: it may hold unsent text. */}
+      <BottomDrawer open={open && !hidden} keepMounted labelledBy={label} onClose={close}>
+        <ChatHeader label={label} onClose={close} />
         {children}
-      </Drawer>
+      </BottomDrawer>
     </>
   );
 }
 
-function Head({ label, onClose }: { label: string; onClose?: () => void }) {
+function ChatHeader({ label, onClose }: { label: string; onClose?: () => void }) {
   return (
     <Stack direction="row" sx={{ alignItems: "center", px: 2, py: 1, borderBottom: 1, borderColor: "divider", minHeight: 45 }}>
       <Typography id={label} variant="h2" sx={{ flex: 1 }}>
-        {TITLE}
+        Follow-up
       </Typography>
       {onClose && (
         <IconButton size="small" aria-label="Close" onClick={onClose}>

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { headingsOf } from "@/components/markdown-blocks";
 import type { StageView } from "@/wire/types";
-import { contentsOf, headingsOf } from "./contents";
+import { contentsOf } from "./contents";
 
 test("the headings of an analysis are those of its text, not those of code in it", () => {
   expect(headingsOf("# **Why**\ntext\n```sh\n# a comment\n```\n## What `it` did ##\n#none")).toEqual(["Why", "What it did"]);

@@ -1,34 +1,30 @@
-/** Who, what, how long, how much; and what can be done about it. */
+/** The header of a session: status, title, actions and facts. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import Dialog from "@mui/material/Dialog";
-import DialogActions from "@mui/material/DialogActions";
-import DialogContent from "@mui/material/DialogContent";
-import DialogContentText from "@mui/material/DialogContentText";
-import DialogTitle from "@mui/material/DialogTitle";
+import Menu from "@mui/material/Menu";
+import MenuItem from "@mui/material/MenuItem";
 import Typography from "@mui/material/Typography";
-import { Ban, GitCompare, ListTree, RotateCcw } from "lucide-react";
-import { memo, useState } from "react";
+import { Ban, Download, GitCompare, ListTree, RotateCcw } from "lucide-react";
+import { memo, useId, useState } from "react";
 import { Badge } from "@/components/badge";
-import { MONO, clamped } from "@/components/text-styles";
-import { formatCost, formatCount } from "@/components/format";
-import { formatCeiling } from "@/presentation/ceiling";
+import { ConfirmDialog } from "@/components/confirm-dialog";
+import { formatCeiling, formatCost, formatCount } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
+import { clamped, MONO } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { forkedStep } from "@/presentation/fork-place";
+import { describeForkPoint } from "@/presentation/forks";
 import { RecordedMark } from "@/presentation/recorded";
-import { hasEnded, SESSION_FACES } from "@/presentation/statuses";
-import { WatchButton } from "@/presentation/watch-button";
+import { hasEnded, SESSION_BADGES } from "@/presentation/statuses";
+import { WatchButton } from "@/presentation/watched-sessions";
 import type { SessionDetail } from "@/wire/types";
-import { ReportMenu } from "./report-menu";
 
 export const Header = memo(function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
   return (
     <>
       <Box sx={{ position: { sm: "sticky" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
         <Typography component="div" role="status" data-testid="session-status">
-          <Badge face={SESSION_FACES[session.status]} />
+          <Badge badge={SESSION_BADGES[session.status]} />
         </Typography>
         <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>
           {session.title}
@@ -58,7 +54,7 @@ function Facts({ session }: { session: SessionDetail }) {
       )}
       {session.fork && (
         <Fact name="Forked">
-          from {forkedStep(session.fork)} in{" "}
+          from {describeForkPoint(session.fork)} in{" "}
           <TextLink to="/sessions/$sessionId" params={{ sessionId: session.fork.session_id }} search={{}}>
             another session
           </TextLink>
@@ -105,10 +101,6 @@ function Facts({ session }: { session: SessionDetail }) {
 function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
   const [asking, setAsking] = useState(false);
   const ended = hasEnded(session.status);
-  const confirm = () => {
-    setAsking(false);
-    onCancel();
-  };
   return (
     <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.5 }}>
       {!ended && <WatchButton sessionId={session.id} />}
@@ -129,18 +121,51 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
           {session.status === "cancelling" ? "Cancelling…" : "Cancel"}
         </Button>
       )}
-      <Dialog open={asking && !ended} onClose={() => setAsking(false)}>
-        <DialogTitle>Cancel this session?</DialogTitle>
-        <DialogContent>
-          <DialogContentText>The investigation stops. What has been found so far is kept.</DialogContentText>
-        </DialogContent>
-        <DialogActions>
-          <Button onClick={() => setAsking(false)}>Keep it running</Button>
-          <Button color="error" variant="contained" onClick={confirm}>
+      <ConfirmDialog
+        open={asking && !ended}
+        title="Cancel this session?"
+        text="The investigation stops. What has been found so far is kept."
+        keep="Keep it running"
+        onClose={() => setAsking(false)}
+        actions={
+          <Button
+            color="error"
+            variant="contained"
+            onClick={() => {
+              setAsking(false);
+              onCancel();
+            }}
+          >
             Cancel the session
           </Button>
-        </DialogActions>
-      </Dialog>
+        }
+      />
     </Box>
+  );
+}
+
+const REPORT_FILES = {
+  "HTML, with every cited result": "report?format=html",
+  Markdown: "report?format=md",
+  "Recording, to be replayed": "recording",
+} as const;
+
+function ReportMenu({ sessionId }: { sessionId: string }) {
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const menu = useId();
+  const close = () => setAnchor(null);
+  return (
+    <>
+      <Button size="small" color="inherit" startIcon={<Download size={15} />} aria-haspopup="menu" aria-expanded={anchor !== null} aria-controls={anchor ? menu : undefined} onClick={(event) => setAnchor(event.currentTarget)}>
+        Report
+      </Button>
+      <Menu id={menu} anchorEl={anchor} open={anchor !== null} onClose={close}>
+        {Object.entries(REPORT_FILES).map(([label, file]) => (
+          <MenuItem key={file} component="a" href={`/api/v1/sessions/${sessionId}/${file}`} download onClick={close}>
+            {label}
+          </MenuItem>
+        ))}
+      </Menu>
+    </>
   );
 }

@@ -1,7 +1,8 @@
+// @vitest-environment jsdom
 import { describe, expect, test } from "vitest";
 import type { ExecutionView, PlannedStage, SessionDetail, StageType, StageView, Verdict } from "@/wire/types";
-import { reportOf } from "./report";
-import { changesSession, withMessage } from "./session-patch";
+import { reportOf } from "./analysis";
+import { changesSession, withMessage } from "./live-session";
 import { stageGraph } from "./stage-graph";
 
 const planned = (name: string, agents: string[], synthesis = false): PlannedStage => ({ name, agents, synthesis });
@@ -29,7 +30,7 @@ describe("the graph of stages", () => {
       { id: "y", agent_name: "LogAgent", status: "completed", parent_execution_id: "x" },
     ];
     const [node] = stageGraph({ planned_stages: [], summary_planned: false, stages: [{ id: "s", stage_name: "look", stage_type: "investigation", executions } as unknown as StageView] });
-    expect(node?.branches.map(({ name, sent }) => [name, sent])).toEqual([
+    expect(node?.branches.map(({ name, isSubAgent }) => [name, isSubAgent])).toEqual([
       ["Lead", false],
       ["LogAgent", true],
     ]);

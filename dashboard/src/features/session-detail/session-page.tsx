@@ -1,233 +1,219 @@
-/** One investigation: its result, its way there, and its alert. */
+/** The page of a session: verdict, analysis, timeline and alert, with follow-up questions and hints. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import useMediaQuery from "@mui/material/useMediaQuery";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
-import { chatMessages } from "@/api/chat";
-import { isMissing } from "@/api/client";
-import { cancelExecution, cancelSession, refreshSession } from "@/api/sessions";
-import { copyText } from "@/components/clipboard";
+import { isNotFound } from "@/api/client";
+import { refetchChanged } from "@/api/refetch";
+import { cancelExecution, cancelSession, chatMessages, models, sessionKeys } from "@/api/sessions";
+import { copyText } from "@/components/copy-button";
+import { SESSION_HEADER_PX, usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
-import { Failure, Loading } from "@/components/states";
+import { Failure, Loading, NotFound } from "@/components/states";
 import { RelativeTime } from "@/components/times";
-import { useTitle } from "@/components/title";
-import { NotThere } from "@/components/way-on";
-import type { EvidenceAddress } from "@/presentation/evidence-door";
-import { EvidenceDoorContext } from "@/presentation/evidence-door";
-import type { ForkAsk } from "@/presentation/fork-door";
-import { ForkDoorContext } from "@/presentation/fork-door";
-import { FoundWordsContext } from "@/presentation/found-words";
-import { RecordedBanner } from "@/presentation/recorded";
-import { RESTING_FACES, RunFacesContext } from "@/presentation/run-faces";
-import { hasEnded, reasonOf, RUN_FACES, SESSION_FACES } from "@/presentation/statuses";
 import { eventById } from "@/live/timeline-buffer";
+import type { EvidenceLinks, EvidenceTarget } from "@/presentation/evidence";
+import { EvidenceLinksContext } from "@/presentation/evidence";
+import { ForkDialog } from "@/presentation/fork-dialog";
+import type { ForkActions, ForkPoint } from "@/presentation/forks";
+import { ForkActionsContext, forkRefusal } from "@/presentation/forks";
+import { RecordedBanner } from "@/presentation/recorded";
+import { hasEnded, RUN_BADGES, RunBadgesContext, SESSION_BADGES, sessionReason, WAITING_RUN_BADGES } from "@/presentation/statuses";
+import { evidenceIdOf } from "@/presentation/timeline-rows";
+import { FindTextContext } from "@/presentation/tool-entry";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
-import { Analysis } from "./analysis";
-import { BesideColumn, ChatAside, ChatSheet } from "./chat-place";
-import { contentsOf } from "./contents";
-import { Contents } from "./contents-view";
-import { EvidenceAside, EvidenceSheet } from "./evidence-panel";
+import { Analysis, useCheckedAnalysis } from "./analysis";
+import { ChatPanel } from "./chat-panel";
+import { ChatDrawer, ChatSidePanel, WindowHeightColumn } from "./chat-place";
+import { Contents, contentsOf } from "./contents";
+import { EvidenceDrawer, evidenceEvent, EvidenceSidePanel, useLoadedCitations } from "./evidence-panel";
 import { FindBar, useFinding } from "./find-bar";
+import { ShowAnalysisButton, useArrival } from "./follow-end";
 import { Header } from "./header";
-import { secondLook } from "./second-look";
-import { stageGraph } from "./stage-graph";
-import { StageGraphView } from "./stage-graph-view";
+import { HintPanel } from "./hint-panel";
+import { useLiveSession } from "./live-session";
+import { StageGraph, stageGraph } from "./stage-graph";
 import type { StageTarget } from "./timeline";
 import { Timeline } from "./timeline";
-import { ShowAnalysis, useArrival } from "./arrival";
-import { useCheckedAnalysis } from "./use-checked-analysis";
-import { useForkDoor } from "./use-fork-door";
-import { resultOf, useEvidenceDoor, useKnownCitations } from "./use-evidence";
-import { useLiveSession } from "./use-live-session";
-import { VerdictCard } from "./verdict-card";
+import { challengeResult, VerdictCard } from "./verdict-card";
 
-interface SessionPageProps {
-  sessionId: string;
-  /** The evidence of a deep link, or null when none is open. */
-  evidence: EvidenceAddress | null;
-  onEvidence: (address: EvidenceAddress | null) => void;
-  evidenceHref: (address: EvidenceAddress) => string;
-  /** The event of a deep link. */
-  target: string | undefined;
-  onLink: (eventId: string) => void;
-  /** Go to an event of the timeline. */
-  onEvent: (eventId: string) => void;
-  /** Questions and answers about the session, fed by the same events. */
-  chat: (session: SessionDetail, events: readonly TimelineEvent[]) => ReactNode;
-  /** What its agents were told while they worked, and the place to tell them more. */
-  hint: (session: SessionDetail) => ReactNode;
-  /** Begin a fork, and the place where it is asked for. */
-  onFork: (ask: ForkAsk) => void;
-  fork: (session: SessionDetail) => ReactNode;
-}
+const route = getRouteApi("/sessions/$sessionId");
 
-export function SessionPage({ sessionId, ...rest }: SessionPageProps) {
-  const { session, feed } = useLiveSession(sessionId);
-  useTitle(session.data ? `${SESSION_FACES[session.data.status].label}: ${session.data.title}` : "Session");
+export function SessionPage() {
+  const { session, feed } = useLiveSession(route.useParams().sessionId);
+  usePageTitle(session.data ? `${SESSION_BADGES[session.data.status].label}: ${session.data.title}` : "Session");
   if (session.isPending) return <Loading what="the session" />;
-  if (!session.data && isMissing(session.error)) return <NotThere what="session" />;
+  if (!session.data && isNotFound(session.error)) return <NotFound what="session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
-  return <Loaded session={session.data} feed={feed} {...rest} />;
+  return <LoadedSession session={session.data} feed={feed} />;
 }
 
-interface LoadedProps extends Omit<SessionPageProps, "sessionId"> {
-  session: SessionDetail;
-  feed: ReturnType<typeof useLiveSession>["feed"];
-}
+// Evidence gets as much room as the text, the alert a column.
+const WITH_EVIDENCE = "minmax(0, 1fr) minmax(0, 46%)";
+const WITH_CONTENTS = "170px minmax(0, 1fr) 420px";
+const WITH_ALERT = { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 420px" };
 
-function Loaded({ session, feed, target, evidence, onLink, onEvent, onEvidence, evidenceHref, chat, hint, onFork, fork }: LoadedProps) {
+function LoadedSession({ session, feed }: { session: SessionDetail; feed: ReturnType<typeof useLiveSession>["feed"] }) {
   const client = useQueryClient();
-  const refresh = () => refreshSession(client, session.id);
-  const cancel = useMutation({ mutationFn: () => cancelSession(session.id), onSettled: refresh });
-  const cancelAgent = useMutation({ mutationFn: (executionId: string) => cancelExecution(session.id, executionId), onSettled: refresh });
+  const { event: linkedEvent, evidence, onLink, onEvent, onEvidence, evidenceHref } = useSessionLinks(session.id);
+  const refetch = () => refetchChanged(client, sessionKeys.detail(session.id));
+  const cancel = useMutation({ mutationFn: () => cancelSession(session.id), onSettled: refetch });
+  const cancelAgent = useMutation({ mutationFn: (executionId: string) => cancelExecution(session.id, executionId), onSettled: refetch });
   const [stageTarget, setStageTarget] = useState<StageTarget | null>(null);
+  const [forkPoint, setForkPoint] = useState<ForkPoint | null>(null);
   const ended = hasEnded(session.status);
-  const reason = reasonOf(session);
+  const reason = sessionReason(session);
   const arrival = useArrival(ended && session.final_analysis !== null);
 
   const { buffer } = feed;
   const chatStages = useMemo(() => new Set(session.stages.filter((stage) => stage.stage_type === "chat").map((stage) => stage.id)), [session.stages]);
   const stages = useMemo(() => session.stages.filter((stage) => !chatStages.has(stage.id)), [session.stages, chatStages]);
-  const shown = useMemo(() => buffer.shape.filter((event) => event.stage_id === null || !chatStages.has(event.stage_id)), [buffer.shape, chatStages]);
-  const now = (event: TimelineEvent) => eventById(buffer, event.id) ?? event;
+  const events = useMemo(() => buffer.shape.filter((event) => event.stage_id === null || !chatStages.has(event.stage_id)), [buffer.shape, chatStages]);
+  const currentEvent = (event: TimelineEvent) => eventById(buffer, event.id) ?? event;
   const nodes = useMemo(() => stageGraph(session), [session]);
   const showStage = useCallback((id: string) => setStageTarget({ id }), []);
   const showAgent = useCallback((id: string, agent: string) => setStageTarget({ id, agent }), []);
   const { final_analysis: analysis, executive_summary: summary } = session;
   const { list, checked, doNow, text } = useCheckedAnalysis(session, ended);
-  const door = useEvidenceDoor(session, shown, evidenceHref, onEvidence);
-  const forkDoor = useForkDoor(session, onFork);
-  const finding = useFinding(stages, shown);
-  const challenged = useMemo(() => secondLook(session, shown), [session, shown]);
+  const repeated = useMemo(() => new Set(ended ? [analysis, summary].filter((shown) => shown !== null) : []), [ended, analysis, summary]);
+  const challenge = useMemo(() => challengeResult(session, events), [session, events]);
+  const finding = useFinding(stages, events);
+  const evidenceLinks = useEvidenceLinks(session, events, evidenceHref, onEvidence);
+  const forkActions = useForkActions(session, setForkPoint);
+
   const wide = useMediaQuery((theme) => theme.breakpoints.up("md"));
-  const roomy = useMediaQuery((theme) => theme.breakpoints.up("xl")) && evidence === null;
-  const beside = useMediaQuery((theme) => theme.breakpoints.up("lg"));
-  const asks = ended && session.chat_enabled;
-  const wasAsked = (useQuery({ ...chatMessages(session.id), enabled: asks }).data?.messages.length ?? 0) > 0;
-  const known = useKnownCitations(session.id);
-  const panel = (address: EvidenceAddress) => {
-    const event = resultOf(shown, address.evidence);
+  const withContents = useMediaQuery((theme) => theme.breakpoints.up("xl")) && evidence === null;
+  const chatBeside = useMediaQuery((theme) => theme.breakpoints.up("lg"));
+  const evidenceBeside = evidence !== null && wide;
+  const hasChat = ended && session.chat_enabled;
+  const hasQuestions = (useQuery({ ...chatMessages(session.id), enabled: hasChat }).data?.messages.length ?? 0) > 0;
+  const citations = useLoadedCitations(session.id);
+  const evidencePanel = (target: EvidenceTarget) => {
+    const event = evidenceEvent(events, target.evidence);
     return {
       sessionId: session.id,
-      address,
-      citations: known,
-      onAddress: onEvidence,
+      target,
+      citations,
+      onTarget: onEvidence,
       onClose: () => onEvidence(null),
-      onCopyLink: () => void copyText(new URL(evidenceHref(address), window.location.href).href),
+      onCopyLink: () => void copyText(new URL(evidenceHref(target), window.location.href).href),
       onTimeline: event && (() => onEvent(event.id)),
     };
   };
-  const faces = session.waiting_reason === null ? RUN_FACES : RESTING_FACES;
-  const repeated = useMemo(() => new Set(ended ? [analysis, summary].filter((text) => text !== null) : []), [ended, analysis, summary]);
+  const sections = [
+    ...(ended && (session.verdict !== null || session.citations !== null) ? ["Verdict"] : []),
+    ...(ended && (summary ?? text) ? ["Analysis"] : []),
+    "Timeline",
+  ];
   return (
-    <Stack spacing={2}>
-      <Header session={session} onCancel={cancel.mutate} />
-      {session.recorded && <RecordedBanner />}
-      {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
-      {reason && (
-        <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
-          {reason}
-        </Alert>
-      )}
-      {session.waiting_reason && (
-        <Alert severity="info" variant="outlined" role="status" sx={{ overflowWrap: "anywhere" }}>
-          {waitingLine(session.waiting_reason)}
-          {session.waiting_until && (
-            <>
-              {" It is looked at again "}
-              <RelativeTime at={session.waiting_until} />.
-            </>
-          )}
-        </Alert>
-      )}
-      <RunFacesContext value={faces}>
-        <StageGraphView nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
-      </RunFacesContext>
-      <EvidenceDoorContext value={door}>
-        <Box sx={{ display: "grid", gridTemplateColumns: evidence && wide ? BESIDE_EVIDENCE : roomy ? BESIDE_CONTENTS : BESIDE_ALERT, gap: 2, alignItems: "start" }}>
-          {roomy && <Contents contents={contentsOf(sectionsOf(session, ended, text), [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
-          <Stack spacing={2} sx={{ minWidth: 0 }}>
-            {ended && <VerdictCard {...{ session, doNow, list, checked, challenged }} />}
-            {ended && <Analysis {...{ session, text, checked }} />}
-            <Section title="Timeline" flush actions={<FindBar {...finding} />}>
-              <FoundWordsContext value={finding.event === undefined ? "" : finding.words}>
-                <ForkDoorContext value={forkDoor}>
-                  <RunFacesContext value={faces}>
-                    <TimelineBody {...{ feed, stages, ended, now, stageTarget, repeated, onLink }} target={finding.event ?? target} events={shown} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
-                  </RunFacesContext>
-                </ForkDoorContext>
-              </FoundWordsContext>
-            </Section>
-            {ended && hint(session)}
-          </Stack>
-          <Box sx={{ position: { lg: "sticky", ...(evidence && wide ? { md: "sticky" } : {}) }, top: 64, order: { xs: ended ? 1 : -1, lg: 0, ...(evidence && wide ? { md: 0 } : {}) }, minWidth: 0 }}>
-            {evidence && wide && <EvidenceAside {...panel(evidence)} />}
-            {/* Kept while a result stands in their place: a question half written must not be lost. */}
-            <Box sx={evidence && wide ? { display: "none" } : {}}>
-              {asks && beside ? (
-                <BesideColumn>
-                  <AlertPanel session={session} brief aside={wasAsked} />
-                  <ChatAside>{chat(session, buffer.events)}</ChatAside>
-                </BesideColumn>
-              ) : (
-                <Stack spacing={2}>
-                  <AlertPanel session={session} />
-                  {!ended && hint(session)}
-                </Stack>
-              )}
+    <RunBadgesContext value={session.waiting_reason === null ? RUN_BADGES : WAITING_RUN_BADGES}>
+      <Stack spacing={2}>
+        <Header session={session} onCancel={cancel.mutate} />
+        {session.recorded && <RecordedBanner />}
+        {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
+        {reason && (
+          <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
+            {reason}
+          </Alert>
+        )}
+        {session.waiting_reason && (
+          <Alert severity="info" variant="outlined" role="status" sx={{ overflowWrap: "anywhere" }}>
+            {session.waiting_reason.startsWith("Waiting ") ? session.waiting_reason : `Waiting: ${session.waiting_reason}`}
+            {session.waiting_until && (
+              <>
+                {" It is looked at again "}
+                <RelativeTime at={session.waiting_until} />.
+              </>
+            )}
+          </Alert>
+        )}
+        <StageGraph nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
+        <EvidenceLinksContext value={evidenceLinks}>
+          <Box sx={{ display: "grid", gridTemplateColumns: evidenceBeside ? WITH_EVIDENCE : withContents ? WITH_CONTENTS : WITH_ALERT, gap: 2, alignItems: "start" }}>
+            {withContents && <Contents contents={contentsOf(sections, [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
+            <Stack spacing={2} sx={{ minWidth: 0 }}>
+              {ended && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
+              {ended && <Analysis {...{ session, text, checked }} />}
+              <Section title="Timeline" flush actions={<FindBar {...finding} />}>
+                {feed.phase === "loading" && <Loading what="the timeline" />}
+                {feed.phase === "failed" && <Failure what="The timeline could not be loaded; trying again." error={feed.error} />}
+                {feed.phase === "ready" && (
+                  <FindTextContext value={finding.event === undefined ? "" : finding.text}>
+                    <ForkActionsContext value={forkActions}>
+                      <Timeline {...{ stages, events, currentEvent, stageTarget, repeated, onLink }} growing={!ended} target={finding.event ?? linkedEvent} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+                    </ForkActionsContext>
+                  </FindTextContext>
+                )}
+              </Section>
+              {ended && <HintPanel session={session} />}
+            </Stack>
+            <Box sx={{ position: { lg: "sticky", ...(evidenceBeside ? { md: "sticky" } : {}) }, top: SESSION_HEADER_PX, order: { xs: ended ? 1 : -1, lg: 0, ...(evidenceBeside ? { md: 0 } : {}) }, minWidth: 0 }}>
+              {evidence && wide && <EvidenceSidePanel {...evidencePanel(evidence)} />}
+              {/* Kept mounted while evidence is shown in its place: the chat may hold unsent text. */}
+              <Box sx={evidenceBeside ? { display: "none" } : {}}>
+                {hasChat && chatBeside ? (
+                  <WindowHeightColumn>
+                    <AlertPanel session={session} brief folded={hasQuestions} />
+                    <ChatSidePanel>
+                      <ChatPanel session={session} events={buffer.events} />
+                    </ChatSidePanel>
+                  </WindowHeightColumn>
+                ) : (
+                  <Stack spacing={2}>
+                    <AlertPanel session={session} />
+                    {!ended && <HintPanel session={session} />}
+                  </Stack>
+                )}
+              </Box>
             </Box>
           </Box>
-        </Box>
-        {asks && !beside && <ChatSheet aside={evidence !== null}>{chat(session, buffer.events)}</ChatSheet>}
-        {arrival.unseen && <ShowAnalysis onShow={arrival.show} />}
-        {evidence && !wide && <EvidenceSheet {...panel(evidence)} />}
-        {fork(session)}
-      </EvidenceDoorContext>
-    </Stack>
+          {hasChat && !chatBeside && (
+            <ChatDrawer hidden={evidence !== null}>
+              <ChatPanel session={session} events={buffer.events} />
+            </ChatDrawer>
+          )}
+          {arrival.unseen && <ShowAnalysisButton onShow={arrival.show} />}
+          {evidence && !wide && <EvidenceDrawer {...evidencePanel(evidence)} />}
+          {forkPoint && <ForkDialog session={session} point={forkPoint} onClose={() => setForkPoint(null)} />}
+        </EvidenceLinksContext>
+      </Stack>
+    </RunBadgesContext>
   );
 }
 
-/** A reason may be a sentence of its own. */
-function waitingLine(reason: string): string {
-  return reason.startsWith("Waiting ") ? reason : `Waiting: ${reason}`;
+/** The event and the evidence in the address of the page, and functions that change them. */
+function useSessionLinks(sessionId: string) {
+  const { event, evidence, quote } = route.useSearch();
+  const navigate = route.useNavigate();
+  const router = useRouter();
+  const shown = useMemo((): EvidenceTarget | null => (evidence === undefined ? null : { evidence, ...(quote === undefined ? {} : { quote }) }), [evidence, quote]);
+  const onEvent = useCallback((eventId: string) => void navigate({ search: { event: eventId }, resetScroll: false }), [navigate]);
+  const onLink = useCallback(
+    (eventId: string) => {
+      void copyText(new URL(`/sessions/${sessionId}?event=${eventId}`, window.location.origin).href);
+      void navigate({ search: { event: eventId }, replace: true, resetScroll: false });
+    },
+    [navigate, sessionId],
+  );
+  const isOpen = evidence !== undefined;
+  // Opening evidence adds a step to the history; going from one result to the next does not.
+  const onEvidence = useCallback((target: EvidenceTarget | null) => void navigate({ search: target ?? {}, replace: isOpen || target === null, resetScroll: false }), [navigate, isOpen]);
+  const evidenceHref = useCallback((target: EvidenceTarget) => router.buildLocation({ to: "/sessions/$sessionId", params: { sessionId }, search: { ...target } }).href, [router, sessionId]);
+  return { event, evidence: shown, onLink, onEvent, onEvidence, evidenceHref };
 }
 
-// A result is read, an alert is looked up: the one gets as much room as the text, the other a column.
-const BESIDE_EVIDENCE = "minmax(0, 1fr) minmax(0, 46%)";
-const BESIDE_CONTENTS = "170px minmax(0, 1fr) 420px";
-const BESIDE_ALERT = { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) 420px" };
-
-/** The titled parts of the page that are there. */
-function sectionsOf({ verdict, citations, executive_summary: summary }: SessionDetail, ended: boolean, text: string | null): string[] {
-  const parts: [string, boolean][] = [
-    ["Verdict", ended && (verdict !== null || citations !== null)],
-    ["Analysis", ended && Boolean(summary ?? text)],
-    ["Timeline", true],
-  ];
-  return parts.filter(([, isThere]) => isThere).map(([title]) => title);
+/** Null for old sessions, whose tool results have no ids: their texts have no citations. */
+function useEvidenceLinks({ id, citations }: SessionDetail, events: readonly TimelineEvent[], hrefOf: EvidenceLinks["hrefOf"], open: EvidenceLinks["open"]): EvidenceLinks | null {
+  const hasEvidence = citations !== null || events.some((event) => evidenceIdOf(event) !== null);
+  return useMemo(() => (hasEvidence ? { sessionId: id, hrefOf, open } : null), [hasEvidence, id, hrefOf, open]);
 }
 
-interface TimelineBodyProps {
-  feed: LoadedProps["feed"];
-  stages: SessionDetail["stages"];
-  events: readonly TimelineEvent[];
-  now: (event: TimelineEvent) => TimelineEvent;
-  ended: boolean;
-  target: string | undefined;
-  stageTarget: StageTarget | null;
-  repeated: ReadonlySet<string>;
-  onLink: (eventId: string) => void;
-  onCancelAgent: (executionId: string) => void;
-  onFollowing: (following: boolean) => void;
+/** Null where no model is available. */
+function useForkActions({ status, stages }: SessionDetail, open: (point: ForkPoint) => void): ForkActions | null {
+  const hasModels = (useQuery(models).data?.models.length ?? 0) > 0;
+  return useMemo(() => (hasModels ? { refusal: (executionId) => forkRefusal({ status, stages }, executionId), open } : null), [hasModels, status, stages, open]);
 }
-
-function TimelineBody({ feed, ended, ...rest }: TimelineBodyProps) {
-  if (feed.phase === "loading") return <Loading what="the timeline" />;
-  if (feed.phase === "failed") return <Failure what="The timeline could not be loaded; trying again." error={feed.error} />;
-  return <Timeline {...rest} growing={!ended} />;
-}
-

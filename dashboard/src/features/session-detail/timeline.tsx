@@ -1,40 +1,42 @@
-/** The timeline: thousands of rows of which only the visible ones are in the page, following the end while it grows. */
+/** The timeline: a virtualised list of rows that follows its end while it grows. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
+import Typography from "@mui/material/Typography";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { use, useCallback, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Badge } from "@/components/badge";
+import { formatCount } from "@/components/format";
+import { SESSION_HEADER_PX, usePageTop } from "@/components/page";
 import { Nothing } from "@/components/states";
-import { usePageTop } from "@/components/use-page-top";
-import { Entry } from "@/presentation/entries";
+import { MONO } from "@/components/text-styles";
+import { Elapsed } from "@/components/times";
+import { distinctReason, RunBadgesContext } from "@/presentation/statuses";
+import type { SubAgents } from "@/presentation/sub-agents";
+import { AgentRow, useSubAgents } from "@/presentation/sub-agents";
 import type { TimelineRow } from "@/presentation/timeline-rows";
-import { currentRow, eventsOfRow, isReport, rowOfAgent, timelineRows } from "@/presentation/timeline-rows";
-import { BackToCall, SentEntry, WithinSent } from "@/presentation/sent-entry";
-import type { SentAgents } from "@/presentation/use-sent-agents";
-import { useSentAgents } from "@/presentation/use-sent-agents";
+import { indexOfAgent, plannedAgents, rowEvents, timelineRows, withCurrentEvents } from "@/presentation/timeline-rows";
 import type { StageView, TimelineEvent } from "@/wire/types";
-import { AgentColumns, AgentTabs } from "./agents";
-import { CancelAgent } from "./cancel-agent";
-import { StageHeader } from "./stage-header";
-import { useFollowEnd } from "./use-follow-end";
+import { AgentColumns, AgentTabs, CancelAgentButton } from "./agents";
+import { useFollowEnd } from "./follow-end";
 
 interface TimelineProps {
   stages: readonly StageView[];
-  /** As they were when one last came or ended. */
+  /** The events when one was last added or completed. */
   events: readonly TimelineEvent[];
-  /** What has become of an event since then. */
-  now: (event: TimelineEvent) => TimelineEvent;
-  /** More is to come: follow the end. */
+  /** The current content of an event. */
+  currentEvent: (event: TimelineEvent) => TimelineEvent;
+  /** More events are to come: follow the end. */
   growing: boolean;
   /** Scroll to this event. */
   target: string | undefined;
-  /** Scroll to this stage, or to an agent of it; a new object each time it is asked for. */
+  /** Scroll to this stage, or to an agent of it. A new object each time it is requested. */
   stageTarget: StageTarget | null;
-  /** Texts that stand elsewhere on the page. */
+  /** Texts that the page shows in another place too. */
   repeated: ReadonlySet<string>;
   onLink: (eventId: string) => void;
   onCancelAgent: (executionId: string) => void;
-  /** Whether the reader is being taken along. */
+  /** Whether the timeline is following its end. */
   onFollowing: (following: boolean) => void;
 }
 
@@ -44,32 +46,30 @@ export interface StageTarget {
 }
 
 const ESTIMATED_PX = 44;
-// The session's header stays on top of what is scrolled.
-const HEADER_PX = 64;
-// The looks of all rows, given once: each row is drawn again with each turn of a wheel.
+// The styles of all rows, given once: rows are rendered with every scroll event.
 const FEED = { position: "relative", "& > div": { position: "absolute", top: 0, left: 0, right: 0 } } as const;
 
-export function Timeline({ stages, events, now, growing, target, stageTarget, repeated, onLink, onCancelAgent, onFollowing }: TimelineProps) {
+export function Timeline({ stages, events, currentEvent, growing, target, stageTarget, repeated, onLink, onCancelAgent, onFollowing }: TimelineProps) {
   const [selected, setSelected] = useState<ReadonlyMap<string, string>>(new Map());
   const [sideBySide, setSideBySide] = useState<ReadonlySet<string>>(new Set());
-  const sent = useSentAgents(stages);
-  const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide, sent.open), [stages, events, selected, sideBySide, sent.open]);
+  const subAgents = useSubAgents(stages);
+  const rows = useMemo(() => timelineRows(stages, events, selected, sideBySide, subAgents.open), [stages, events, selected, sideBySide, subAgents.open]);
   const list = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const top = usePageTop(list);
-  const { following, grew, follow, stop } = useFollowEnd(end, growing, target === undefined);
+  const { following, onGrowth, follow, stop } = useFollowEnd(end, growing, target === undefined);
 
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ESTIMATED_PX,
-    // The same function for the same rows: another one would have every row measured anew.
+    // Memoised: with a new function, every row would be measured again.
     getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
     overscan: 8,
     scrollMargin: top,
-    scrollPaddingStart: HEADER_PX,
+    scrollPaddingStart: SESSION_HEADER_PX,
   });
 
-  useLayoutEffect(grew);
+  useLayoutEffect(onGrowth);
   useEffect(() => onFollowing(following), [following, onFollowing]);
 
   const select = useCallback((stageId: string, executionId: string) => setSelected((before) => new Map(before).set(stageId, executionId)), []);
@@ -81,47 +81,46 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
     });
   }, []);
 
-  const reveal = (index: number) => {
+  const scrollToRow = (index: number) => {
     stop();
     virtual.scrollToIndex(index, { align: "start" });
   };
-  const back = (executionId: string) => {
-    const index = rows.findIndex((row) => row.kind === "sent" && row.execution.id === executionId);
-    if (index >= 0) reveal(index);
+  const scrollToCall = (executionId: string) => {
+    const index = rows.findIndex((row) => row.kind === "sub-agent" && row.execution.id === executionId);
+    if (index >= 0) scrollToRow(index);
   };
-  const reached = useRef<StageTarget | null>(null);
-  const revealStage = useEffectEvent((wanted: StageTarget) => {
+  // Each target is scrolled to once. If it has no row yet, selecting its agent adds one, and the effect runs again with the new rows.
+  const reachedStage = useRef<StageTarget | null>(null);
+  const scrollToStage = useEffectEvent((wanted: StageTarget) => {
     const stage = stages.find((known) => known.id === wanted.id);
     if (!stage) return;
-    // One that was sent is opened, and its sender chosen where there are several.
-    const chosen = wanted.agent === undefined ? undefined : sent.show(wanted.agent);
-    const index = wanted.agent === undefined ? rows.findIndex((row) => row.kind === "stage" && row.stage.id === stage.id) : rowOfAgent(rows, stage, wanted.agent, sideBySide.has(stage.id));
+    const chosen = wanted.agent === undefined ? undefined : subAgents.show(wanted.agent);
+    const index = wanted.agent === undefined ? rows.findIndex((row) => row.kind === "stage" && row.stage.id === stage.id) : indexOfAgent(rows, stage, wanted.agent, sideBySide.has(stage.id));
     if (index < 0) {
       if (chosen !== undefined && selected.get(stage.id) !== chosen) select(stage.id, chosen);
       return;
     }
-    reached.current = wanted;
-    reveal(index);
+    reachedStage.current = wanted;
+    scrollToRow(index);
   });
   useEffect(() => {
-    if (stageTarget && reached.current !== stageTarget) revealStage(stageTarget);
+    if (stageTarget && reachedStage.current !== stageTarget) scrollToStage(stageTarget);
   }, [stageTarget, rows]);
 
-  // The event of a deep link is shown once: in its agent's tab, and in view.
-  const shown = useRef<string | undefined>(undefined);
-  const revealEvent = useEffectEvent((id: string) => {
-    const index = rows.findIndex((row) => eventsOfRow(row).some((event) => event.id === id));
+  const reachedEvent = useRef<string | undefined>(undefined);
+  const scrollToEvent = useEffectEvent((id: string) => {
+    const index = rows.findIndex((row) => rowEvents(row).some((event) => event.id === id));
     if (index >= 0) {
-      shown.current = id;
-      reveal(index);
+      reachedEvent.current = id;
+      scrollToRow(index);
       return;
     }
     const event = events.find((known) => known.id === id);
     if (event?.stage_id && sideBySide.has(event.stage_id)) toggleSideBySide(event.stage_id);
-    if (event?.stage_id && event.execution_id) select(event.stage_id, sent.show(event.execution_id));
+    if (event?.stage_id && event.execution_id) select(event.stage_id, subAgents.show(event.execution_id));
   });
   useEffect(() => {
-    if (target !== undefined && shown.current !== target) revealEvent(target);
+    if (target !== undefined && reachedEvent.current !== target) scrollToEvent(target);
   }, [target, rows]);
 
   if (rows.length === 0) {
@@ -143,7 +142,7 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
               aria-setsize={growing ? -1 : rows.length}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
-              <Row row={currentRow(row, now)} {...{ target, repeated, onLink, onCancelAgent, events, now, sent }} onSelect={select} sideBySide={sideBySide} onSideBySide={toggleSideBySide} onBack={back} />
+              <Row row={withCurrentEvents(row, currentEvent)} {...{ target, repeated, onLink, onCancelAgent, events, currentEvent, subAgents, sideBySide }} onSelect={select} onSideBySide={toggleSideBySide} onBack={scrollToCall} />
             </div>
           );
         })}
@@ -158,16 +157,16 @@ export function Timeline({ stages, events, now, growing, target, stageTarget, re
   );
 }
 
-interface RowProps extends Pick<TimelineProps, "target" | "repeated" | "onLink" | "onCancelAgent" | "events" | "now"> {
+interface RowProps extends Pick<TimelineProps, "target" | "repeated" | "onLink" | "onCancelAgent" | "events" | "currentEvent"> {
   row: TimelineRow;
   sideBySide: ReadonlySet<string>;
   onSelect: (stageId: string, executionId: string) => void;
   onSideBySide: (stageId: string) => void;
-  sent: SentAgents;
+  subAgents: SubAgents;
   onBack: (executionId: string) => void;
 }
 
-function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBySide, sent, onSelect, onSideBySide, onBack }: RowProps) {
+function Row({ row, target, repeated, onLink, onCancelAgent, events, currentEvent, sideBySide, subAgents, onSelect, onSideBySide, onBack }: RowProps) {
   switch (row.kind) {
     case "stage":
       return <StageHeader stage={row.stage} />;
@@ -183,17 +182,58 @@ function Row({ row, target, repeated, onLink, onCancelAgent, events, now, sideBy
             onColumns={() => onSideBySide(row.stage.id)}
             onCancelAgent={onCancelAgent}
           />
-          {columns && <AgentColumns stage={row.stage} {...{ events, now, sent, onLink, onCancelAgent }} />}
+          {columns && <AgentColumns stage={row.stage} {...{ events, currentEvent, subAgents, onLink, onCancelAgent }} />}
         </>
       );
     }
-    case "sent":
-      return <SentEntry row={row} highlighted={row.call.id === target} onLink={onLink} onToggle={sent.toggle} actions={<CancelAgent execution={row.execution} onCancel={onCancelAgent} />} />;
-    case "back":
-      return <BackToCall row={row} onBack={onBack} />;
+    case "sub-agent":
+    case "back-to-call":
     case "tool":
     case "event":
-      if (row.within) return <WithinSent><Entry row={row} repeated={isReport(row)} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} /></WithinSent>;
-      return <Entry row={row} repeated={row.kind === "event" && repeated.has(row.event.content)} highlighted={eventsOfRow(row).some((event) => event.id === target)} onLink={onLink} />;
+      return (
+        <AgentRow
+          row={row}
+          target={target}
+          repeated={row.kind === "event" && repeated.has(row.event.content)}
+          onLink={onLink}
+          onToggle={subAgents.toggle}
+          onBack={onBack}
+          actionsOf={(execution) => <CancelAgentButton execution={execution} onCancel={onCancelAgent} />}
+        />
+      );
   }
+}
+
+function StageHeader({ stage }: { stage: StageView }) {
+  const badge = use(RunBadgesContext)[stage.status];
+  const reason = distinctReason(badge, stage.error_message);
+  const planned = plannedAgents(stage);
+  const agent = planned.length === 1 ? planned[0] : undefined;
+  return (
+    <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 1.5, px: 2, py: 1, mt: 0.5, borderTop: 1, borderBottom: 1, borderColor: "divider", bgcolor: "code.block", "[data-index=\"0\"] > &": { mt: 0, borderTop: 0 } }}>
+      <Typography variant="h3">{stage.stage_name}</Typography>
+      <Typography variant="body2" component="span">
+        <Badge badge={badge} />
+      </Typography>
+      <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
+        {stage.started_at && <Elapsed since={stage.started_at} until={stage.completed_at} />}
+        {agent && (
+          <>
+            {" · "}
+            {agent.agent_name}
+            {" · "}
+            <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.72rem" }}>
+              {agent.model_name}
+            </Box>
+            {agent.usage.total_tokens > 0 && ` · ${formatCount(agent.usage.total_tokens)} tokens`}
+          </>
+        )}
+      </Typography>
+      {reason && (
+        <Typography variant="body2" color="error" sx={{ width: "100%", overflowWrap: "anywhere" }}>
+          {reason}
+        </Typography>
+      )}
+    </Box>
+  );
 }

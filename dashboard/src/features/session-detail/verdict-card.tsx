@@ -1,69 +1,77 @@
-/** The verdict, before anything else is read: what is wrong, how sure that is, what to do now, and how well it is supported. */
+/** The verdict: outcome, confidence, facts, what to do now, hypotheses that were ruled out, and the support by citations. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
+import { ShieldCheck, ShieldQuestionMark, ShieldX } from "lucide-react";
 import type { ReactNode } from "react";
-import { memo } from "react";
-import type { Face } from "@/components/badge";
+import { memo, useId } from "react";
+import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { CopyIcon } from "@/components/copy-button";
-import { useMinute } from "@/components/now";
+import type { Marks } from "@/components/markdown-marks";
 import { Fact, Section } from "@/components/section";
 import { MONO } from "@/components/text-styles";
-import { RelativeTime } from "@/components/times";
-import { RULED_OUT, takeSection } from "@/presentation/analysis-sections";
-import { CitationChip } from "@/presentation/citation-chip";
-import type { CheckedCitations } from "@/presentation/citation-states";
-import { checkedEvidence } from "@/presentation/citation-states";
-import { CONFIDENCE_FACES, confidenceWords, momentOf, objectOf, OUTCOME_FACES, STILL_FACES } from "@/presentation/verdict";
-import type { CitationList, SessionDetail, Verdict } from "@/wire/types";
-import { DoNow } from "./do-now";
-import { Support } from "./support";
+import { RelativeTime, useMinute } from "@/components/times";
+import { actionLabels, extractSection, RULED_OUT } from "@/presentation/citations";
+import { CitationLink, CITATIONS, CitedMarkdown } from "@/presentation/cited-text";
+import type { CheckedCitations } from "@/presentation/evidence";
+import { checkedEvidence } from "@/presentation/evidence";
+import { CONFIDENCE_BADGES, describeConfidence, OUTCOME_BADGES, STILL_HAPPENING_BADGES, utcTime, verdictObject } from "@/presentation/verdict";
+import type { CitationList, SessionDetail, TimelineEvent, Verdict } from "@/wire/types";
+import { CitationSupport } from "./citation-support";
 
 interface VerdictCardProps {
   session: SessionDetail;
-  /** The section of the analysis that says what to do. */
+  /** The "Do now" section of the analysis. */
   doNow: string | null;
   list: CitationList | undefined;
   checked: CheckedCitations | null;
-  /** What came of a challenge; null where there was none. */
-  challenged: Face | null;
+  /** The result of a challenge; null if there was none. */
+  challenge: BadgeStyle | null;
 }
 
-// How long ago it was says more than the date for as long as this.
-const RECENT_MS = 30 * 86_400_000;
 const EDGE = { fault: "error.main", no_fault: "success.main", inconclusive: "warning.main" } satisfies Record<Verdict["outcome"], string>;
 
-export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked, challenged }: VerdictCardProps) {
+export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked, challenge }: VerdictCardProps) {
   const { verdict, citations, final_analysis: analysis } = session;
-  const saysRuledOut = analysis !== null && takeSection(analysis, RULED_OUT).section !== null;
   if (verdict === null && citations === null) return null;
+  const analysisHasRuledOut = analysis !== null && extractSection(analysis, RULED_OUT).section !== null;
+  const badges = verdict && (
+    <Stack direction="row" component="span" sx={{ flexWrap: "wrap", columnGap: 2.5, fontSize: "0.875rem" }}>
+      <Badge badge={OUTCOME_BADGES[verdict.outcome]} />
+      <Badge badge={CONFIDENCE_BADGES[verdict.confidence]} />
+      {challenge && <Badge badge={challenge} />}
+    </Stack>
+  );
   return (
     <Box sx={verdict ? { "& > section": { borderTop: 3, borderTopColor: EDGE[verdict.outcome] } } : {}}>
-      <Section title="Verdict" actions={verdict && <Badges verdict={verdict} challenged={challenged} />}>
+      <Section title="Verdict" actions={badges}>
         <Stack sx={{ gap: 2 }}>
-          {verdict ? <Told verdict={verdict} list={list} /> : <Typography color="textSecondary">No verdict: the agent wrote none, the run was cut short, or several agents ended without a synthesis.</Typography>}
+          {verdict ? <VerdictFacts verdict={verdict} list={list} /> : <Typography color="textSecondary">No verdict: the agent wrote none, the run was cut short, or several agents ended without a synthesis.</Typography>}
           {doNow !== null && <DoNow text={doNow} checked={checked} />}
-          {verdict && verdict.ruled_out.length > 0 && !saysRuledOut && <RuledOut verdict={verdict} list={list} />}
-          {citations && <Support sums={citations} checked={list} />}
+          {verdict && verdict.ruled_out.length > 0 && !analysisHasRuledOut && (
+            <Box>
+              <Typography variant="caption" color="textSecondary">
+                Ruled out
+              </Typography>
+              <Box component="ul" sx={{ m: 0, pl: 2.5 }}>
+                {verdict.ruled_out.map(({ hypothesis, evidence }) => (
+                  <Typography component="li" variant="body2" key={hypothesis} sx={{ overflowWrap: "anywhere", my: 0.25 }}>
+                    {hypothesis} <EvidenceIds ids={evidence} list={list} />
+                  </Typography>
+                ))}
+              </Box>
+            </Box>
+          )}
+          {citations && <CitationSupport sums={citations} checked={list} />}
         </Stack>
       </Section>
     </Box>
   );
 });
 
-function Badges({ verdict, challenged }: { verdict: Verdict; challenged: Face | null }) {
-  return (
-    <Stack direction="row" component="span" sx={{ flexWrap: "wrap", columnGap: 2.5, fontSize: "0.875rem" }}>
-      <Badge face={OUTCOME_FACES[verdict.outcome]} />
-      <Badge face={CONFIDENCE_FACES[verdict.confidence]} />
-      {challenged && <Badge face={challenged} />}
-    </Stack>
-  );
-}
-
-function Told({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
-  const object = objectOf(verdict);
+function VerdictFacts({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
+  const object = verdictObject(verdict);
   return (
     <Stack sx={{ gap: 1.25 }}>
       {object !== null && (
@@ -75,75 +83,102 @@ function Told({ verdict, list }: { verdict: Verdict; list: CitationList | undefi
         </Box>
       )}
       <Typography sx={{ fontSize: "1.08rem", lineHeight: 1.5, overflowWrap: "anywhere" }}>{verdict.mechanism}</Typography>
-      <Facts verdict={verdict} list={list} />
+      <Box component="dl" sx={{ m: 0, display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1.25, "& > *": { maxWidth: 420 } }}>
+        {verdict.since !== "" && (
+          <Fact name="Since">
+            <Since since={verdict.since} />
+          </Fact>
+        )}
+        <Fact name="Still happening">
+          <Badge badge={STILL_HAPPENING_BADGES[verdict.still_happening]} />
+        </Fact>
+        <Fact name="How sure">{describeConfidence(verdict)}</Fact>
+        {verdict.category !== "" && <Fact name="Category">{verdict.category}</Fact>}
+        {verdict.evidence.length > 0 && (
+          <Fact name="Rests on">
+            <EvidenceIds ids={verdict.evidence} list={list} />
+          </Fact>
+        )}
+      </Box>
     </Stack>
   );
 }
 
-function Facts({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
-  return (
-    <Box component="dl" sx={{ m: 0, display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1.25, "& > *": { maxWidth: 420 } }}>
-      {verdict.since !== "" && (
-        <Fact name="Since">
-          <Since since={verdict.since} />
-        </Fact>
-      )}
-      <Fact name="Still happening">
-        <Badge face={STILL_FACES[verdict.still_happening]} />
-      </Fact>
-      <Fact name="How sure">{confidenceWords(verdict)}</Fact>
-      {verdict.category !== "" && <Fact name="Category">{verdict.category}</Fact>}
-      {verdict.evidence.length > 0 && (
-        <Fact name="Rests on">
-          <Chips ids={verdict.evidence} list={list} />
-        </Fact>
-      )}
-    </Box>
-  );
-}
+// Within this time, a relative time is shown beside the date.
+const RECENT_MS = 30 * 86_400_000;
 
-/** A time as such; whatever else was said, as it was said. */
+/** A time, or the text that the agent wrote instead of one. */
 function Since({ since }: { since: string }): ReactNode {
   const now = useMinute();
-  const moment = momentOf(since);
-  if (moment === null) return since;
-  const isRecent = now - Date.parse(moment.at) < RECENT_MS;
+  const time = utcTime(since);
+  if (time === null) return since;
   return (
     <>
-      {moment.shown}
-      {isRecent && (
+      {time.text}
+      {now - Date.parse(time.at) < RECENT_MS && (
         <>
           {" "}
-          (<RelativeTime at={moment.at} />)
+          (<RelativeTime at={time.at} />)
         </>
       )}
     </>
   );
 }
 
-function Chips({ ids, list }: { ids: readonly string[]; list: CitationList | undefined }) {
+function EvidenceIds({ ids, list }: { ids: readonly string[]; list: CitationList | undefined }) {
   return (
     <Box component="span" sx={{ display: "inline-flex", flexWrap: "wrap", gap: 0.5, fontSize: "0.92rem" }}>
       {ids.map((id) => (
-        <CitationChip key={id} cited={{ evidenceId: id, quotation: null }} checked={list ? checkedEvidence(list.citations, id) : null} />
+        <CitationLink key={id} cited={{ evidenceId: id, quotation: null }} checked={list ? checkedEvidence(list.citations, id) : null} />
       ))}
     </Box>
   );
 }
 
-function RuledOut({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
+/** The recommended actions, with the labels of their parts on lines of their own, and commands to copy. */
+function DoNow({ text, checked }: { text: string; checked: CheckedCitations | null }) {
+  const id = useId();
   return (
-    <Box>
-      <Typography variant="caption" color="textSecondary">
-        Ruled out
+    <Box component="section" aria-labelledby={id} sx={{ borderLeft: 3, borderColor: "primary.main", pl: 2, py: 0.25, "& .action-label": { color: "text.secondary", fontWeight: 650, mr: 0.5 }, "& .action-break": { display: "block", height: 4 }, "& .code-block > :last-child": { opacity: 1 }, "& pre": { pr: 5 } }}>
+      <Typography id={id} variant="h3" sx={{ mb: 0.5 }}>
+        Do now
       </Typography>
-      <Box component="ul" sx={{ m: 0, pl: 2.5 }}>
-        {verdict.ruled_out.map(({ hypothesis, evidence }) => (
-          <Typography component="li" variant="body2" key={hypothesis} sx={{ overflowWrap: "anywhere", my: 0.25 }}>
-            {hypothesis} <Chips ids={evidence} list={list} />
-          </Typography>
-        ))}
-      </Box>
+      <CitedMarkdown text={text} checked={checked} marks={DO_NOW_MARKS} />
     </Box>
   );
+}
+
+const DO_NOW_MARKS: Marks = {
+  spansOf: (text) => [...CITATIONS.spansOf(text), ...actionLabels(text)].toSorted((a, b) => a.start - b.start),
+  Mark({ text }) {
+    if (text.startsWith("[")) return <CITATIONS.Mark text={text} />;
+    return (
+      <>
+        <span className="action-break" />
+        <strong className="action-label">{text}</strong>
+      </>
+    );
+  },
+};
+
+const CHALLENGE_BADGES = {
+  upheld: { label: "Upheld by a second look", tone: "good", icon: ShieldCheck },
+  weakened: { label: "Weakened by a second look", tone: "warning", icon: ShieldQuestionMark },
+  refuted: { label: "Refuted by a second look, and answered anew", tone: "warning", icon: ShieldX },
+} satisfies Record<string, BadgeStyle>;
+const NO_RESULT: BadgeStyle = { label: "A second look came to no result", tone: "neutral", icon: ShieldQuestionMark };
+
+// As on the server, the last line with a result counts.
+const RESULT = /^[\s>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b/gim;
+
+/** The result of the challenge stage, in which an agent tries to refute the verdict; null if there was none. */
+export function challengeResult(session: Pick<SessionDetail, "stages">, events: readonly Pick<TimelineEvent, "stage_id" | "event_type" | "content">[]): BadgeStyle | null {
+  const challenge = session.stages.findLast((stage) => stage.stage_type === "challenge");
+  if (!challenge) return null;
+  const text = events.findLast((event) => event.stage_id === challenge.id && event.event_type === "final_analysis")?.content ?? "";
+  const result = [...text.matchAll(RESULT)].at(-1)?.[1]?.toLowerCase();
+  // A refutation without evidence does not start a synthesis and only weakens the verdict.
+  const isAnswered = session.stages.some((stage) => stage.stage_index > challenge.stage_index && stage.stage_type === "synthesis");
+  if (result === "refuted") return isAnswered ? CHALLENGE_BADGES.refuted : CHALLENGE_BADGES.weakened;
+  return result === "upheld" || result === "weakened" ? CHALLENGE_BADGES[result] : NO_RESULT;
 }

@@ -1,26 +1,26 @@
-/** The filter bar. Every filter lives in the address, so that a view can be sent to a colleague. */
+/** The filter bar of the session list. All filters are search parameters, so that a view can be shared by its address. */
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { ReactNode, RefObject } from "react";
 import { useState } from "react";
 import { alertTypes } from "@/api/alerts";
-import { Choice, SearchBox } from "@/components/filter-fields";
-import { PERIODS } from "@/components/search-words";
-import { SESSION_FACES } from "@/presentation/statuses";
-import { RangeFields } from "./range-fields";
+import { Choice, SearchBox } from "@/components/fields";
+import { PERIODS } from "@/components/search-params";
+import { SESSION_BADGES } from "@/presentation/statuses";
 import type { SessionSearch } from "./search";
-import { leavesOut, readSearch, withoutFilters } from "./search";
+import { isFiltered, readSessionSearch, withoutFilters } from "./search";
 
-// Beside the periods, which end now.
+// The choice of times instead of a period.
 const CUSTOM = "custom";
 
 interface FiltersProps {
   search: SessionSearch;
   onChange: (search: SessionSearch) => void;
   searchBox: RefObject<HTMLInputElement | null>;
-  /** What else stands in the bar. */
+  /** More controls in the bar. */
   children?: ReactNode;
 }
 
@@ -28,21 +28,21 @@ export function Filters({ search, onChange, searchBox, children }: FiltersProps)
   const types = useQuery(alertTypes).data?.alert_types ?? [];
   const chains = [...new Set(types.map((type) => type.chain_id))].sort();
   const set = (change: { [Key in keyof SessionSearch]?: SessionSearch[Key] | undefined }) => {
-    // Other sessions: their first page.
+    // Other filters start at the first page.
     const merged = { ...search, page: undefined, ...change };
-    onChange(readSearch(merged));
+    onChange(readSessionSearch(merged));
   };
-  const [ownRange, setOwnRange] = useState(false);
-  const hasRange = search.since === undefined && (ownRange || search.from !== undefined || search.to !== undefined);
+  const [isCustom, setIsCustom] = useState(false);
+  const hasRange = search.since === undefined && (isCustom || search.from !== undefined || search.to !== undefined);
   const setPeriod = (chosen: string | undefined) => {
-    setOwnRange(chosen === CUSTOM);
+    setIsCustom(chosen === CUSTOM);
     set(chosen === CUSTOM ? { since: undefined } : { since: chosen as keyof typeof PERIODS, from: undefined, to: undefined });
   };
   return (
     <Stack component="search" direction="row" sx={{ flexWrap: "wrap", gap: 1, alignItems: "center" }}>
       <SearchBox label="Search alerts and analyses" text={search.text ?? ""} onText={(text) => set({ text })} box={searchBox} />
       <Choice label="Status" value={search.status ?? ""} onValue={(status) => set({ status })} all="Any status">
-        {Object.entries(SESSION_FACES).map(([status, face]) => [status, face.label])}
+        {Object.entries(SESSION_BADGES).map(([status, badge]) => [status, badge.label])}
       </Choice>
       <Choice label="Alert type" value={search.type ?? ""} onValue={(type) => set({ type })} all="Any type">
         {withCurrent(types.map((type) => type.name), search.type)}
@@ -54,12 +54,12 @@ export function Filters({ search, onChange, searchBox, children }: FiltersProps)
         {[...Object.entries(PERIODS).map(([period, { label }]) => [period, label] as const), [CUSTOM, "From … until …"] as const]}
       </Choice>
       {hasRange && <RangeFields from={search.from} to={search.to} onRange={set} />}
-      {leavesOut(search) && (
+      {isFiltered(search) && (
         <Button
           size="small"
           startIcon={<X size={15} />}
           onClick={() => {
-            setOwnRange(false);
+            setIsCustom(false);
             onChange(withoutFilters(search));
           }}
         >
@@ -71,8 +71,40 @@ export function Filters({ search, onChange, searchBox, children }: FiltersProps)
   );
 }
 
-/** A link may name a type that the configuration no longer has. */
+/** Includes a current value that the configuration no longer has. */
 function withCurrent(names: string[], current: string | undefined): [string, string][] {
   const all = current === undefined || names.includes(current) ? names : [current, ...names];
   return all.map((name) => [name, name]);
+}
+
+/** The value of the browser's field: local time, to the minute. */
+function localMinute(at: string | undefined): string {
+  if (at === undefined) return "";
+  const time = new Date(at);
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+interface RangeFieldsProps {
+  from: string | undefined;
+  to: string | undefined;
+  onRange: (range: { from?: string | undefined; to?: string | undefined }) => void;
+}
+
+function RangeFields({ from, to, onRange }: RangeFieldsProps) {
+  const field = (label: string, value: string | undefined, onValue: (at: string | undefined) => void) => (
+    <TextField
+      size="small"
+      type="datetime-local"
+      label={label}
+      value={localMinute(value)}
+      onChange={(event) => onValue(event.target.value === "" ? undefined : new Date(event.target.value).toISOString())}
+      slotProps={{ inputLabel: { shrink: true } }}
+    />
+  );
+  return (
+    <>
+      {field("From", from, (at) => onRange({ from: at, to }))}
+      {field("Until", to, (at) => onRange({ from, to: at }))}
+    </>
+  );
 }

@@ -1,8 +1,26 @@
-/** Pure module: what a live message makes of a page of sessions, before the server is asked again. */
+/** Keeps the session list current by live messages. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useThrottledRefetch } from "@/api/refetch";
+import { sessionKeys } from "@/api/sessions";
+import { useChannel } from "@/live/connection";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { SessionList, SessionListItem } from "@/wire/types";
 
-/** Whether the list has to be asked anew: rows may come, go or move. */
+// Limits requests during an alert storm.
+const REFETCH_EVERY_MS = 1_000;
+
+export function useLiveList(): void {
+  const client = useQueryClient();
+  const refetch = useThrottledRefetch([sessionKeys.all], REFETCH_EVERY_MS);
+  useChannel("sessions", (message) => {
+    for (const list of ["active", "list"]) {
+      client.setQueriesData<SessionList>({ queryKey: ["sessions", list] }, (known) => known && withMessage(known, message));
+    }
+    if (changesList(message)) refetch();
+  });
+}
+
+/** Whether the list has to be refetched after a message: rows may be added, removed or moved. */
 export function changesList(message: LiveMessage): boolean {
   return (
     message.type === "session.status" ||
@@ -13,12 +31,13 @@ export function changesList(message: LiveMessage): boolean {
   );
 }
 
-/** What is being worked on first, then the queue in its order. */
-export function inOrderOfWork(sessions: readonly SessionListItem[]): SessionListItem[] {
-  const place = (session: SessionListItem) => (session.status === "pending" ? (session.queue_position ?? Number.MAX_SAFE_INTEGER) : 0);
-  return [...sessions].sort((a, b) => place(a) - place(b));
+/** Sorts running sessions first, then the queue by position. */
+export function sortActive(sessions: readonly SessionListItem[]): SessionListItem[] {
+  const position = (session: SessionListItem) => (session.status === "pending" ? (session.queue_position ?? Number.MAX_SAFE_INTEGER) : 0);
+  return [...sessions].sort((a, b) => position(a) - position(b));
 }
 
+/** Applies the changes that a message contains. Returns the same object if there are none, so that nothing renders again. */
 export function withMessage(list: SessionList, message: LiveMessage): SessionList {
   const change = changeOf(message);
   if (!change || !list.sessions.some((session) => session.id === change.id)) return list;

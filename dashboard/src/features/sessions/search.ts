@@ -1,10 +1,9 @@
-/** Pure module: a view of the list as it stands in the address, and as the API wants it. */
-import type { SessionFilter, SessionPlace } from "@/api/sessions";
-import { ACTIVE, ENDED } from "@/api/sessions";
-import type { Period } from "@/components/search-words";
-import { beginOf, given, isFiltered, momentOf, periodOf, word } from "@/components/search-words";
+/** The search parameters of the session list: filters, order, page and columns. */
+import type { SessionFilter, SessionSlice } from "@/api/sessions";
+import type { Period } from "@/components/search-params";
+import { given, hasFilters, periodParam, periodStart, textParam, timeParam } from "@/components/search-params";
+import { ACTIVE_STATUSES, ENDED_STATUSES } from "@/presentation/statuses";
 import type { SessionSort, SessionStatus, SortOrder } from "@/wire/types";
-import { chosenColumns, COLUMNS, joinedColumns, usualOrder } from "./columns";
 
 interface SessionFilters {
   text?: string;
@@ -13,7 +12,7 @@ interface SessionFilters {
   type?: string;
   chain?: string;
   since?: Period;
-  /** A range of one's own, instead of a period. */
+  /** Times instead of a period. */
   from?: string;
   to?: string;
 }
@@ -21,62 +20,54 @@ interface SessionFilters {
 export interface SessionSearch extends SessionFilters {
   sort?: SessionSort;
   order?: SortOrder;
-  /** From 1, which is left out. */
+  /** From 1, which is omitted. */
   page?: number;
   /** Rows of a page. */
   rows?: number;
   columns?: string;
 }
 
-const STATUSES: ReadonlySet<string> = new Set([...ACTIVE, ...ENDED]);
-/** Rows that a page may have; the first is usual. */
+const STATUSES: ReadonlySet<string> = new Set([...ACTIVE_STATUSES, ...ENDED_STATUSES]);
+/** The possible numbers of rows of a page; the first is the default. */
 export const ROWS = [50, 100, 200] as const;
-// As far as the server counts.
-const FURTHEST = 100_000;
+// The server counts no further.
+const LARGEST_OFFSET = 100_000;
 
-export function readSearch(raw: Record<string, unknown>): SessionSearch {
-  const status = statusesOf(word(raw["status"]));
-  const sort = sortOf(raw["sort"]);
-  const since = periodOf(raw["since"]);
-  const range = since === undefined ? { ...given("from", momentOf(raw["from"])), ...given("to", momentOf(raw["to"])) } : {};
+export function readSessionSearch(raw: Record<string, unknown>): SessionSearch {
+  const status = statusesOf(textParam(raw["status"]));
+  const sort = COLUMNS.flatMap((column) => ("sort" in column ? [column.sort] : [])).find((known) => known === raw["sort"]);
+  const since = periodParam(raw["since"]);
+  const range = since === undefined ? { ...given("from", timeParam(raw["from"])), ...given("to", timeParam(raw["to"])) } : {};
+  const page = Number(raw["page"]);
   return {
-    ...given("text", word(raw["text"])),
+    ...given("text", textParam(raw["text"])),
     ...given("status", status.length > 0 ? status.join(",") : undefined),
-    ...given("type", word(raw["type"])),
-    ...given("chain", word(raw["chain"])),
+    ...given("type", textParam(raw["type"])),
+    ...given("chain", textParam(raw["chain"])),
     ...given("since", since),
     ...range,
-    ...sorting(sort, raw["order"]),
-    ...given("page", pageOf(raw["page"])),
+    ...readSorting(sort, raw["order"]),
+    ...given("page", Number.isInteger(page) && page > 1 && page * ROWS[0] <= LARGEST_OFFSET ? page : undefined),
     ...given("rows", ROWS.find((rows) => rows !== ROWS[0] && rows === Number(raw["rows"]))),
-    ...given("columns", joinedColumns(chosenColumns(word(raw["columns"])))),
+    ...given("columns", joinColumns(chosenColumns(textParam(raw["columns"])))),
   };
 }
 
-/** What is left of a view when nothing is left out any more: how it looks. */
-export function withoutFilters({ sort, order, rows, columns }: SessionSearch): SessionSearch {
-  return { ...given("sort", sort), ...given("order", order), ...given("rows", rows), ...given("columns", columns) };
-}
-
-/** Whether the filters leave anything out. */
-export function leavesOut({ text, status, type, chain, since, from, to }: SessionSearch): boolean {
-  return isFiltered({ text, status, type, chain, since, from, to });
-}
-
-function sortOf(value: unknown): SessionSort | undefined {
-  return COLUMNS.flatMap((column) => ("sort" in column ? [column.sort] : [])).find((sort) => sort === value);
-}
-
-function sorting(sort: SessionSort | undefined, order: unknown): { sort?: SessionSort; order?: SortOrder } {
+/** Omits the default order. */
+function readSorting(sort: SessionSort | undefined, order: unknown): Sorting {
   const by = sort ?? "created";
-  const other = usualOrder(by) === "asc" ? "desc" : "asc";
+  const other = defaultOrder(by) === "asc" ? "desc" : "asc";
   if (order === other) return { sort: by, order: other };
   return sort === undefined || sort === "created" ? {} : { sort };
 }
 
-function pageOf(value: unknown): number | undefined {
-  const page = Number(value);
-  return Number.isInteger(page) && page > 1 && page * ROWS[0] <= FURTHEST ? page : undefined;
+/** Keeps order, rows and columns. */
+export function withoutFilters({ sort, order, rows, columns }: SessionSearch): SessionSearch {
+  return { ...given("sort", sort), ...given("order", order), ...given("rows", rows), ...given("columns", columns) };
+}
+
+export function isFiltered({ text, status, type, chain, since, from, to }: SessionSearch): boolean {
+  return hasFilters({ text, status, type, chain, since, from, to });
 }
 
 export function statusesOf(joined: string | undefined): SessionStatus[] {
@@ -90,11 +81,90 @@ export function filterOf(search: SessionSearch, now: number): SessionFilter {
     ...given("alert_type", search.type),
     ...given("chain_id", search.chain),
     ...given("text", search.text),
-    ...given("from", search.since ? beginOf(search.since, now) : search.from),
+    ...given("from", search.since ? periodStart(search.since, now) : search.from),
     ...given("to", search.to),
   };
 }
 
-export function placeOf({ page = 1, rows = ROWS[0], sort, order }: SessionSearch): SessionPlace {
-  return { ...given("sort", sort), ...given("order", order), offset: Math.min((page - 1) * rows, FURTHEST), limit: rows };
+export function sliceOf({ page = 1, rows = ROWS[0], sort, order }: SessionSearch): SessionSlice {
+  return { ...given("sort", sort), ...given("order", order), offset: Math.min((page - 1) * rows, LARGEST_OFFSET), limit: rows };
+}
+
+export interface Column {
+  id: string;
+  label: string;
+  /** In pixels. */
+  width: number;
+  /** The order of the server for this column. */
+  sort?: SessionSort;
+  isNumber?: true;
+}
+
+/** In the order of the list. */
+export const COLUMNS = [
+  { id: "severity", label: "Severity", width: 92, sort: "severity" },
+  { id: "verdict", label: "Verdict, author", width: 170, sort: "outcome" },
+  { id: "confidence", label: "Confidence", width: 104, sort: "confidence" },
+  { id: "citations", label: "Citations", width: 76, sort: "citations", isNumber: true },
+  { id: "agents", label: "Agents", width: 64, sort: "agents", isNumber: true },
+  { id: "fallback", label: "Fallbacks", width: 78, sort: "fallbacks", isNumber: true },
+  { id: "chat", label: "Questions", width: 82, sort: "questions", isNumber: true },
+  { id: "score", label: "Score", width: 56, sort: "score", isNumber: true },
+  { id: "tokens", label: "Tokens", width: 72, sort: "tokens", isNumber: true },
+  { id: "cost", label: "Cost", width: 72, sort: "cost", isNumber: true },
+  { id: "duration", label: "Duration", width: 84, sort: "duration", isNumber: true },
+  { id: "submitted", label: "Submitted", width: 96, sort: "created", isNumber: true },
+] as const satisfies readonly Column[];
+export type ColumnId = (typeof COLUMNS)[number]["id"];
+
+const DEFAULT_COLUMNS: readonly ColumnId[] = ["verdict", "tokens", "duration", "submitted"];
+
+/** The columns of the parameter, or the default ones. */
+export function chosenColumns(joined: string | undefined): readonly ColumnId[] {
+  const named = new Set(joined?.split(","));
+  const known = COLUMNS.map(({ id }) => id).filter((id) => named.has(id));
+  return known.length > 0 ? known : DEFAULT_COLUMNS;
+}
+
+/** The parameter for these columns; undefined for the default ones. */
+export function joinColumns(chosen: Iterable<ColumnId>): string | undefined {
+  const wanted = new Set(chosen);
+  const ids = COLUMNS.map(({ id }) => id).filter((id) => wanted.has(id));
+  return ids.length === 0 || ids.join() === DEFAULT_COLUMNS.join() ? undefined : ids.join();
+}
+
+// The checkbox, the status, and the least width of the title, in pixels.
+const FIXED_WIDTHS = [20, 124, 220] as const;
+// Between columns, and at both ends of a row.
+const GAP = 16;
+
+export function gridOf(chosen: readonly ColumnId[]): string {
+  const [checkbox, status, title] = FIXED_WIDTHS;
+  return `${checkbox}px ${status}px minmax(${title}px, 1fr) ${widthsOf(chosen).map((width) => `${width}px`).join(" ")}`;
+}
+
+/** The least width of a row, in pixels. */
+export function leastWidth(chosen: readonly ColumnId[]): number {
+  const widths = [...FIXED_WIDTHS, ...widthsOf(chosen)];
+  return widths.reduce((sum, width) => sum + width, 0) + GAP * (widths.length + 1);
+}
+
+function widthsOf(chosen: readonly ColumnId[]): number[] {
+  return COLUMNS.filter(({ id }) => chosen.includes(id)).map(({ width }) => width);
+}
+
+export type Sorting = Pick<SessionSearch, "sort" | "order">;
+
+/** As on the server: names ascending, numbers descending. */
+export function defaultOrder(sort: SessionSort): SortOrder {
+  return sort === "outcome" || sort === "alert_type" || sort === "queue" ? "asc" : "desc";
+}
+
+/** The order after a click on a column's name: its default order, the reverse, and none. */
+export function nextSorting({ sort, order }: Sorting, clicked: SessionSort): Sorting {
+  const current = sort ?? "created";
+  const currentOrder = order ?? defaultOrder(current);
+  if (current !== clicked) return { sort: clicked };
+  if (currentOrder === defaultOrder(clicked)) return { sort: clicked, order: currentOrder === "asc" ? "desc" : "asc" };
+  return {};
 }

@@ -1,34 +1,37 @@
-/** One session in the list: recognisable in a glance, a link as a whole. */
+/** A row of the session list. The whole row is a link to the session. */
 import Box from "@mui/material/Box";
+import GlobalStyles from "@mui/material/GlobalStyles";
+import type { Theme } from "@mui/material/styles";
+import type { SystemStyleObject } from "@mui/system";
 import type { CSSProperties } from "react";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
-import { BareLink } from "@/components/links";
 import { formatCost, formatCount } from "@/components/format";
+import { BareLink, LIST_ROW, ROW_LINK } from "@/components/links";
+import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { SEVERITY_FACES } from "@/presentation/incidents";
-import { partialNotice } from "@/presentation/partial-analysis";
-import { hasEnded, reasonOf, SESSION_FACES } from "@/presentation/statuses";
-import { citationsLine, CONFIDENCE_FACES, OUTCOME_FACES } from "@/presentation/verdict";
+import { SEVERITY_BADGES } from "@/presentation/incidents";
+import { hasEnded, partialNotice, sessionReason, SESSION_BADGES } from "@/presentation/statuses";
+import { citationSummary, CONFIDENCE_BADGES, OUTCOME_BADGES } from "@/presentation/verdict";
 import type { SessionListItem } from "@/wire/types";
-import type { ColumnId } from "./columns";
-import { ROW_CLASS } from "./row-styles";
+import type { Column, ColumnId } from "./search";
+import { COLUMNS } from "./search";
 
 interface SessionRowProps {
   session: SessionListItem;
   columns: readonly ColumnId[];
-  /** The row's grid on a wide screen. */
+  /** The grid columns on a wide screen. */
   grid: string;
-  marked: boolean;
-  onMark: (id: string, marked: boolean) => void;
+  selected: boolean;
+  onSelect: (id: string, selected: boolean) => void;
 }
 
-export const SessionRow = memo(function SessionRow({ session, columns, grid, marked, onMark }: SessionRowProps) {
+export const SessionRow = memo(function SessionRow({ session, columns, grid, selected, onSelect }: SessionRowProps) {
   return (
     <li className={ROW_CLASS} style={{ "--columns": grid } as CSSProperties} data-session={session.id}>
-      <input type="checkbox" aria-label={`Select ${session.title}`} checked={marked} onChange={(event) => onMark(session.id, event.target.checked)} />
+      <input type="checkbox" aria-label={`Select ${session.title}`} checked={selected} onChange={(event) => onSelect(session.id, event.target.checked)} />
       <div className="status">
-        <Badge face={SESSION_FACES[session.status]} />
+        <Badge badge={SESSION_BADGES[session.status]} />
       </div>
       <div className="about">
         <div className="title">
@@ -40,7 +43,7 @@ export const SessionRow = memo(function SessionRow({ session, columns, grid, mar
         <div className="line">{secondLine(session)}</div>
       </div>
       {columns.map((id) => (
-        <div key={id} className={CELL_CLASS[id] ?? "cell"} data-ended={hasEnded(session.status)}>
+        <div key={id} className={cellClass(id)} data-ended={hasEnded(session.status)}>
           <Cell id={id} session={session} />
         </div>
       ))}
@@ -48,30 +51,22 @@ export const SessionRow = memo(function SessionRow({ session, columns, grid, mar
   );
 });
 
-// What a phone has room for as well, and where figures stand.
-const CELL_CLASS: Partial<Record<ColumnId, string>> = {
-  verdict: "cell came",
-  submitted: "cell figure when",
-  citations: "cell figure",
-  agents: "cell figure",
-  fallback: "cell figure",
-  chat: "cell figure",
-  score: "cell figure",
-  tokens: "cell figure",
-  cost: "cell figure",
-  duration: "cell figure",
-};
+/** The verdict and the time of submission are shown on a phone too. */
+function cellClass(id: ColumnId): string {
+  const column: Column | undefined = COLUMNS.find((known) => known.id === id);
+  return ["cell", column?.isNumber && "figure", id === "verdict" && "outcome", id === "submitted" && "when"].filter(Boolean).join(" ");
+}
 
 function Cell({ id, session }: { id: ColumnId; session: SessionListItem }) {
   switch (id) {
     case "severity":
-      return session.severity && <Badge face={SEVERITY_FACES[session.severity]} />;
+      return session.severity && <Badge badge={SEVERITY_BADGES[session.severity]} />;
     case "verdict":
-      return hasEnded(session.status) ? <Came session={session} /> : <Progress session={session} />;
+      return hasEnded(session.status) ? <Outcome session={session} /> : <Progress session={session} />;
     case "confidence":
-      return session.verdict && <Badge face={CONFIDENCE_FACES[session.verdict.confidence]} label={session.verdict.confidence} />;
+      return session.verdict && <Badge badge={CONFIDENCE_BADGES[session.verdict.confidence]} label={session.verdict.confidence} />;
     case "citations":
-      return session.citations && <span title={citationsLine(session.citations)}>{`${session.citations.verified} of ${session.citations.cited}`}</span>;
+      return session.citations && <span title={citationSummary(session.citations)}>{`${session.citations.verified} of ${session.citations.cited}`}</span>;
     case "agents":
       return session.agents > 0 && session.agents;
     case "fallback":
@@ -91,13 +86,13 @@ function Cell({ id, session }: { id: ColumnId; session: SessionListItem }) {
   }
 }
 
-/** What it came to, as far as it came to anything, and by whom it was asked for. */
-function Came({ session: { verdict, author } }: { session: SessionListItem }) {
+/** The verdict, if there is one, and the author. */
+function Outcome({ session: { verdict, author } }: { session: SessionListItem }) {
   return (
     <>
       {verdict && (
-        <span title={`${CONFIDENCE_FACES[verdict.confidence].label}: ${verdict.mechanism}`}>
-          <Badge face={OUTCOME_FACES[verdict.outcome]} />
+        <span title={`${CONFIDENCE_BADGES[verdict.confidence].label}: ${verdict.mechanism}`}>
+          <Badge badge={OUTCOME_BADGES[verdict.outcome]} />
         </span>
       )}
       <div className="line">{author}</div>
@@ -124,17 +119,45 @@ function Progress({ session }: { session: SessionListItem }) {
   );
 }
 
+/** The executive summary, the reason of a failure, or the start of the alert. */
 function secondLine(session: SessionListItem): string {
-  const told = summaryLine(session);
-  return session.analysis_is_partial ? `${partialNotice(session)} ${told}` : told;
-}
-
-function summaryLine(session: SessionListItem): string {
-  if (session.executive_summary) return session.executive_summary;
-  const reason = reasonOf(session);
-  if (reason) return reason;
-  // The beginning of some JSON tells a reader nothing; the rest of a text may.
+  const notice = session.analysis_is_partial ? `${partialNotice(session)} ` : "";
+  const line = session.executive_summary || sessionReason(session);
+  if (line) return notice + line;
+  // The start of JSON says nothing; the rest of a text after its title may.
   const text = /^\s*[{[]\s*["{[]/.test(session.alert_excerpt) ? "" : session.alert_excerpt.replace(/\s+/g, " ").trim();
   const rest = text.startsWith(session.title) ? text.slice(session.title.length).trim() : text;
-  return rest || `submitted by ${session.author}`;
+  return notice + (rest || `submitted by ${session.author}`);
+}
+
+const ROW_CLASS = "session-row";
+
+// Hidden where the title needs the room.
+const HIDDEN_IF_NARROW = { "@container (max-width: 340px)": { display: "none" } } as const;
+
+/** Global instead of per element: a page has up to two hundred rows with a dozen elements each. */
+const ROW: SystemStyleObject<Theme> = {
+  ...LIST_ROW,
+  gridTemplateColumns: { xs: "1fr auto", md: "var(--columns)" },
+  fontSize: "0.875rem",
+  // The browser skips layout and painting of rows that are not visible.
+  contentVisibility: "auto",
+  containIntrinsicSize: "auto 62px",
+  color: "text.secondary",
+  "& > input": { display: { xs: "none", md: "block" }, position: "relative", zIndex: 1, m: 0, width: 16, height: 16, accentColor: "var(--mui-palette-primary-main)" },
+  "& > .status": { gridRow: { xs: 1, md: "auto" } },
+  "& > .about": { minWidth: 0, containerType: "inline-size", gridColumn: { xs: "1 / -1", md: "auto" }, gridRow: { xs: 2, md: "auto" } },
+  "& .title": { display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" },
+  "& .title > a": { ...ROW_LINK, ...ONE_LINE, display: "block" },
+  "& .type": { ...ONE_LINE, ...HIDDEN_IF_NARROW, display: { xs: "none", sm: "block" }, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem" },
+  "& .line": ONE_LINE,
+  "& > .cell": { display: { xs: "none", md: "block" }, minWidth: 0 },
+  "& > .figure": { textAlign: "right", fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" },
+  "& > .outcome": { display: { xs: "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } },
+  "& > .outcome[data-ended=true]": { display: { xs: "none", md: "block" } },
+  "& > .when": { display: "block", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 },
+};
+
+export function RowStyles() {
+  return <GlobalStyles styles={(theme) => ({ [`.${ROW_CLASS}`]: theme.unstable_sx(ROW) })} />;
 }

@@ -1,15 +1,14 @@
 // @vitest-environment jsdom
 import { describe, expect, test } from "vitest";
+import { hasFilters } from "@/components/search-params";
 import type { SessionList, SessionListItem } from "@/wire/types";
-import { changesList, inOrderOfWork, withMessage } from "./live-list";
-import { isFiltered } from "@/components/search-words";
-import { chosenColumns, joinedColumns, nextSorting } from "./columns";
-import { readViews, withView } from "./saved-views";
-import { filterOf, leavesOut, placeOf, readSearch, withoutFilters } from "./search";
+import { changesList, sortActive, withMessage } from "./live-list";
+import { chosenColumns, filterOf, joinColumns, isFiltered, nextSorting, sliceOf, readSessionSearch, withoutFilters } from "./search";
+import { readViews, withView } from "./view-menu";
 
 describe("the address", () => {
   test("keeps what it knows and forgets the rest", () => {
-    expect(readSearch({ text: " dns ", status: "failed,nonsense,cancelled", since: "7d", chain: "", other: "x" })).toEqual({
+    expect(readSessionSearch({ text: " dns ", status: "failed,nonsense,cancelled", since: "7d", chain: "", other: "x" })).toEqual({
       text: "dns",
       status: "failed,cancelled",
       since: "7d",
@@ -17,9 +16,9 @@ describe("the address", () => {
   });
 
   test("with nothing useful in it is no filter", () => {
-    expect(readSearch({ status: "nonsense", since: "9y", type: {} })).toEqual({});
-    expect(isFiltered({})).toBe(false);
-    expect(isFiltered({ text: "x" })).toBe(true);
+    expect(readSessionSearch({ status: "nonsense", since: "9y", type: {} })).toEqual({});
+    expect(hasFilters({})).toBe(false);
+    expect(hasFilters({ text: "x" })).toBe(true);
   });
 
   test("becomes what the API wants", () => {
@@ -43,7 +42,7 @@ describe("a period", () => {
   });
 
   test("with the name of something else is none", () => {
-    expect(readSearch({ since: "constructor" })).toEqual({});
+    expect(readSessionSearch({ since: "constructor" })).toEqual({});
   });
 });
 
@@ -56,7 +55,7 @@ describe("a list that is shown", () => {
   test("has what is being worked on first, then the queue in its order", () => {
     const waiting = (id: string, queue_position: number | null) => ({ id, status: "pending", queue_position }) as SessionListItem;
     const running = { id: "r", status: "in_progress", queue_position: null } as SessionListItem;
-    expect(inOrderOfWork([waiting("new", null), waiting("c", 2), waiting("b", 1), running]).map(({ id }) => id)).toEqual(["r", "b", "c", "new"]);
+    expect(sortActive([waiting("new", null), waiting("c", 2), waiting("b", 1), running]).map(({ id }) => id)).toEqual(["r", "b", "c", "new"]);
   });
 
   test("takes over a new status at once", () => {
@@ -84,24 +83,24 @@ describe("a list that is shown", () => {
 describe("a view", () => {
   test("is the whole address: range, order, page and columns", () => {
     const address = { from: "2026-03-10T08:00Z", to: "2026-03-11T08:00:00.000Z", sort: "cost", order: "asc", page: "3", rows: "200", columns: "cost,nonsense,severity" };
-    const view = readSearch(address);
+    const view = readSessionSearch(address);
     expect(view).toEqual({ from: "2026-03-10T08:00:00.000Z", to: "2026-03-11T08:00:00.000Z", sort: "cost", order: "asc", page: 3, rows: 200, columns: "severity,cost" });
-    expect(readSearch({ ...view })).toEqual(view);
+    expect(readSessionSearch({ ...view })).toEqual(view);
     expect(filterOf(view, 0)).toEqual({ from: view.from, to: view.to });
-    expect(placeOf(view)).toEqual({ sort: "cost", order: "asc", offset: 400, limit: 200 });
+    expect(sliceOf(view)).toEqual({ sort: "cost", order: "asc", offset: 400, limit: 200 });
   });
 
   test("has nothing in its address that is usual, or that does not exist", () => {
-    expect(readSearch({ sort: "created", order: "desc", page: "1", rows: "50", columns: "verdict,tokens,duration,submitted", from: "yesterday" })).toEqual({});
-    expect(readSearch({ sort: "rank; drop", page: "1e9", rows: "10000", since: "1h", from: "2026-03-10T08:00Z" })).toEqual({ since: "1h" });
-    expect(placeOf({})).toEqual({ offset: 0, limit: 50 });
+    expect(readSessionSearch({ sort: "created", order: "desc", page: "1", rows: "50", columns: "verdict,tokens,duration,submitted", from: "yesterday" })).toEqual({});
+    expect(readSessionSearch({ sort: "rank; drop", page: "1e9", rows: "10000", since: "1h", from: "2026-03-10T08:00Z" })).toEqual({ since: "1h" });
+    expect(sliceOf({})).toEqual({ offset: 0, limit: 50 });
   });
 
   test("keeps its looks when its filters are cleared", () => {
-    const view = readSearch({ text: "dns", sort: "cost", page: "2", columns: "cost" });
-    expect(leavesOut(view)).toBe(true);
+    const view = readSessionSearch({ text: "dns", sort: "cost", page: "2", columns: "cost" });
+    expect(isFiltered(view)).toBe(true);
     expect(withoutFilters(view)).toEqual({ sort: "cost", columns: "cost" });
-    expect(leavesOut(withoutFilters(view))).toBe(false);
+    expect(isFiltered(withoutFilters(view))).toBe(false);
   });
 
   test("is saved under a name, without the page", () => {
@@ -114,9 +113,9 @@ describe("a view", () => {
 
 describe("columns", () => {
   test("stand in their own order, and are never none", () => {
-    expect(joinedColumns(["submitted", "severity"])).toBe("severity,submitted");
+    expect(joinColumns(["submitted", "severity"])).toBe("severity,submitted");
     expect(chosenColumns("nonsense")).toEqual(["verdict", "tokens", "duration", "submitted"]);
-    expect(joinedColumns([])).toBeUndefined();
+    expect(joinColumns([])).toBeUndefined();
   });
 
   test("are sorted their usual way, the other way, and no longer", () => {

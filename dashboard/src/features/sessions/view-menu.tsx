@@ -1,4 +1,4 @@
-/** How the list looks: its columns, and views that were saved under a name. A view is an address, so it can be sent as well. */
+/** The columns of the session list, and saved views: search parameters with a name, stored in the browser. */
 import Button from "@mui/material/Button";
 import Divider from "@mui/material/Divider";
 import IconButton from "@mui/material/IconButton";
@@ -10,11 +10,8 @@ import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { Check, Columns3, Star, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { ColumnId } from "./columns";
-import { chosenColumns, COLUMNS, joinedColumns } from "./columns";
-import { useSavedViews } from "./saved-views";
-import type { SessionSearch } from "./search";
-import { readSearch } from "./search";
+import type { ColumnId, SessionSearch } from "./search";
+import { chosenColumns, COLUMNS, joinColumns, readSessionSearch } from "./search";
 
 interface ViewMenuProps {
   search: SessionSearch;
@@ -22,21 +19,21 @@ interface ViewMenuProps {
 }
 
 export function ColumnsMenu({ search, onChange }: ViewMenuProps) {
-  const [place, setPlace] = useState<HTMLElement | null>(null);
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const chosen = chosenColumns(search.columns);
   const toggle = (id: ColumnId) => {
-    const next = chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id];
-    onChange(readSearch({ ...search, columns: joinedColumns(next) }));
+    const next = chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id];
+    onChange(readSessionSearch({ ...search, columns: joinColumns(next) }));
   };
   return (
     <>
-      <Button size="small" color="inherit" startIcon={<Columns3 size={15} />} aria-haspopup="menu" onClick={(event) => setPlace(event.currentTarget)} sx={{ display: { xs: "none", md: "inline-flex" } }}>
+      <Button size="small" color="inherit" startIcon={<Columns3 size={15} />} aria-haspopup="menu" onClick={(event) => setAnchor(event.currentTarget)} sx={{ display: { xs: "none", md: "inline-flex" } }}>
         Columns
       </Button>
-      <Menu anchorEl={place} open={place !== null} onClose={() => setPlace(null)}>
+      <Menu anchorEl={anchor} open={anchor !== null} onClose={() => setAnchor(null)}>
         {COLUMNS.map(({ id, label }) => (
           <MenuItem key={id} dense role="menuitemcheckbox" aria-checked={chosen.includes(id)} disabled={chosen.length === 1 && chosen.includes(id)} onClick={() => toggle(id)}>
-            {/* No field: a menu's entry is one itself. */}
+            {/* No checkbox: the menu item is the control. */}
             <Check size={15} aria-hidden style={{ marginRight: 8, visibility: chosen.includes(id) ? "visible" : "hidden" }} />
             {label}
           </MenuItem>
@@ -47,17 +44,17 @@ export function ColumnsMenu({ search, onChange }: ViewMenuProps) {
 }
 
 export function ViewsMenu({ search, onChange }: ViewMenuProps) {
-  const [place, setPlace] = useState<HTMLElement | null>(null);
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const [name, setName] = useState("");
-  const { views, save, forget } = useSavedViews();
-  const close = () => setPlace(null);
+  const { views, save, remove } = useSavedViews();
+  const close = () => setAnchor(null);
   return (
     <>
-      <Button size="small" color="inherit" startIcon={<Star size={15} />} aria-haspopup="dialog" onClick={(event) => setPlace(event.currentTarget)}>
+      <Button size="small" color="inherit" startIcon={<Star size={15} />} aria-haspopup="dialog" onClick={(event) => setAnchor(event.currentTarget)}>
         Views
       </Button>
-      {/* No menu: it has a field to write in, and buttons beside the names, which the keyboard must reach. */}
-      <Popover anchorEl={place} open={place !== null} onClose={close} anchorOrigin={{ vertical: "bottom", horizontal: "left" }} slotProps={{ paper: { role: "dialog", "aria-label": "Views", sx: { pt: 1 } } }}>
+      {/* A popover instead of a menu, in which fields and buttons cannot be reached by keyboard. */}
+      <Popover anchorEl={anchor} open={anchor !== null} onClose={close} anchorOrigin={{ vertical: "bottom", horizontal: "left" }} slotProps={{ paper: { role: "dialog", "aria-label": "Views", sx: { pt: 1 } } }}>
         <Typography variant="caption" color="textSecondary" component="p" sx={{ px: 2 }}>
           {views.length > 0 ? "Saved in this browser" : "No saved views yet"}
         </Typography>
@@ -68,13 +65,13 @@ export function ViewsMenu({ search, onChange }: ViewMenuProps) {
                 color="inherit"
                 onClick={() => {
                   close();
-                  onChange(readSearch({ ...view.search }));
+                  onChange(readSessionSearch({ ...view.search }));
                 }}
                 sx={{ flex: 1, justifyContent: "flex-start", textAlign: "left", px: 2 }}
               >
                 {view.name}
               </Button>
-              <IconButton size="small" aria-label={`Forget ${view.name}`} onClick={() => forget(view.name)}>
+              <IconButton size="small" aria-label={`Forget ${view.name}`} onClick={() => remove(view.name)}>
                 <Trash2 size={14} />
               </IconButton>
             </Stack>
@@ -100,4 +97,44 @@ export function ViewsMenu({ search, onChange }: ViewMenuProps) {
       </Popover>
     </>
   );
+}
+
+interface SavedView {
+  name: string;
+  search: SessionSearch;
+}
+
+const KEY = "sessions:views";
+const LIMIT = 30;
+
+/** Reads the stored views and skips anything else. */
+export function readViews(text: string | null): SavedView[] {
+  try {
+    const found: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(found) ? found.filter(isView).map(({ name, search }) => ({ name, search: readSessionSearch({ ...search }) })) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isView(value: unknown): value is SavedView {
+  return typeof value === "object" && value !== null && "name" in value && typeof value.name === "string" && "search" in value && typeof value.search === "object" && value.search !== null;
+}
+
+/** Adds a view without its page number, and replaces one of the same name. */
+export function withView(views: readonly SavedView[], name: string, search: SessionSearch): SavedView[] {
+  return [...views.filter((view) => view.name !== name), { name, search: readSessionSearch({ ...search, page: undefined }) }].slice(-LIMIT);
+}
+
+function useSavedViews() {
+  const [views, setViews] = useState(() => readViews(localStorage.getItem(KEY)));
+  const store = (next: SavedView[]) => {
+    localStorage.setItem(KEY, JSON.stringify(next));
+    setViews(next);
+  };
+  return {
+    views,
+    save: (name: string, search: SessionSearch) => store(withView(views, name, search)),
+    remove: (name: string) => store(views.filter((view) => view.name !== name)),
+  };
 }

@@ -1,15 +1,13 @@
-/** How a monitoring system reaches this installation: two snippets with the true address. */
+/** Commands and configuration with which senders reach this installation. */
 import Box from "@mui/material/Box";
 import Link from "@mui/material/Link";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
-import { me } from "@/api/account";
-import { firstAlert } from "@/api/setup";
+import { firstAlert, me } from "@/api/system";
 import { CopyButton } from "@/components/copy-button";
 import { MONO } from "@/components/text-styles";
 import type { SetupState } from "@/wire/types";
-import { alertmanagerSnippet, curlSnippet, UNKNOWN_TOKEN } from "./snippets";
 
 export function AlertStep({ state }: { state: SetupState }) {
   const { data: account } = useQuery(me);
@@ -38,10 +36,34 @@ function Snippet({ title, text, name }: { title: string; text: string; name: str
         </Typography>
         <CopyButton text={text} label="Copy" name={name} />
       </Stack>
-      {/* What scrolls must be reachable by keyboard. */}
+      {/* Focusable, so that it can be scrolled by keyboard. */}
       <Box component="pre" tabIndex={0} aria-label={title} role="region" sx={{ m: 0, p: 1.5, overflowX: "auto", bgcolor: "code.block", border: 1, borderColor: "divider", borderRadius: 1, fontFamily: MONO, fontSize: "0.8rem" }}>
         {text}
       </Box>
     </Box>
   );
+}
+
+interface Sender {
+  url: string;
+  /** Null if none is needed. */
+  token: string | null;
+}
+
+/** The placeholder for a token that is not known here. */
+export const UNKNOWN_TOKEN = "YOUR_TOKEN";
+
+/** Quotes a text for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+export function curlSnippet({ url, token }: Sender): string {
+  const header = token === null ? "" : ` \\\n  -H ${quoted(`Authorization: Bearer ${token}`)}`;
+  return `curl -s ${quoted(`${url}/api/v1/alerts`)}${header} \\\n  -H 'Content-Type: text/plain' \\\n  --data-binary 'Pod cart-6f7b9c4d8-tw5bd in namespace shop is crash-looping'`;
+}
+
+export function alertmanagerSnippet({ url, token }: Sender): string {
+  const login = token === null ? "" : `\n        http_config: {authorization: {credentials: ${JSON.stringify(token)}}}`;
+  return `receivers:\n  - name: tarsy\n    webhook_configs:\n      - url: ${JSON.stringify(`${url}/api/v1/webhook/alertmanager`)}\n        send_resolved: true${login}\n\nroute:\n  receiver: tarsy`;
 }

@@ -1,16 +1,16 @@
-/** A first investigation, of an incident that is shipped. */
+/** Runs a first investigation, of a sample incident. */
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { samples, submitAlert } from "@/api/alerts";
-import { setup } from "@/api/setup";
+import { setup } from "@/api/system";
 import { LinkButton, TextLink } from "@/components/links";
 import { Failure, Loading } from "@/components/states";
 import type { Sample } from "@/wire/types";
 
-// A first look, not a catalogue: all of them are on the page for new alerts.
+// The page for new alerts has all of them.
 const OFFERED = 3;
 
 export function SampleStep() {

@@ -1,8 +1,9 @@
-import { parse } from "yaml";
+// @vitest-environment jsdom
 import { expect, test } from "vitest";
-import { alertmanagerSnippet, curlSnippet } from "./snippets";
+import { parse } from "yaml";
 import type { RecipeItem } from "@/wire/types";
-import { after, isDone, needsCode, readStep, STEPS, titleOf } from "./steps";
+import { alertmanagerSnippet, curlSnippet } from "./alert-step";
+import { isDone, needsCode, nextStep, readStep, STEPS, titleOf } from "./setup-page";
 
 test("a snippet has the true address, and a token where one is needed", () => {
   expect(curlSnippet({ url: "http://127.0.0.1:8080", token: null })).not.toContain("Authorization");
@@ -21,7 +22,7 @@ test("the Alertmanager snippet is YAML that names the webhook and the token", ()
 test("steps follow each other, and an unknown one is the first", () => {
   expect(readStep("nonsense")).toBe("model");
   expect(readStep("alert")).toBe("alert");
-  expect(STEPS.map((step) => after(step.name))).toEqual(["tools", "sample", "alert", null]);
+  expect(STEPS.map((step) => nextStep(step.name))).toEqual(["tools", "sample", "alert", null]);
   expect(STEPS.filter((step) => needsCode(step.name)).map((step) => step.name)).toEqual(["model", "tools"]);
 });
 

@@ -1,11 +1,6 @@
-/** The queue, and what each worker of this process is doing. */
+/** The queue, and the workers of this process. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import Dialog from "@mui/material/Dialog";
-import DialogActions from "@mui/material/DialogActions";
-import DialogContent from "@mui/material/DialogContent";
-import DialogContentText from "@mui/material/DialogContentText";
-import DialogTitle from "@mui/material/DialogTitle";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
@@ -13,18 +8,19 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CirclePause } from "lucide-react";
 import { useState } from "react";
 import { pauseAll, pauses, queue } from "@/api/system";
-import { MONO } from "@/components/text-styles";
+import { ConfirmDialog } from "@/components/confirm-dialog";
 import { TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
+import { MONO } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 
-/** The stop switch; the banner that it raises lets work go on. */
+/** Pauses all work; the pause banner has the button that resumes it. */
 function PauseButton() {
   const client = useQueryClient();
   const [asking, setAsking] = useState(false);
   const [reason, setReason] = useState("");
-  const stop = useMutation({
+  const pause = useMutation({
     mutationFn: (now: boolean) => pauseAll(reason.trim(), now),
     onSuccess: (current) => {
       client.setQueryData(pauses.queryKey, current);
@@ -37,23 +33,26 @@ function PauseButton() {
       <Button size="small" color="warning" variant="outlined" startIcon={<CirclePause size={15} />} onClick={() => setAsking(true)}>
         Pause all work
       </Button>
-      <Dialog open={asking} onClose={() => setAsking(false)}>
-        <DialogTitle>Pause all work?</DialogTitle>
-        <DialogContent>
-          <DialogContentText sx={{ mb: 2 }}>Alerts are taken and wait; nothing new is begun. What runs goes on to its end, or is parked and goes on after the pause.</DialogContentText>
-          <TextField fullWidth size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
-          {stop.error && <Failure what="It could not be paused." error={stop.error} />}
-        </DialogContent>
-        <DialogActions>
-          <Button onClick={() => setAsking(false)}>Go on</Button>
-          <Button loading={stop.isPending} onClick={() => stop.mutate(true)}>
-            Pause and park what runs
-          </Button>
-          <Button variant="contained" loading={stop.isPending} onClick={() => stop.mutate(false)}>
-            Pause
-          </Button>
-        </DialogActions>
-      </Dialog>
+      <ConfirmDialog
+        open={asking}
+        title="Pause all work?"
+        text="Alerts are taken and wait; nothing new is begun. What runs goes on to its end, or is parked and goes on after the pause."
+        keep="Go on"
+        onClose={() => setAsking(false)}
+        actions={
+          <>
+            <Button loading={pause.isPending} onClick={() => pause.mutate(true)}>
+              Pause and park what runs
+            </Button>
+            <Button variant="contained" loading={pause.isPending} onClick={() => pause.mutate(false)}>
+              Pause
+            </Button>
+          </>
+        }
+      >
+        <TextField fullWidth size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
+        {pause.error && <Failure what="It could not be paused." error={pause.error} />}
+      </ConfirmDialog>
     </>
   );
 }
@@ -86,7 +85,7 @@ export function Queue() {
         </Fact>
         {pods.length > 1 && <Fact name="Running by process">{pods.map(([pod, count]) => `${pod}: ${count}`).join(", ")}</Fact>}
       </Box>
-      {data.pauses.every((pause) => pause.chain_id !== null) && (
+      {data.pauses.every(({ chain_id: chain }) => chain !== null) && (
         <Box>
           <PauseButton />
         </Box>

@@ -1,15 +1,15 @@
-/** The tool servers: whether they answer, and what they offer. */
+/** The tool servers: their state and their tools. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { CircleCheck, CircleDashed, CircleX } from "lucide-react";
 import { mcpServers } from "@/api/system";
-import type { Face } from "@/components/badge";
+import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
-import { MONO } from "@/components/text-styles";
 import { plural } from "@/components/format";
 import { Failure, Loading, Nothing } from "@/components/states";
+import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import type { MCPServerItem, ServerState } from "@/wire/types";
 
@@ -17,7 +17,7 @@ const STATES = {
   connected: { label: "Connected", tone: "good", icon: CircleCheck },
   failed: { label: "Failed", tone: "bad", icon: CircleX },
   unknown: { label: "Not used yet", tone: "neutral", icon: CircleDashed },
-} satisfies Record<ServerState, Face>;
+} satisfies Record<ServerState, BadgeStyle>;
 
 export function Servers() {
   const { data, error, refetch } = useQuery(mcpServers);
@@ -35,7 +35,7 @@ function Server({ server }: { server: MCPServerItem }) {
       <Box sx={{ display: "flex", alignItems: "baseline", gap: 1.5, flexWrap: "wrap" }}>
         <Typography variant="h3">{server.name}</Typography>
         <Typography variant="body2" component="span">
-          <Badge face={STATES[server.state]} />
+          <Badge badge={STATES[server.state]} />
         </Typography>
         <Typography variant="caption" color="textSecondary">
           {server.transport}

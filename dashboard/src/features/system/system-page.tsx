@@ -1,28 +1,25 @@
-/** The state of the server: what works, what does not, and what it was told. */
+/** The state of the server: health, warnings, tool servers, queue and configuration. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
-import { lazy, Suspense } from "react";
-import { config, health, version, warnings } from "@/api/system";
-import type { Face } from "@/components/badge";
+import { configYaml, health, version, warnings } from "@/api/system";
+import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
+import { DataView } from "@/components/data-view";
 import { LinkButton } from "@/components/links";
-import { loadedLater } from "@/components/loaded-later";
+import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
+import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
-import { useTitle } from "@/components/title";
-import { WithCode } from "@/components/with-code";
 import type { HealthReport, SystemWarningItem, WarningSource } from "@/wire/types";
 import { Queue } from "./queue";
 import { Servers } from "./servers";
 
-const YamlView = lazy(loadedLater(() => import("./yaml-view")));
-
 export function SystemPage() {
-  useTitle("System");
+  usePageTitle("System");
   return (
     <Stack spacing={2}>
       <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", gap: 2 }}>
@@ -52,7 +49,7 @@ const HEALTH = {
   healthy: { label: "Healthy", tone: "good", icon: CircleCheck },
   degraded: { label: "Degraded", tone: "warning", icon: TriangleAlert },
   unhealthy: { label: "Unhealthy", tone: "bad", icon: CircleX },
-} satisfies Record<HealthReport["status"], Face>;
+} satisfies Record<HealthReport["status"], BadgeStyle>;
 
 function Health() {
   const { data, error, refetch } = useQuery(health);
@@ -62,19 +59,19 @@ function Health() {
   return (
     <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
       <Fact name="TARSy">
-        <Badge face={HEALTH[data.status]} />
+        <Badge badge={HEALTH[data.status]} />
       </Fact>
       <Fact name="Version">{release ?? data.version}</Fact>
       {Object.entries(data.checks).map(([name, check]) => (
         <Fact key={name} name={titleOf(name)}>
-          <Badge face={HEALTH[check.status]} /> {check.message}
+          <Badge badge={HEALTH[check.status]} /> {check.message}
         </Fact>
       ))}
     </Box>
   );
 }
 
-/** The name of a check as a title: a server may have checks that this page does not know. */
+/** The title of a check. The server may have checks that this page does not know. */
 function titleOf(name: string): string {
   const words = name.replaceAll("_", " ").replace(/^llm\b/, "LLM");
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -90,7 +87,7 @@ const SOURCES = {
   upkeep: "Upkeep",
 } satisfies Record<WarningSource, string>;
 
-const WARNING: Face = { label: "Warning", tone: "warning", icon: TriangleAlert };
+const WARNING: BadgeStyle = { label: "Warning", tone: "warning", icon: TriangleAlert };
 
 function Warnings() {
   const { data, error, refetch } = useQuery(warnings);
@@ -111,7 +108,7 @@ function Warning({ warning }: { warning: SystemWarningItem }) {
   return (
     <Box component="li" sx={{ display: "grid", gridTemplateColumns: { xs: "1fr", sm: "140px minmax(0, 1fr) auto" }, gap: { xs: 0.25, sm: 2 }, px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
       <Typography variant="body2" component="div">
-        <Badge face={WARNING} label={SOURCES[warning.source]} />
+        <Badge badge={WARNING} label={SOURCES[warning.source]} />
       </Typography>
       <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
         <WithCode text={warning.message} />
@@ -124,12 +121,24 @@ function Warning({ warning }: { warning: SystemWarningItem }) {
 }
 
 function Configuration() {
-  const { data, error, refetch } = useQuery(config);
+  const { data, error, refetch } = useQuery(configYaml);
   if (error) return <Failure what="The configuration could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="the configuration" />;
-  return (
-    <Suspense fallback={<Loading what="the configuration" />}>
-      <YamlView value={data.config} label="Configuration" />
-    </Suspense>
+  if (data === undefined) return <Loading what="the configuration" />;
+  return <DataView text={data} label="Configuration" maxHeight={560} />;
+}
+
+/** Renders text between backticks as code. */
+function WithCode({ text }: { text: string }) {
+  const parts = text.split("`");
+  // A single backtick is just that.
+  if (parts.length % 2 === 0) return text;
+  return parts.map((part, index) =>
+    index % 2 === 0 ? (
+      part
+    ) : (
+      <Box key={index} component="code" sx={{ fontFamily: MONO, fontSize: "0.85em", bgcolor: "code.inline", borderRadius: 0.5, px: 0.5 }}>
+        {part}
+      </Box>
+    ),
   );
 }

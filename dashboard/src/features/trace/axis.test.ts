@@ -1,39 +1,39 @@
 import { expect, test } from "vitest";
-import { barOf, between, holding, isWhole, panned, ticksOf, wholeOf, zoomed } from "./axis";
+import { barOf, selectedWindow, windowWith, isWhole, panWindow, ticksOf, wholeWindow, zoomWindow } from "./axis";
 
 test("a closer look keeps its middle, and is never closer than times are told", () => {
-  expect(zoomed({ from: 0, to: 1_000 }, 0.5, 1_000)).toEqual({ from: 250, to: 750 });
-  expect(zoomed({ from: 0, to: 1_000 }, 0.5, 1_000, 0)).toEqual({ from: 0, to: 500 });
-  expect(zoomed({ from: 100, to: 112 }, 0.1, 1_000)).toEqual({ from: 101, to: 111 });
+  expect(zoomWindow({ from: 0, to: 1_000 }, 0.5, 1_000)).toEqual({ from: 250, to: 750 });
+  expect(zoomWindow({ from: 0, to: 1_000 }, 0.5, 1_000, 0)).toEqual({ from: 0, to: 500 });
+  expect(zoomWindow({ from: 100, to: 112 }, 0.1, 1_000)).toEqual({ from: 101, to: 111 });
 });
 
 test("a look from further away ends at the whole", () => {
-  const whole = zoomed({ from: 900, to: 1_000 }, 100, 1_000);
+  const whole = zoomWindow({ from: 900, to: 1_000 }, 100, 1_000);
   expect(whole).toEqual({ from: 0, to: 1_000 });
   expect(isWhole(whole, 1_000)).toBe(true);
   expect(isWhole({ from: 1, to: 1_000 }, 1_000)).toBe(false);
 });
 
 test("it is moved along the axis and stops at the ends", () => {
-  expect(panned({ from: 100, to: 200 }, 0.5, 1_000)).toEqual({ from: 150, to: 250 });
-  expect(panned({ from: 100, to: 200 }, -5, 1_000)).toEqual({ from: 0, to: 100 });
-  expect(panned({ from: 900, to: 1_000 }, 1, 1_000)).toEqual({ from: 900, to: 1_000 });
+  expect(panWindow({ from: 100, to: 200 }, 0.5, 1_000)).toEqual({ from: 150, to: 250 });
+  expect(panWindow({ from: 100, to: 200 }, -5, 1_000)).toEqual({ from: 0, to: 100 });
+  expect(panWindow({ from: 900, to: 1_000 }, 1, 1_000)).toEqual({ from: 900, to: 1_000 });
 });
 
 test("a part is chosen in either direction; a click is none", () => {
-  expect(between({ from: 0, to: 1_000 }, 0.5, 0.25, 1_000)).toEqual({ from: 250, to: 500 });
-  expect(between({ from: 0, to: 1_000 }, 0.5, 0.501, 1_000)).toBeNull();
+  expect(selectedWindow({ from: 0, to: 1_000 }, 0.5, 0.25, 1_000)).toEqual({ from: 250, to: 500 });
+  expect(selectedWindow({ from: 0, to: 1_000 }, 0.5, 0.501, 1_000)).toBeNull();
 });
 
 test("a call that is chosen comes into the part that is looked at", () => {
   const part = { from: 0, to: 100 };
-  expect(holding(part, { start: 90, duration: 50 }, 1_000)).toBe(part);
-  expect(holding(part, { start: 500, duration: 10 }, 1_000)).toEqual({ from: 475, to: 575 });
+  expect(windowWith(part, { start: 90, duration: 50 }, 1_000)).toBe(part);
+  expect(windowWith(part, { start: 500, duration: 10 }, 1_000)).toEqual({ from: 475, to: 575 });
 });
 
 test("an axis has few ticks, each with a label of its own", () => {
   for (const span of [7, 90, 950, 1_234, 61_000, 400_000, 7_200_000, 90_000_000]) {
-    const labels = ticksOf(wholeOf(span)).map((tick) => tick.label);
+    const labels = ticksOf(wholeWindow(span)).map((tick) => tick.label);
     expect(labels.length).toBeGreaterThan(1);
     expect(labels.length).toBeLessThan(9);
     expect(new Set(labels).size).toBe(labels.length);

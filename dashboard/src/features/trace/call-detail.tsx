@@ -1,4 +1,4 @@
-/** One call, whole. */
+/** The details of one call. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
@@ -8,43 +8,37 @@ import Tooltip from "@mui/material/Tooltip";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronDown, ChevronUp, Terminal, X } from "lucide-react";
-import type { ReactNode } from "react";
 import { llmCall, llmCallAsCurl, mcpCall } from "@/api/trace";
-import { copyText } from "@/components/clipboard";
-import { CopyButton } from "@/components/copy-button";
+import { CopyButton, copyText } from "@/components/copy-button";
 import { DataView } from "@/components/data-view";
-import { MONO } from "@/components/text-styles";
 import { formatDollars, formatDuration } from "@/components/format";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
+import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
+import { ForkButton } from "@/presentation/fork-dialog";
+import { RUN_AGENT } from "@/presentation/timeline-rows";
 import type { LLMCallDetail, MCPCallDetail } from "@/wire/types";
-import { Conversation } from "./conversation";
-import { conversationText } from "./conversation-text";
-import { errandOf } from "./errand";
+import { Conversation, conversationText } from "./conversation";
 import type { Call } from "./waterfall";
-
-/** What stands beside a model's call: the way to take the investigation up anew from there, or why there is none. */
-export type ForkSlot = (call: Call) => ReactNode;
 
 interface CallDetailProps {
   sessionId: string;
   call: Call;
-  /** Which of the calls that are shown it is; null if it is none of them. */
-  place: { number: number; of: number } | null;
+  /** Its position among the visible calls; null if it is hidden by a filter. */
+  position: { number: number; of: number } | null;
   onPrevious: (() => void) | undefined;
   onNext: (() => void) | undefined;
   onClose: () => void;
-  fork: ForkSlot;
 }
 
-export function CallDetail({ sessionId, call, place, onPrevious, onNext, onClose, fork }: CallDetailProps) {
+export function CallDetail({ sessionId, call, position, onPrevious, onNext, onClose }: CallDetailProps) {
   const actions = (
     <Stack direction="row" sx={{ alignItems: "center" }}>
-      {call.kind === "llm" && fork(call)}
-      {place && (
+      {call.kind === "llm" && <ForkButton sessionId={sessionId} executionId={call.lane} turn={call.turn} />}
+      {position && (
         <Typography variant="caption" color="textSecondary" sx={{ mx: 1, fontVariantNumeric: "tabular-nums" }}>
-          {place.number} of {place.of}
+          {position.number} of {position.of}
         </Typography>
       )}
       <IconButton size="small" aria-label="Previous call" aria-keyshortcuts="k" disabled={!onPrevious} onClick={onPrevious}>
@@ -135,7 +129,7 @@ function ToolCall({ sessionId, id }: { sessionId: string; id: string }) {
   const { data, error, refetch } = useQuery(mcpCall(sessionId, id));
   if (error) return <Failure what="The call could not be loaded." error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="the call" />;
-  const errand = errandOf(data);
+  const dispatch = parseDispatch(data);
   return (
     <Stack spacing={2}>
       <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 3, rowGap: 1, m: 0 }}>
@@ -146,22 +140,42 @@ function ToolCall({ sessionId, id }: { sessionId: string; id: string }) {
         </Fact>
         <Fact name="Duration">{formatDuration(data.duration_ms)}</Fact>
         {data.call_id && <Fact name="Call id">{data.call_id}</Fact>}
-        {errand && <Fact name="Agent">{errand.agent}</Fact>}
-        {errand && errand.given.length > 0 && <Fact name="Given to read">{errand.given.join(", ")}</Fact>}
+        {dispatch && <Fact name="Agent">{dispatch.agent}</Fact>}
+        {dispatch && dispatch.contextIds.length > 0 && <Fact name="Given to read">{dispatch.contextIds.join(", ")}</Fact>}
       </Box>
       {data.error_message && (
         <Alert severity="error" variant="outlined" sx={{ overflowWrap: "anywhere" }}>
           {data.error_message}
         </Alert>
       )}
-      {errand ? <DataView text={errand.task} label={`Task of ${errand.agent}`} raw maxHeight={260} /> : data.arguments && <DataView text={data.arguments} label="Arguments" maxHeight={260} />}
+      {dispatch ? <DataView text={dispatch.task} label={`Task of ${dispatch.agent}`} raw maxHeight={260} /> : data.arguments && <DataView text={data.arguments} label="Arguments" maxHeight={260} />}
       {data.result && <DataView text={resultText(data)} label="Result" maxHeight={520} />}
     </Stack>
   );
 }
 
-/** A result with a text is shown as that text: it is what the agent read. */
+/** The text that the agent read, if the result has one. */
 function resultText(call: MCPCallDetail): string {
   const content = call.result?.["content"];
   return typeof content === "string" ? content : JSON.stringify(call.result);
+}
+
+interface Dispatch {
+  agent: string;
+  task: string;
+  /** The ids of the evidence that the sub-agent was given. */
+  contextIds: readonly string[];
+}
+
+/** The sub-agent that a call dispatched; null for other calls, and for malformed arguments. */
+export function parseDispatch(call: Pick<MCPCallDetail, "server" | "tool" | "arguments">): Dispatch | null {
+  if (call.server !== "tarsy" || call.tool !== RUN_AGENT) return null;
+  try {
+    const args = JSON.parse(call.arguments ?? "") as Record<string, unknown> | null;
+    if (typeof args?.["name"] !== "string" || typeof args["task"] !== "string") return null;
+    const ids = args["context_ids"];
+    return { agent: args["name"], task: args["task"], contextIds: Array.isArray(ids) ? ids.map(String) : [] };
+  } catch {
+    return null;
+  }
 }

@@ -1,22 +1,22 @@
-/** A conversation exactly as it was sent to a model. */
+/** The conversation that was sent to a model. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { Bot, ScrollText, User, Wrench } from "lucide-react";
 import type { ReactNode } from "react";
 import { useState } from "react";
-import type { Face } from "@/components/badge";
+import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { DataView } from "@/components/data-view";
 import { formatBytes, plural } from "@/components/format";
-import type { Role, SentMessage } from "@/wire/types";
+import type { LLMCallDetail, Role, SentMessage } from "@/wire/types";
 
 const ROLES = {
   system: { label: "System", tone: "neutral", icon: ScrollText },
   user: { label: "User", tone: "warning", icon: User },
   assistant: { label: "Assistant", tone: "running", icon: Bot },
   tool: { label: "Tool", tone: "good", icon: Wrench },
-} satisfies Record<Role, Face>;
+} satisfies Record<Role, BadgeStyle>;
 
 export function Conversation({ messages, actions }: { messages: readonly SentMessage[]; actions?: ReactNode }) {
   return (
@@ -40,13 +40,13 @@ export function Conversation({ messages, actions }: { messages: readonly SentMes
 }
 
 function Message({ message, last }: { message: SentMessage; last: boolean }) {
-  // A conversation may have hundreds of messages of hundreds of lines: what is folded is not in the page.
+  // The content of a folded message is not rendered: there may be hundreds of long ones.
   const [open, setOpen] = useState(last);
   const notes = [message.tool_name, formatBytes(message.content.length), message.compacted_later ? "shortened in later calls" : null];
   return (
     <Box component="details" open={open} onToggle={(event: React.ToggleEvent<HTMLDetailsElement>) => setOpen(event.currentTarget.open)} sx={{ border: 1, borderColor: "divider", borderRadius: 1, px: 1.25, py: 0.75, "&[open] summary": { mb: 1 } }}>
       <Box component="summary" sx={{ cursor: "pointer", fontSize: "0.85rem" }}>
-        <Badge face={ROLES[message.role]} />
+        <Badge badge={ROLES[message.role]} />
         <Typography component="span" variant="caption" color="textSecondary" sx={{ ml: 1 }}>
           {notes.filter((note) => note !== null).join(" · ")}
         </Typography>
@@ -61,4 +61,32 @@ function Message({ message, last }: { message: SentMessage; last: boolean }) {
       )}
     </Box>
   );
+}
+
+const HEADS = { system: "System", user: "User", assistant: "Assistant", tool: "Tool" } satisfies Record<SentMessage["role"], string>;
+
+/** The conversation and the answer as one text. */
+export function conversationText(call: Pick<LLMCallDetail, "conversation" | "response">): string {
+  return [...call.conversation.map(messageText), ...answerTexts(call.response)].join("\n\n") + "\n";
+}
+
+function messageText(message: SentMessage): string {
+  const head = message.tool_name ? `${HEADS[message.role]} (${message.tool_name})` : HEADS[message.role];
+  const calls = message.tool_calls.map((call) => `Calls ${call.name}: ${call.arguments}`);
+  return [`## ${head}`, ...[message.content, ...calls].filter((part) => part !== "")].join("\n\n");
+}
+
+function answerTexts(response: LLMCallDetail["response"]): string[] {
+  const chunks: unknown = response?.["chunks"];
+  const texts = Array.isArray(chunks) ? chunks.flatMap(chunkText) : [];
+  return texts.length === 0 ? [] : [["## Answer", ...texts].join("\n\n")];
+}
+
+/** Text and tool calls; thinking is not part of the conversation. */
+function chunkText(chunk: unknown): string[] {
+  if (typeof chunk !== "object" || chunk === null) return [];
+  if ("text" in chunk && typeof chunk.text === "string") return [chunk.text];
+  if (!("tool_call" in chunk) || typeof chunk.tool_call !== "object" || chunk.tool_call === null) return [];
+  const { name, arguments: args } = chunk.tool_call as { name?: unknown; arguments?: unknown };
+  return [`Calls ${String(name)}: ${typeof args === "string" ? args : JSON.stringify(args)}`];
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LLMCallItem, MCPCallItem } from "@/wire/types";
-import { barsPath, laneUse, lanesOf, traceRows, usedLine } from "./lanes";
+import { barsPath, lanesOf, laneUsage, traceRows, usageText } from "./lanes";
 import { waterfall } from "./waterfall";
 
 const usage = { input_tokens: 100, output_tokens: 20, total_tokens: 120, thinking_tokens: 0, cached_tokens: 75 };
@@ -30,7 +30,7 @@ const keys = (shown: Partial<Parameters<typeof traceRows>[1]>) => traceRows(lane
 
 test("the lane of an agent that was sent stands behind the call that sent it", () => {
   expect(keys({})).toEqual(["lane-lead", "llm:1", "mcp:2", "lane-log", "llm:3", "mcp:4", "mcp:5"]);
-  expect(lanes.map(({ agent, stage, task, within, depth }) => [agent, stage, task, within, depth])).toEqual([
+  expect(lanes.map(({ agent, stage, task, parentCall, depth }) => [agent, stage, task, parentCall, depth])).toEqual([
     ["Lead", "triage", null, null, 0],
     ["LogAgent", "triage", "Look.", "mcp:2", 1],
   ]);
@@ -64,9 +64,9 @@ test("a part of the axis has the calls that were under way in it", () => {
 test("a call says what it used, how much of it was kept by the vendor, and what it cost", () => {
   const [first, second] = flow.calls;
   if (!first || !second || !lanes[0]) throw new Error("no calls");
-  expect(usedLine(first)).toBe("120 tokens · 75 % cached · $0.0100");
-  expect(usedLine(second)).toBe("");
-  expect(laneUse(lanes[0])).toBe("120 tokens · $0.0100");
+  expect(usageText(first)).toBe("120 tokens · 75 % cached · $0.0100");
+  expect(usageText(second)).toBe("");
+  expect(laneUsage(lanes[0])).toBe("120 tokens · $0.0100");
 });
 
 test("the bars of a lane are one path, cut at the edges of what is looked at, and one where they overlap", () => {

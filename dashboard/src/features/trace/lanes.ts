@@ -1,23 +1,24 @@
-/** Pure module: the calls of a trace in lanes, one for each agent. The lane of an agent that was sent stands behind the call that sent it. */
+/** The calls of a trace in lanes, one per agent. The lane of a sub-agent follows the call that dispatched it. */
+import { useCallback, useMemo, useState } from "react";
 import { formatCount, formatDollars } from "@/components/format";
 import { groupBy } from "@/presentation/timeline-rows";
 import type { ExecutionView, SessionDetail } from "@/wire/types";
 import type { TimeWindow } from "./axis";
-import type { BarName } from "./call-face";
-import { barClass } from "./call-face";
-import type { Call } from "./waterfall";
+import { windowWith, isWhole, wholeWindow } from "./axis";
+import type { BarName, Call, Waterfall } from "./waterfall";
+import { barClass } from "./waterfall";
 
 export interface Lane {
   id: string;
   agent: string;
   stage: string;
-  /** What it was sent for, if another agent sent it. */
+  /** The task of a sub-agent. */
   task: string | null;
-  /** The call that sent it. */
-  within: string | null;
-  /** Its distance from the agent that the stage began with: 0 for that one itself. */
+  /** The call that dispatched it. */
+  parentCall: string | null;
+  /** 0 for planned agents, 1 for their sub-agents. */
   depth: number;
-  /** In the order of their starts. */
+  /** Sorted by start. */
   calls: readonly Call[];
 }
 
@@ -26,45 +27,45 @@ export type TraceRow = { kind: "lane"; key: string; lane: Lane; open: boolean; s
 export function lanesOf(calls: readonly Call[], session: Pick<SessionDetail, "stages"> | undefined): Lane[] {
   const known = new Map((session?.stages ?? []).flatMap((stage) => stage.executions.map((execution): [string, [ExecutionView, string]] => [execution.id, [execution, stage.stage_name]])));
   const byLane = groupBy(calls, (call) => call.lane);
-  // In the order of the plan; those that the session does not know yet come last.
+  // In the order of the plan. Executions that the session does not know yet come last.
   const order = [...[...known.keys()].filter((id) => byLane.has(id)), ...[...byLane.keys()].filter((id) => !known.has(id))];
   const depthOf = (id: string | null | undefined): number => (id ? 1 + depthOf(known.get(id)?.[0].parent_execution_id) : -1);
   return order.map((id) => {
     const [execution, stage] = known.get(id) ?? [];
     const own = byLane.get(id) ?? [];
-    return { id, agent: execution?.agent_name ?? "Agent", stage: stage ?? "", task: execution?.task ?? null, within: own[0]?.within ?? null, depth: depthOf(id), calls: own };
+    return { id, agent: execution?.agent_name ?? "Agent", stage: stage ?? "", task: execution?.task ?? null, parentCall: own[0]?.parentCall ?? null, depth: depthOf(id), calls: own };
   });
 }
 
-export interface Shown {
+export interface TraceFilter {
   /** The lanes whose calls are hidden. */
   folded: ReadonlySet<string>;
-  /** Only calls in this part of the axis; null: all. */
+  /** Only calls in this window; null for all. */
   window: TimeWindow | null;
   /** Only calls with all of these words. */
   words: string;
-  /** Only calls of this kind; null: all. */
+  /** Only calls of this kind; null for all. */
   only: BarName | null;
 }
 
-/** What is shown of the lanes: a lane that is folded is a line of its own all the same, and so are those of agents that its agent sent. */
-export function traceRows(lanes: readonly Lane[], { folded, window, words, only }: Shown): TraceRow[] {
+/** The rows of the lanes. A folded lane has its own row only, and so do the lanes of its sub-agents. */
+export function traceRows(lanes: readonly Lane[], { folded, window, words, only }: TraceFilter): TraceRow[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const isShown = (call: Call) => (only === null || barClass(call) === only) && (window === null || (call.start <= window.to && call.start + call.duration >= window.from)) && wanted.every((word) => textOf(call).includes(word));
-  const sentBy = groupBy(lanes, (lane) => lane.within);
+  const matches = (call: Call) => (only === null || barClass(call) === only) && (window === null || (call.start <= window.to && call.start + call.duration >= window.from)) && wanted.every((word) => textOf(call).includes(word));
+  const byParent = groupBy(lanes, (lane) => lane.parentCall);
 
   const rowsOf = (lane: Lane): TraceRow[] => {
-    const matching = new Set(lane.calls.filter(isShown));
-    // What is searched for must not be hidden.
+    const matching = new Set(lane.calls.filter(matches));
+    // A filter opens all lanes, so that its matches are visible.
     const open = !folded.has(lane.id) || wanted.length > 0 || only !== null;
     const below = lane.calls.flatMap((call): TraceRow[] => [
       ...(open && matching.has(call) ? [{ kind: "call" as const, key: call.key, call, depth: lane.depth }] : []),
-      ...(sentBy.get(call.key) ?? []).flatMap(rowsOf),
+      ...(byParent.get(call.key) ?? []).flatMap(rowsOf),
     ]);
     if (matching.size === 0 && below.length === 0) return [];
     return [{ kind: "lane", key: `lane-${lane.id}`, lane, open, shown: matching.size }, ...below];
   };
-  return (sentBy.get(null) ?? []).flatMap(rowsOf);
+  return (byParent.get(null) ?? []).flatMap(rowsOf);
 }
 
 const texts = new WeakMap<Call, string>();
@@ -75,8 +76,8 @@ function textOf(call: Call): string {
   return known;
 }
 
-/** "12k tokens · 63 % cached · $0.0123"; empty for tools. */
-export function usedLine(call: Pick<Call, "tokens" | "cached" | "cost">): string {
+/** "12k tokens · 63 % cached · $0.0123"; empty for tool calls. */
+export function usageText(call: Pick<Call, "tokens" | "cached" | "cost">): string {
   const parts = [
     call.tokens === null ? null : `${formatCount(call.tokens)} tokens`,
     call.cached === null ? null : `${Math.round(100 * call.cached)} % cached`,
@@ -85,18 +86,18 @@ export function usedLine(call: Pick<Call, "tokens" | "cached" | "cost">): string
   return parts.filter((part) => part !== null).join(" · ");
 }
 
-/** What all calls of a lane used together. */
-export function laneUse(lane: Lane): string {
+/** The usage of all calls of a lane. */
+export function laneUsage(lane: Lane): string {
   const models = lane.calls.filter((call) => call.kind === "llm");
   const priced = models.filter((call) => call.cost !== null);
-  return usedLine({
+  return usageText({
     tokens: models.length === 0 ? null : models.reduce((sum, call) => sum + (call.tokens ?? 0), 0),
     cached: null,
     cost: priced.length === 0 ? null : priced.reduce((sum, call) => sum + (call.cost ?? 0), 0),
   });
 }
 
-/** The bars of a lane's calls as one path in a box of 1000 by 10. Those that overlap are drawn as one: each of thousands would be too much to draw. */
+/** The bars of a lane's calls as one SVG path in a box of 1000 by 10. Overlapping bars are merged: there may be thousands. */
 export function barsPath(calls: readonly Call[], { from, to }: TimeWindow): string {
   const scale = 1_000 / (to - from);
   const bars: { left: number; right: number }[] = [];
@@ -110,4 +111,58 @@ export function barsPath(calls: readonly Call[], { from, to }: TimeWindow): stri
     else bars.push({ left, right });
   }
   return bars.map(({ left, right }) => `M${left.toFixed(1)} 0H${right.toFixed(1)}V10H${left.toFixed(1)}z`).join("");
+}
+
+/** The state of the trace view: folded lanes, zoom, filters and the selected call. */
+export function useLanes(flow: Waterfall, session: SessionDetail | undefined, selected: string | undefined, onSelect: (call: string) => void) {
+  const { calls, span } = flow;
+  const lanes = useMemo(() => lanesOf(calls, session), [calls, session]);
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const [words, setWords] = useState("");
+  const [only, setOnly] = useState<BarName | null>(null);
+  // Null for all of the time, which grows while the session runs.
+  const [zoomed, setZoomed] = useState<TimeWindow | null>(null);
+  const rows = useMemo(() => traceRows(lanes, { folded, window: zoomed, words, only }), [lanes, folded, zoomed, words, only]);
+  const shown = useMemo(() => rows.flatMap((row) => (row.kind === "call" ? [row.call] : [])), [rows]);
+  const visible = useMemo(() => zoomed ?? wholeWindow(span), [zoomed, span]);
+  const at = shown.findIndex((call) => call.key === selected);
+  const allFolded = lanes.every((lane) => folded.has(lane.id));
+
+  /** Unfolds the lane of the call, and moves the window to it. */
+  const select = useCallback(
+    (key: string) => {
+      const chosen = calls.find((call) => call.key === key);
+      if (chosen) {
+        setFolded((before) => without(before, chosen.lane));
+        setZoomed((before) => before && windowWith(before, chosen, span));
+      }
+      onSelect(key);
+    },
+    [calls, span, onSelect],
+  );
+  return {
+    lanes,
+    rows,
+    shown,
+    at,
+    words,
+    setWords,
+    only,
+    setOnly,
+    allFolded,
+    window: visible,
+    select,
+    onWindow: useCallback((next: TimeWindow) => setZoomed(isWhole(next, span) ? null : next), [span]),
+    toggle: useCallback((lane: string) => setFolded((before) => (before.has(lane) ? without(before, lane) : new Set(before).add(lane))), []),
+    foldAll: () => setFolded(new Set(allFolded ? [] : lanes.map((lane) => lane.id))),
+    /** Selects the next or previous visible call. */
+    move: (by: 1 | -1) => {
+      const next = shown[at === -1 ? 0 : at + by];
+      if (next) select(next.key);
+    },
+  };
+}
+
+function without(before: ReadonlySet<string>, lane: string): ReadonlySet<string> {
+  return before.has(lane) ? new Set([...before].filter((other) => other !== lane)) : before;
 }

@@ -1,53 +1,50 @@
-/** Every call to a model or a tool: when, how long, and exactly what was said. */
+/** The trace of a session: every model and tool call, its time and its content. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import Drawer from "@mui/material/Drawer";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import useMediaQuery from "@mui/material/useMediaQuery";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
-import { useMemo, useRef } from "react";
-import { isMissing } from "@/api/client";
-import { refetchChanged } from "@/api/refetch";
-import { refreshSession, sessionDetail } from "@/api/sessions";
+import { useCallback, useMemo, useRef } from "react";
+import { isNotFound } from "@/api/client";
+import { useThrottledRefetch } from "@/api/refetch";
+import { sessionDetail, sessionKeys } from "@/api/sessions";
 import { traceKey, traceList } from "@/api/trace";
-import { clamped } from "@/components/text-styles";
-import { SearchBox } from "@/components/filter-fields";
+import { BottomDrawer } from "@/components/bottom-drawer";
+import { SearchBox } from "@/components/fields";
 import { formatCost, formatCount, formatDuration, plural } from "@/components/format";
-import { useShortcuts } from "@/components/keyboard";
+import { useShortcuts } from "@/components/shortcuts";
 import { LinkButton } from "@/components/links";
+import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
-import { Failure, Loading, Nothing } from "@/components/states";
-import { useTitle } from "@/components/title";
-import { useThrottled } from "@/components/use-throttled";
-import { NotThere } from "@/components/way-on";
+import { Failure, Loading, Nothing, NotFound } from "@/components/states";
+import { clamped } from "@/components/text-styles";
 import { useChannel } from "@/live/connection";
 import type { SessionDetail } from "@/wire/types";
-import { wholeOf, zoomed } from "./axis";
-import { Legend, ZoomButtons } from "./axis-bar";
-import type { ForkSlot } from "./call-detail";
+import { Legend, wholeWindow, ZoomButtons, zoomWindow } from "./axis";
 import { CallDetail } from "./call-detail";
+import { useLanes } from "./lanes";
 import { LanesView } from "./lanes-view";
-import { useLanes } from "./use-lanes";
 import type { Waterfall } from "./waterfall";
 import { waterfall } from "./waterfall";
 
-interface TracePageProps {
-  sessionId: string;
-  selected: string | undefined;
-  onSelect: (call: string | undefined) => void;
-  /** The place to fork the investigation at a call. */
-  fork: ForkSlot;
-}
+const REFETCH_EVERY_MS = 1_000;
+const route = getRouteApi("/sessions/$sessionId/trace");
 
-export function TracePage({ sessionId, selected, onSelect, fork }: TracePageProps) {
+export function TracePage() {
+  const { sessionId } = route.useParams();
   const session = useQuery(sessionDetail(sessionId));
   const trace = useQuery(traceList(sessionId));
-  useLiveTrace(sessionId);
-  useTitle(session.data ? `Trace: ${session.data.title}` : "Trace");
+  // The session too: it has the agents that make the calls.
+  const refetch = useThrottledRefetch([traceKey(sessionId), sessionKeys.detail(sessionId)], REFETCH_EVERY_MS);
+  useChannel(`session:${sessionId}`, (message) => {
+    if (message.type === "interaction.created" || message.type === "subscription.confirmed" || message.type === "catchup.overflow") refetch();
+  });
+  usePageTitle(session.data ? `Trace: ${session.data.title}` : "Trace");
   const flow = useMemo(() => trace.data && waterfall(trace.data, session.data), [trace.data, session.data]);
-  if (isMissing(trace.error)) return <NotThere what="session" />;
+  if (isNotFound(trace.error)) return <NotFound what="session" />;
   return (
     <Stack spacing={2}>
       <Box sx={{ display: "flex", alignItems: "center", gap: 1.5, flexWrap: "wrap" }}>
@@ -61,42 +58,31 @@ export function TracePage({ sessionId, selected, onSelect, fork }: TracePageProp
       {trace.isPending && <Loading what="the trace" />}
       {trace.error && <Failure what="The trace could not be loaded." error={trace.error} onRetry={() => void trace.refetch()} />}
       {flow && flow.calls.length === 0 && <Nothing title="No calls yet">Calls to models and tools appear here when they are done.</Nothing>}
-      {flow && flow.calls.length > 0 && <Calls {...{ sessionId, flow, selected, onSelect, fork }} session={session.data} />}
+      {flow && flow.calls.length > 0 && <Calls sessionId={sessionId} flow={flow} session={session.data} />}
     </Stack>
   );
 }
 
-function useLiveTrace(sessionId: string): void {
-  const client = useQueryClient();
-  // The session too: it knows the agents that make the calls.
-  const refresh = useThrottled(() => void Promise.all([refetchChanged(client, traceKey(sessionId)), refreshSession(client, sessionId)]), 1_000);
-  useChannel(`session:${sessionId}`, (message) => {
-    if (message.type === "interaction.created" || message.type === "subscription.confirmed" || message.type === "catchup.overflow") refresh();
-  });
-}
-
-interface CallsProps extends TracePageProps {
-  flow: Waterfall;
-  session: SessionDetail | undefined;
-}
-
-function Calls({ sessionId, flow, session, selected, onSelect, fork }: CallsProps) {
+function Calls({ sessionId, flow, session }: { sessionId: string; flow: Waterfall; session: SessionDetail | undefined }) {
+  const { call: selected } = route.useSearch();
+  const navigate = route.useNavigate();
+  const onSelect = useCallback((next: string | undefined) => void navigate({ search: next === undefined ? {} : { call: next }, replace: true, resetScroll: false }), [navigate]);
   const view = useLanes(flow, session, selected, onSelect);
-  const { rows, shown, seen, lanes, at } = view;
+  const { rows, shown, window: visible, lanes, at } = view;
   const box = useRef<HTMLInputElement>(null);
   const close = () => onSelect(undefined);
   useShortcuts({
     j: () => view.move(1),
     k: () => view.move(-1),
     "/": () => box.current?.focus(),
-    "+": () => view.onWindow(zoomed(seen, 0.5, flow.span)),
-    "-": () => view.onWindow(zoomed(seen, 2, flow.span)),
-    "0": () => view.onWindow(wholeOf(flow.span)),
+    "+": () => view.onWindow(zoomWindow(visible, 0.5, flow.span)),
+    "-": () => view.onWindow(zoomWindow(visible, 2, flow.span)),
+    "0": () => view.onWindow(wholeWindow(flow.span)),
     Escape: close,
   });
   const wide = useMediaQuery((theme) => theme.breakpoints.up("lg"));
-  const call = flow.calls.find((one) => one.key === selected);
-  const detail = call && <CallDetail {...{ sessionId, call, fork }} place={at === -1 ? null : { number: at + 1, of: shown.length }} onPrevious={at > 0 ? () => view.move(-1) : undefined} onNext={at < shown.length - 1 ? () => view.move(1) : undefined} onClose={close} />;
+  const call = flow.calls.find(({ key }) => key === selected);
+  const detail = call && <CallDetail {...{ sessionId, call }} position={at === -1 ? null : { number: at + 1, of: shown.length }} onPrevious={at > 0 ? () => view.move(-1) : undefined} onNext={at < shown.length - 1 ? () => view.move(1) : undefined} onClose={close} />;
   const actions = (
     <>
       {lanes.length > 1 && (
@@ -104,7 +90,7 @@ function Calls({ sessionId, flow, session, selected, onSelect, fork }: CallsProp
           {view.allFolded ? "Unfold all lanes" : "Fold all lanes"}
         </Button>
       )}
-      <ZoomButtons window={seen} span={flow.span} onWindow={view.onWindow} />
+      <ZoomButtons window={visible} span={flow.span} onWindow={view.onWindow} />
     </>
   );
   return (
@@ -119,14 +105,14 @@ function Calls({ sessionId, flow, session, selected, onSelect, fork }: CallsProp
             </Typography>
             <Legend only={view.only} onOnly={view.setOnly} />
           </Box>
-          {rows.length === 0 ? <Nothing title="No such call">Search for a tool, what it was called with, an agent, or why it failed.</Nothing> : <LanesView {...{ rows, selected }} window={seen} span={flow.span} onWindow={view.onWindow} onSelect={view.select} onToggle={view.toggle} />}
+          {rows.length === 0 ? <Nothing title="No such call">Search for a tool, what it was called with, an agent, or why it failed.</Nothing> : <LanesView {...{ rows, selected }} window={visible} span={flow.span} onWindow={view.onWindow} onSelect={view.select} onToggle={view.toggle} />}
         </Section>
         {call && wide && <Box sx={{ position: "sticky", top: 12, maxHeight: "calc(100vh - 24px)", overflow: "auto" }}>{detail}</Box>}
       </Box>
       {call && !wide && (
-        <Drawer open anchor="bottom" onClose={close} slotProps={{ paper: { "aria-label": call.label, role: "dialog", sx: { height: "85dvh", borderTopLeftRadius: 12, borderTopRightRadius: 12 } } }}>
+        <BottomDrawer open label={call.label} onClose={close}>
           {detail}
-        </Drawer>
+        </BottomDrawer>
       )}
     </>
   );

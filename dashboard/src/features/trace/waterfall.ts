@@ -1,48 +1,50 @@
-/** Pure module: the calls of a session on one time axis. */
-import { sentBy } from "@/presentation/agent-tree";
-import { beginsStep } from "@/presentation/fork-place";
-import { argumentsLine } from "@/presentation/tool-lines";
+/** The model and tool calls of a session on one time axis. */
+import { Brain, CircleX, Wrench } from "lucide-react";
+import type { BadgeStyle } from "@/components/badge";
+import { STARTS_STEP } from "@/presentation/forks";
+import { dispatchedAgent } from "@/presentation/timeline-rows";
+import { formatArguments } from "@/presentation/tool-lines";
 import type { ExecutionView, LLMInteractionKind, MCPCallItem, SessionDetail, TraceList } from "@/wire/types";
 
 export interface Call {
-  /** "llm:…" or "mcp:…": how the address names it. */
+  /** "llm:…" or "mcp:…", as in the address. */
   key: string;
   kind: "llm" | "mcp";
   id: string;
   label: string;
-  /** What it was called with, on one line, or what the agent that it sent was to do; the model of a model's call. */
+  /** The arguments of a tool call, the task of a dispatched sub-agent, or the model of a model call. */
   detail: string;
-  /** "cluster.pods_list"; null for models. */
+  /** "cluster.pods_list"; null for model calls. */
   tool: string | null;
-  /** The agent that made it, and its execution. */
+  /** The agent that made the call, and its execution. */
   agent: string;
   lane: string;
-  /** The call that sent that agent, if another one did. */
-  within: string | null;
-  /** The agent that this call sent. */
-  sent: ExecutionView | null;
-  /** From the first call on, in milliseconds. */
+  /** The call that dispatched that agent, if it is a sub-agent. */
+  parentCall: string | null;
+  /** The sub-agent that this call dispatched. */
+  dispatched: ExecutionView | null;
+  /** In milliseconds since the first call. */
   start: number;
   duration: number;
-  /** Until the first word of the answer; models only. */
+  /** Time to the first token, in milliseconds; null for tool calls. */
   firstChunk: number | null;
   failed: boolean;
-  /** Why it failed. */
+  /** The error message, or an empty text. */
   error: string;
   tokens: number | null;
-  /** How much of what a model was sent its vendor had kept, from 0 to 1; null where that is not told. */
+  /** The cached share of the input, from 0 to 1; null if unknown. */
   cached: number | null;
-  /** In US dollars; null where no price is known, and for tools. */
+  /** In US dollars; null for tool calls, and without a known price. */
   cost: number | null;
-  /** Which call of its conversation it was, if it began a step: there an investigation may be forked. */
+  /** The turn, if the call starts a step: an investigation can be forked there. */
   turn: number | null;
 }
 
 export interface Waterfall {
   calls: readonly Call[];
-  /** From the first call's start to the last one's end. */
+  /** From the start of the first call to the end of the last one. */
   span: number;
-  /** Time in which at least one such call was under way. */
+  /** Time in which at least one such call was running. */
   inModels: number;
   inTools: number;
   failed: number;
@@ -59,7 +61,8 @@ const KINDS = {
 export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages"> | undefined): Waterfall {
   const executions = session?.stages.flatMap((stage) => stage.executions) ?? [];
   const agents = new Map(executions.map((execution: ExecutionView) => [execution.id, execution.agent_name]));
-  const senders = new Map(trace.mcp.flatMap((call) => sentOf(executions, call).map((execution) => [execution.id, `mcp:${call.id}`] as const)));
+  const dispatchedBy = (call: MCPCallItem) => dispatchedAgent(executions, call.execution_id, { tool_name: call.tool, evidence_id: call.evidence_id });
+  const parentCalls = new Map(trace.mcp.map((call) => [dispatchedBy(call)?.id, `mcp:${call.id}`] as const));
   const begin = Math.min(...[...trace.llm, ...trace.mcp].map((call) => Date.parse(call.started_at)));
   const calls = [
     ...trace.llm.map((call): Call => ({
@@ -71,8 +74,8 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
       tool: null,
       agent: agents.get(call.execution_id) ?? "",
       lane: call.execution_id,
-      within: senders.get(call.execution_id) ?? null,
-      sent: null,
+      parentCall: parentCalls.get(call.execution_id) ?? null,
+      dispatched: null,
       start: Date.parse(call.started_at) - begin,
       duration: call.duration_ms,
       firstChunk: call.first_chunk_ms,
@@ -81,17 +84,17 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
       tokens: call.usage.total_tokens,
       cached: call.usage.input_tokens > 0 ? call.usage.cached_tokens / call.usage.input_tokens : null,
       cost: call.cost_usd,
-      turn: beginsStep(call.kind) ? call.turn : null,
+      turn: STARTS_STEP[call.kind] ? call.turn : null,
     })),
     ...trace.mcp.map((call): Call => ({
-      ...toolFace(call, sentOf(executions, call)[0]),
+      ...toolCallLabels(call, dispatchedBy(call)),
       key: `mcp:${call.id}`,
       kind: "mcp",
       id: call.id,
       agent: agents.get(call.execution_id) ?? "",
       lane: call.execution_id,
-      within: senders.get(call.execution_id) ?? null,
-      sent: sentOf(executions, call)[0] ?? null,
+      parentCall: parentCalls.get(call.execution_id) ?? null,
+      dispatched: dispatchedBy(call) ?? null,
       start: Date.parse(call.started_at) - begin,
       duration: call.duration_ms,
       firstChunk: null,
@@ -112,18 +115,13 @@ export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages
   };
 }
 
-function sentOf(executions: readonly ExecutionView[], call: MCPCallItem): ExecutionView[] {
-  const execution = sentBy(executions, call.execution_id, { tool_name: call.tool, evidence_id: call.evidence_id });
-  return execution ? [execution] : [];
-}
-
-/** A call that sent an agent goes by that agent and its task. */
-function toolFace(call: MCPCallItem, sent: ExecutionView | undefined): Pick<Call, "label" | "detail" | "tool"> {
+/** A call that dispatched a sub-agent is labelled with the agent and its task. */
+function toolCallLabels(call: MCPCallItem, dispatched: ExecutionView | undefined): Pick<Call, "label" | "detail" | "tool"> {
   const tool = call.kind === "tool_list" ? `${call.server}: list of tools` : `${call.server}.${call.tool ?? ""}`;
-  return sent ? { tool, label: `${sent.agent_name} was sent`, detail: sent.task ?? "" } : { tool, label: tool, detail: argumentsLine(call.arguments_start ?? "") };
+  return dispatched ? { tool, label: `${dispatched.agent_name} was sent`, detail: dispatched.task ?? "" } : { tool, label: tool, detail: formatArguments(call.arguments_start ?? "") };
 }
 
-/** How much time lies inside at least one of the calls, which are in the order of their starts. */
+/** The time that is covered by at least one of the calls, which are sorted by start. */
 export function covered(calls: readonly Pick<Call, "start" | "duration">[]): number {
   let total = 0;
   let end = -Infinity;
@@ -134,4 +132,27 @@ export function covered(calls: readonly Pick<Call, "start" | "duration">[]): num
     end = Math.max(end, to);
   }
   return total;
+}
+
+const BADGES = {
+  llm: { label: "Model", tone: "running", icon: Brain },
+  mcp: { label: "Tool", tone: "good", icon: Wrench },
+} satisfies Record<Call["kind"], BadgeStyle>;
+const FAILED: BadgeStyle = { label: "Failed", tone: "bad", icon: CircleX };
+
+export function callBadge(call: Pick<Call, "kind" | "failed">): BadgeStyle {
+  return call.failed ? FAILED : BADGES[call.kind];
+}
+
+/** The kinds of bars, in the order of the legend. `name` is a CSS class. */
+export const BARS = [
+  { name: "bar-model", label: "Model", color: "info.main", has: (call: Call) => !call.failed && call.kind === "llm" },
+  { name: "bar-tool", label: "Tool", color: "success.main", has: (call: Call) => !call.failed && call.kind === "mcp" },
+  { name: "bar-failed", label: "Failed", color: "error.main", has: (call: Call) => call.failed },
+] as const;
+
+export type BarName = (typeof BARS)[number]["name"];
+
+export function barClass(call: Call): BarName | "" {
+  return BARS.find((bar) => bar.has(call))?.name ?? "";
 }

@@ -1,4 +1,4 @@
-/** What was used and what it cost: by day, model, chain, alert type, agent and tool. */
+/** Usage and cost by day, model, chain, alert type, agent and tool. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
@@ -9,20 +9,19 @@ import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState } from "react";
-import { usage, usageTable } from "@/api/usage";
+import { usage, usageTableAddress } from "@/api/system";
 import { formatCost, formatCount, formatDollars } from "@/components/format";
 import { TextLink } from "@/components/links";
+import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
-import { useTitle } from "@/components/title";
-import type { DearSessionItem, Period, PeriodBudgetItem, UsageOverview } from "@/wire/types";
-import { FigureTable } from "./figure-table";
-import { budgetRow, shareOfCache, toolRow, uncounted, usedRow } from "./figures";
+import { ONE_LINE } from "@/components/text-styles";
+import type { DearSessionItem, Period, PeriodBudgetItem, ToolUseItem, UsageOverview, UsedItem } from "@/wire/types";
 
 const PERIODS: Record<Period, string> = { day: "Today", week: "7 days", month: "30 days" };
 
 export function UsagePage() {
-  useTitle("Usage");
+  usePageTitle("Usage");
   const [period, setPeriod] = useState<Period>("month");
   const { data, error, refetch } = useQuery(usage(period));
   return (
@@ -36,7 +35,7 @@ export function UsagePage() {
             </ToggleButton>
           ))}
         </ToggleButtonGroup>
-        <Button size="small" color="inherit" startIcon={<Download size={15} />} href={usageTable(period)}>
+        <Button size="small" color="inherit" startIcon={<Download size={15} />} href={usageTableAddress(period)}>
           CSV
         </Button>
       </Box>
@@ -59,7 +58,7 @@ function Report({ overview }: { overview: UsageOverview }) {
         <Group title="Chains" rows={overview.by_chain.map(usedRow)} />
         <Group title="Agents" rows={overview.by_agent.map(usedRow)} />
         <Group title="Tools" rows={overview.by_tool.map(toolRow)} />
-        <Dearest sessions={overview.dearest_sessions} />
+        <MostExpensive sessions={overview.dearest_sessions} />
       </Box>
     </>
   );
@@ -67,7 +66,7 @@ function Report({ overview }: { overview: UsageOverview }) {
 
 function Totals({ overview }: { overview: UsageOverview }) {
   const { total } = overview;
-  const cached = shareOfCache(total);
+  const cached = cachedShare(total);
   return (
     <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
       <Fact name="Cost">{formatCost({ usd: total.cost_usd, unpriced_calls: total.unpriced_calls })}</Fact>
@@ -85,7 +84,7 @@ function Totals({ overview }: { overview: UsageOverview }) {
 
 function Budgets({ budgets }: { budgets: PeriodBudgetItem[] }) {
   if (budgets.length === 0) return null;
-  const unpriced = uncounted(budgets);
+  const unpriced = unpricedWarning(budgets);
   return (
     <Section title="Budgets" flush>
       <FigureTable label="Budgets" head={["Budget", "Ceiling", "Spent", "Reserved", "At its end"]} rows={budgets.map(budgetRow)} />
@@ -108,7 +107,7 @@ function Group({ title, rows }: { title: string; rows: string[][] }) {
   );
 }
 
-function Dearest({ sessions }: { sessions: DearSessionItem[] }) {
+function MostExpensive({ sessions }: { sessions: DearSessionItem[] }) {
   if (sessions.length === 0) return null;
   return (
     <Section title="Most expensive sessions">
@@ -124,4 +123,71 @@ function Dearest({ sessions }: { sessions: DearSessionItem[] }) {
       </Box>
     </Section>
   );
+}
+
+const SHOWN_ROWS = 8;
+
+/** A table of names and figures. A long one is cut until the user asks for all rows. */
+function FigureTable({ label, head, rows }: { label: string; head: string[]; rows: string[][] }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? rows : rows.slice(0, SHOWN_ROWS);
+  return (
+    <>
+      <Box component="table" aria-label={label} sx={{ width: "100%", borderCollapse: "collapse", tableLayout: "fixed", fontSize: "0.85rem", "& th, & td": { px: 1.5, py: 0.5, textAlign: "right" }, "& th:first-of-type, & td:first-of-type": { textAlign: "left", width: "50%", ...ONE_LINE }, "& td": { borderTop: 1, borderColor: "divider", fontVariantNumeric: "tabular-nums" } }}>
+        <thead>
+          <tr>
+            {head.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(([name, ...figures]) => (
+            <tr key={name}>
+              <td title={name}>{name}</td>
+              {figures.map((figure, column) => (
+                <td key={head[column + 1]}>{figure}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </Box>
+      {rows.length > shown.length && (
+        <Button size="small" onClick={() => setAll(true)}>
+          Show all {rows.length}
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** Name, cost, tokens and calls. A plus stands for calls without a known price. */
+export function usedRow(used: UsedItem): string[] {
+  const cost = used.unpriced_calls > 0 ? `${formatDollars(used.cost_usd)} + ?` : formatDollars(used.cost_usd);
+  return [used.name ?? "", cost, formatCount(used.input_tokens + used.output_tokens), formatCount(used.calls)];
+}
+
+export function toolRow(tool: ToolUseItem): string[] {
+  return [`${tool.server}.${tool.tool}`, formatCount(tool.calls), formatCount(tool.failed_calls)];
+}
+
+/** Scope, ceiling, spent and reserved amount, and the forecast for the end of the period. */
+export function budgetRow(budget: PeriodBudgetItem): string[] {
+  const scope = [budget.chain && `chain ${budget.chain}`, budget.alert_type && `alert type ${budget.alert_type}`].filter(Boolean).join(", ");
+  const amounts = [budget.usd, budget.spent_usd, budget.reserved_usd, budget.forecast_usd].map(formatDollars);
+  return [scope ? `per ${budget.per}: ${scope}` : `per ${budget.per}`, ...amounts];
+}
+
+/** A warning about models without a known price, which budgets cannot count; null if there are none. */
+export function unpricedWarning(budgets: PeriodBudgetItem[]): string | null {
+  const models = [...new Set(budgets.flatMap((budget) => budget.unpriced_models))];
+  if (models.length === 0) return null;
+  return `Budgets do not count calls of ${models.join(" and ")}, whose price is not known. Give it under system.cost_estimation.model_rates.`;
+}
+
+/** The cached share of the input; null without input. */
+export function cachedShare(used: UsedItem): string | null {
+  return used.cache_hit_share === null ? null : `${Math.round(used.cache_hit_share * 100)} %`;
 }

@@ -1,0 +1,89 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
+import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, test, vi } from "vitest";
+import { api } from "@/api/client";
+import { pauses, version, warnings } from "@/api/system";
+import { LiveProvider } from "@/live/connection";
+import type { Listener } from "@/live/socket";
+import { LiveSocket } from "@/live/socket";
+import type { PauseItem, SystemWarningItem } from "@/wire/types";
+import { PauseBanner, VersionBanner, WarningBanner } from "./banners";
+
+afterEach(cleanup);
+
+test("a page from before an update says so", async () => {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(version.queryKey, { version: "1.0.0" });
+  render(
+    <QueryClientProvider client={client}>
+      <VersionBanner />
+    </QueryClientProvider>,
+  );
+  expect(screen.queryByRole("status")).toBeNull();
+  act(() => void client.setQueryData(version.queryKey, { version: "1.1.0" }));
+  expect((await screen.findByRole("status")).textContent).toContain("updated from 1.0.0 to 1.1.0");
+  expect(screen.getByRole("button", { name: "Reload" })).toBeTruthy();
+});
+
+const EVERYTHING: PauseItem = { chain_id: null, since: "2026-03-10T09:00:00Z", actor: "alice", reason: "the vendor is down", parks_running: false };
+
+function show(current: PauseItem[]) {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(pauses.queryKey, { pauses: current });
+  const socket = new LiveSocket("ws://127.0.0.1/ws");
+  let tell: Listener = () => undefined;
+  vi.spyOn(socket, "subscribe").mockImplementation((_, listener) => {
+    tell = listener;
+    return () => undefined;
+  });
+  render(
+    <QueryClientProvider client={client}>
+      <LiveProvider socket={socket}>
+        <PauseBanner />
+      </LiveProvider>
+    </QueryClientProvider>,
+  );
+  return (list: PauseItem[]) => act(() => tell({ type: "pauses.changed", channel: "sessions", id: 1, pauses: list }));
+}
+
+test("a pause is shown with who and why as soon as it is told, and goes when it ends", async () => {
+  const tell = show([]);
+  expect(screen.queryByRole("status")).toBeNull();
+  tell([EVERYTHING]);
+  expect((await screen.findByRole("status")).textContent).toMatch(/All work is paused by alice since .*: the vendor is down\. Alerts are taken and wait\./);
+  tell([]);
+  await waitFor(() => expect(screen.queryByRole("status")).toBeNull());
+});
+
+test("each pause is ended by its own button", async () => {
+  show([EVERYTHING, { ...EVERYTHING, chain_id: "kubernetes" }]);
+  const asked = vi.spyOn(api, "DELETE").mockResolvedValue({ data: { pauses: [EVERYTHING] }, response: new Response() });
+  await userEvent.click(screen.getByRole("button", { name: "Resume the chain kubernetes" }));
+  expect(asked).toHaveBeenCalledWith("/api/v1/system/pause", { params: { query: { chain_id: "kubernetes" } } });
+  await waitFor(() => expect(screen.getAllByRole("status")).toHaveLength(1));
+});
+
+async function showWarnings(...found: SystemWarningItem[]) {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(warnings.queryKey, { warnings: found });
+  const router = createRouter({ routeTree: createRootRoute({ component: () => <main>page<WarningBanner /></main> }), history: createMemoryHistory() });
+  render(
+    <QueryClientProvider client={client}>
+      <RouterProvider router={router as never} />
+    </QueryClientProvider>,
+  );
+  await screen.findByText("page");
+}
+
+test("what keeps alerts from being investigated is told on every page", async () => {
+  await showWarnings({ source: "workers", message: "No process has workers.", since: null }, { source: "queue", message: "The queue grows.", since: null });
+  expect(screen.getByRole("status").textContent).toBe("No process has workers. And 1 more. System");
+});
+
+test("other warnings stay on the System page", async () => {
+  await showWarnings({ source: "mcp", message: "Tool server 'x' is away.", since: null });
+  expect(screen.queryByRole("status")).toBeNull();
+});

@@ -1,1 +1,0 @@
-export { SystemPage as SystemRoute } from "@/features/system/system-page";

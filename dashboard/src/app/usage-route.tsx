@@ -1,1 +1,0 @@
-export { UsagePage as UsageRoute } from "@/features/usage/usage-page";

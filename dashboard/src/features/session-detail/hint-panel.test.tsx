@@ -1,0 +1,61 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, test, vi } from "vitest";
+import { api } from "@/api/client";
+import { sessionKeys } from "@/api/sessions";
+import type { Note, SessionDetail } from "@/wire/types";
+import { HintPanel } from "./hint-panel";
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
+
+const HINT: Note = { id: "NOTE1", session_id: "s1", kind: "hint", author: "ada", text: "Look at web-3", created_at: "2026-03-10T09:00:00Z", state: "waiting", told: [] };
+
+function show(session: Partial<SessionDetail>, notes: Note[] = []) {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(sessionKeys.notes("s1"), { notes });
+  vi.spyOn(api, "GET").mockResolvedValue({ data: { notes } as never, response: new Response() });
+  return render(
+    <QueryClientProvider client={client}>
+      <HintPanel session={{ id: "s1", status: "in_progress", recorded: false, chat_enabled: true, ...session } as SessionDetail} />
+    </QueryClientProvider>,
+  );
+}
+
+test("a hint is sent to a running session, and the field is empty again", async () => {
+  show({});
+  const sent = vi.spyOn(api, "POST").mockResolvedValue({ data: HINT, response: new Response() });
+  const field = screen.getByLabelText("Tell the agents something");
+  await userEvent.type(field, "  Look at web-3 {Enter}");
+  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/hints", { params: { path: { session_id: "s1" } }, body: { text: "Look at web-3" } });
+  expect((field as HTMLTextAreaElement).value).toBe("");
+});
+
+test("each note says what became of it", () => {
+  show({}, [
+    { ...HINT, state: "delivered", told: ["One", "Other"] },
+    { ...HINT, id: "NOTE2", kind: "alerts", author: "alertmanager", text: "Joined the incident (1)" },
+  ]);
+  expect(screen.getByText("Told to One, Other")).toBeTruthy();
+  expect(screen.getByText("News of the alerts")).toBeTruthy();
+  expect(screen.getByText("Told before the next call")).toBeTruthy();
+});
+
+test("a hint that came too late is offered as a question", async () => {
+  show({ status: "completed" }, [{ ...HINT, state: "too_late" }]);
+  expect(screen.getByText("Came too late")).toBeTruthy();
+  expect(screen.queryByLabelText("Tell the agents something")).toBeNull();
+  const asked = vi.spyOn(api, "POST").mockResolvedValue({ data: {}, response: new Response() });
+  await userEvent.click(screen.getByRole("button", { name: "Ask as a question" }));
+  expect(asked).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/chat/messages", { params: { path: { session_id: "s1" } }, body: { content: "Look at web-3" } });
+});
+
+test("what has ended without a note, or only plays a recording, shows nothing", () => {
+  expect(show({ status: "completed" }).container.textContent).toBe("");
+  cleanup();
+  expect(show({ recorded: true }).container.textContent).toBe("");
+});

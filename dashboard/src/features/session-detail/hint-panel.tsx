@@ -1,0 +1,60 @@
+/** Notes to the agents of a running session: hints of engineers and news of the incident's alerts. */
+import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Lightbulb } from "lucide-react";
+import { refetchChanged } from "@/api/refetch";
+import { askQuestion, sendHint, sessionKeys, sessionNotes } from "@/api/sessions";
+import { MessageForm } from "@/components/message-form";
+import { Section } from "@/components/section";
+import { Failure } from "@/components/states";
+import { NoteLine } from "@/presentation/note-line";
+import { hasEnded } from "@/presentation/statuses";
+import type { SessionDetail } from "@/wire/types";
+
+export function HintPanel({ session }: { session: SessionDetail }) {
+  const client = useQueryClient();
+  const { data, error, refetch } = useQuery(sessionNotes(session.id));
+  const refresh = () => refetchChanged(client, sessionKeys.notes(session.id));
+  const hint = useMutation({ mutationFn: (text: string) => sendHint(session.id, text), onSettled: refresh });
+  const question = useMutation({ mutationFn: (text: string) => askQuestion(session.id, text), onSettled: () => refetchChanged(client, sessionKeys.chat(session.id)) });
+  const notes = data?.notes ?? [];
+  const acceptsHints = !hasEnded(session.status) && !session.recorded;
+  if (!acceptsHints && notes.length === 0 && !error) return null;
+  return (
+    <Section title="Hints">
+      <Stack spacing={2}>
+        {notes.length > 0 && (
+          <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+            {notes.map((note) => (
+              <NoteLine key={note.id} note={note}>
+                {note.state === "too_late" && note.kind === "hint" && session.chat_enabled && (
+                  <Button size="small" disabled={question.isPending} onClick={() => question.mutate(note.text)}>
+                    Ask as a question
+                  </Button>
+                )}
+              </NoteLine>
+            ))}
+          </Box>
+        )}
+        {error && <Failure what="The hints could not be loaded." error={error} onRetry={() => void refetch()} />}
+        {hint.error && <Failure what="The hint was not accepted." error={hint.error} />}
+        {question.error && <Failure what="The question was not accepted." error={question.error} />}
+        {acceptsHints && (
+          <MessageForm
+            draft={`hint:${session.id}`}
+            label="Tell the agents something"
+            disabled={hint.isPending}
+            onSend={(text) => hint.mutateAsync(text)}
+            button={(ready) => (
+              <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={hint.isPending} sx={{ minWidth: 96, height: 38 }}>
+                Hint
+              </Button>
+            )}
+          />
+        )}
+      </Stack>
+    </Section>
+  );
+}

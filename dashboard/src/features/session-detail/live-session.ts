@@ -1,0 +1,86 @@
+/** A session and its timeline, kept current by live messages. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { refetchChanged, useThrottledRefetch } from "@/api/refetch";
+import { loadTimeline, sessionDetail, sessionKeys } from "@/api/sessions";
+import { useSessionTimeline } from "@/live/session-feed";
+import type { LiveMessage } from "@/wire/live-messages";
+import type { SessionDetail } from "@/wire/types";
+
+const REFETCH_EVERY_MS = 700;
+
+export function useLiveSession(id: string) {
+  const client = useQueryClient();
+  const session = useQuery(sessionDetail(id));
+  const refetch = useThrottledRefetch([sessionKeys.detail(id)], REFETCH_EVERY_MS);
+  const onMessages = (messages: readonly LiveMessage[]) => {
+    // Most batches contain streamed text only.
+    if (messages.every((message) => message.type === "stream.chunk")) return;
+    client.setQueryData<SessionDetail>(sessionKeys.detail(id), (known) => known && messages.reduce(withMessage, known));
+    if (messages.some(changesSession)) refetch();
+    if (messages.some((message) => message.type === "chat.message" || message.type === "subscription.confirmed")) void refetchChanged(client, sessionKeys.chat(id));
+    if (messages.some(changesNotes)) void refetchChanged(client, sessionKeys.notes(id));
+  };
+  const feed = useSessionTimeline(id, loadTimeline, onMessages);
+  return { session, feed };
+}
+
+/** Applies the changes that a message contains. */
+export function withMessage(session: SessionDetail, message: LiveMessage): SessionDetail {
+  switch (message.type) {
+    case "session.status":
+      return { ...session, status: message.status, waiting_reason: message.waiting_reason ?? null };
+    case "session.completed":
+      return {
+        ...session,
+        status: message.status,
+        completed_at: message.at,
+        error_message: message.error_message,
+        analysis_is_partial: message.analysis_is_partial,
+        analysis_partial_reason: message.analysis_partial_reason ?? null,
+        final_analysis: message.final_analysis ?? session.final_analysis,
+        executive_summary: message.executive_summary ?? session.executive_summary,
+        verdict: message.verdict ?? session.verdict,
+      };
+    case "stage.completed":
+      return {
+        ...session,
+        stages: session.stages.map((stage) => (stage.id === message.stage_id ? { ...stage, status: message.status } : stage)),
+      };
+    default:
+      return session;
+  }
+}
+
+/** Whether the session has to be refetched after a message. */
+export function changesSession(message: LiveMessage): boolean {
+  switch (message.type) {
+    case "session.status":
+    case "session.completed":
+    case "stage.started":
+    case "stage.completed":
+    case "execution.status":
+    case "interaction.created":
+    case "chat.message":
+    case "subscription.confirmed":
+    case "catchup.overflow":
+      return true;
+    case "timeline_event.created":
+    case "timeline_event.completed":
+    case "note.created":
+    case "stream.chunk":
+    case "session.progress":
+    case "pauses.changed":
+    case "incident.changed":
+    case "connection.established":
+    case "subscription.error":
+    case "error":
+    case "pong":
+      return false;
+  }
+}
+
+/** Whether a note was created, delivered, or came too late. */
+export function changesNotes(message: LiveMessage): boolean {
+  if (message.type === "timeline_event.created") return message.event.event_type === "note";
+  return message.type === "note.created" || message.type === "session.completed" || message.type === "subscription.confirmed";
+}
