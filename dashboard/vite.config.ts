@@ -43,7 +43,7 @@ export default defineConfig({
   server: {
     proxy: { "/api": { target: server }, "/health": { target: server }, "/ws": { target: server, ws: true } },
   },
-  // A context of its own for each file, in processes that stay: less than half the work of a new process for each.
-  // Patience for a machine that runs other tests too; nothing waits that long on a quiet one.
-  test: { include: ["src/**/*.test.{ts,tsx}"], pool: "vmForks", restoreMocks: true, testTimeout: 60_000 },
+  // All files share a process and its modules: importing MUI and React for each of them would take longer than the tests.
+  // The timeout is for a machine that is busy with other tests.
+  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "happy-dom", setupFiles: ["src/test-setup.ts"], isolate: false, restoreMocks: true, unstubGlobals: true, testTimeout: 60_000 },
 });

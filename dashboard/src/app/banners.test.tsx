@@ -1,9 +1,8 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
-import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
+import { act, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { api } from "@/api/client";
 import { pauses, version, warnings } from "@/api/system";
 import { LiveProvider } from "@/live/connection";
@@ -11,8 +10,6 @@ import type { Listener } from "@/live/socket";
 import { LiveSocket } from "@/live/socket";
 import type { PauseItem, SystemWarningItem } from "@/wire/types";
 import { PauseBanner, VersionBanner, WarningBanner } from "./banners";
-
-afterEach(cleanup);
 
 test("a page from before an update says so", async () => {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
@@ -34,9 +31,9 @@ function show(current: PauseItem[]) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(pauses.queryKey, { pauses: current });
   const socket = new LiveSocket("ws://127.0.0.1/ws");
-  let tell: Listener = () => undefined;
+  let deliver: Listener = () => undefined;
   vi.spyOn(socket, "subscribe").mockImplementation((_, listener) => {
-    tell = listener;
+    deliver = listener;
     return () => undefined;
   });
   render(
@@ -46,15 +43,15 @@ function show(current: PauseItem[]) {
       </LiveProvider>
     </QueryClientProvider>,
   );
-  return (list: PauseItem[]) => act(() => tell({ type: "pauses.changed", channel: "sessions", id: 1, pauses: list }));
+  return (list: PauseItem[]) => act(() => deliver({ type: "pauses.changed", channel: "sessions", id: 1, pauses: list }));
 }
 
 test("a pause is shown with who and why as soon as it is told, and goes when it ends", async () => {
-  const tell = show([]);
+  const deliver = show([]);
   expect(screen.queryByRole("status")).toBeNull();
-  tell([EVERYTHING]);
+  deliver([EVERYTHING]);
   expect((await screen.findByRole("status")).textContent).toMatch(/All work is paused by alice since .*: the vendor is down\. Alerts are taken and wait\./);
-  tell([]);
+  deliver([]);
   await waitFor(() => expect(screen.queryByRole("status")).toBeNull());
 });
 

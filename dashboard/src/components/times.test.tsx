@@ -1,9 +1,6 @@
-// @vitest-environment jsdom
-import { act, cleanup, render } from "@testing-library/react";
-import { afterEach, expect, test } from "vitest";
+import { act, render } from "@testing-library/react";
+import { expect, test } from "vitest";
 import { Elapsed, RelativeTime, syncServerTime } from "./times";
-
-afterEach(cleanup);
 
 const MINUTE = 60_000;
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();

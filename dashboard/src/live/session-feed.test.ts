@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { beforeEach, expect, test, vi } from "vitest";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { TimelineEvent } from "@/wire/types";
@@ -43,8 +42,8 @@ function setUp(...answers: (LoadedTimeline | Error)[]) {
   const catchUp = vi.fn<(channel: string) => void>();
   const socket = {
     catchUp,
-    subscribe: (_: string, heard: Listener, from: number | null) => {
-      listener = heard;
+    subscribe: (_: string, received: Listener, from: number | null) => {
+      listener = received;
       watched.push(from);
       return () => undefined;
     },
@@ -55,7 +54,7 @@ function setUp(...answers: (LoadedTimeline | Error)[]) {
   });
   const feed = new SessionFeed(socket, "s", load);
   const texts = () => feed.snapshot().buffer.events.map(({ content }) => content);
-  return { feed, load, watched, catchUp, texts, say: (...messages: LiveMessage[]) => messages.forEach((message) => listener(message)) };
+  return { feed, load, watched, catchUp, texts, deliver: (...messages: LiveMessage[]) => messages.forEach((message) => listener(message)) };
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
@@ -71,12 +70,12 @@ test("it loads, then listens from where the loaded part ends", async () => {
 });
 
 test("however many chunks come, observers are told once per frame", async () => {
-  const { feed, say, texts } = setUp({ events: [event("a")], lastEventId: 1 });
+  const { feed, deliver, texts } = setUp({ events: [event("a")], lastEventId: 1 });
   feed.start(() => undefined);
   await settled();
   const observer = vi.fn();
   feed.observe(observer);
-  say(chunk(0, "a"), chunk(1, "b"), chunk(2, "c"));
+  deliver(chunk(0, "a"), chunk(1, "b"), chunk(2, "c"));
   expect(observer).not.toHaveBeenCalled();
   frame();
   expect(observer).toHaveBeenCalledTimes(1);
@@ -84,12 +83,12 @@ test("however many chunks come, observers are told once per frame", async () => 
 });
 
 test("an overflow loads again, and what comes meanwhile is applied on top", async () => {
-  const { feed, say, texts, load, watched } = setUp({ events: [event("a")], lastEventId: 1 }, { events: [event("x", "missed"), event("a")], lastEventId: 300 });
+  const { feed, deliver, texts, load, watched } = setUp({ events: [event("a")], lastEventId: 1 }, { events: [event("x", "missed"), event("a")], lastEventId: 300 });
   feed.start(() => undefined);
   await settled();
-  say(overflow);
+  deliver(overflow);
   frame();
-  say(chunk(0, "tail"));
+  deliver(chunk(0, "tail"));
   await settled();
   frame();
   expect(load).toHaveBeenCalledTimes(2);
@@ -98,52 +97,52 @@ test("an overflow loads again, and what comes meanwhile is applied on top", asyn
 });
 
 test("a text that begins among what was missed is asked for from its beginning", async () => {
-  const { feed, say, texts, load, catchUp } = setUp({ events: [], lastEventId: 1 }, { events: [event("a")], lastEventId: 300 });
+  const { feed, deliver, texts, load, catchUp } = setUp({ events: [], lastEventId: 1 }, { events: [event("a")], lastEventId: 300 });
   feed.start(() => undefined);
   await settled();
   // In one frame: the event is not known yet that the text belongs to.
-  say(overflow, chunk(0, "so far"));
+  deliver(overflow, chunk(0, "so far"));
   frame();
   await settled();
   expect(catchUp).toHaveBeenCalledExactlyOnceWith("session:s");
-  say(chunk(0, "so far"), chunk(6, ", so good"));
+  deliver(chunk(0, "so far"), chunk(6, ", so good"));
   frame();
   expect(texts()).toEqual(["so far, so good"]);
   expect(load).toHaveBeenCalledTimes(2);
 });
 
 test("a reload that fails is not repeated with every frame", async () => {
-  const { feed, say, load } = setUp({ events: [event("a")], lastEventId: 1 }, new Error("503"));
+  const { feed, deliver, load } = setUp({ events: [event("a")], lastEventId: 1 }, new Error("503"));
   const stop = feed.start(() => undefined);
   await settled();
-  say(overflow);
+  deliver(overflow);
   frame();
   await settled();
-  say(chunk(0, "a"));
+  deliver(chunk(0, "a"));
   frame();
-  say(chunk(1, "b"));
+  deliver(chunk(1, "b"));
   frame();
   expect(load).toHaveBeenCalledTimes(2);
   stop();
 });
 
 test("a page that is hidden before its next frame hears all the same", async () => {
-  const { feed, say, texts } = setUp({ events: [event("a")], lastEventId: 1 });
+  const { feed, deliver, texts } = setUp({ events: [event("a")], lastEventId: 1 });
   feed.start(() => undefined);
   await settled();
-  say(chunk(0, "unseen"));
+  deliver(chunk(0, "unseen"));
   // No frame comes.
   await vi.waitFor(() => expect(texts()).toEqual(["unseen"]), 30_000);
 });
 
 test("others are told of every message", async () => {
-  const { feed, say } = setUp({ events: [], lastEventId: 1 });
-  const heard: LiveMessage[] = [];
-  feed.start((messages) => heard.push(...messages));
+  const { feed, deliver } = setUp({ events: [], lastEventId: 1 });
+  const received: LiveMessage[] = [];
+  feed.start((messages) => received.push(...messages));
   await settled();
-  say(chunk(0, "?"), { type: "subscription.confirmed", channel: "session:s", last_event_id: 1 });
+  deliver(chunk(0, "?"), { type: "subscription.confirmed", channel: "session:s", last_event_id: 1 });
   frame();
-  expect(heard.map(({ type }) => type)).toEqual(["stream.chunk", "subscription.confirmed"]);
+  expect(received.map(({ type }) => type)).toEqual(["stream.chunk", "subscription.confirmed"]);
 });
 
 test("a failed first load says so", async () => {
@@ -155,10 +154,10 @@ test("a failed first load says so", async () => {
 });
 
 test("after it is stopped nothing changes any more", async () => {
-  const { feed, say, texts } = setUp({ events: [event("a")], lastEventId: 1 });
+  const { feed, deliver, texts } = setUp({ events: [event("a")], lastEventId: 1 });
   const stop = feed.start(() => undefined);
   await settled();
-  say(chunk(0, "late"));
+  deliver(chunk(0, "late"));
   stop();
   frame();
   expect(texts()).toEqual([""]);

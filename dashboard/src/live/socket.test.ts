@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LiveMessage } from "@/wire/live-messages";
 import { LiveSocket, reconnectDelay } from "./socket";
@@ -25,7 +24,7 @@ class HandSocket {
     this.readyState = WebSocket.OPEN;
     this.onopen?.();
   }
-  say(message: object): void {
+  deliver(message: object): void {
     this.onmessage?.({ data: JSON.stringify(message) });
   }
   drop(): void {
@@ -58,8 +57,8 @@ test("after a reconnect it goes on after the last event it saw", () => {
   const socket = makeSocket();
   socket.subscribe("sessions", () => undefined);
   latest().open();
-  latest().say({ type: "subscription.confirmed", channel: "sessions", last_event_id: 4 });
-  latest().say(status(7));
+  latest().deliver({ type: "subscription.confirmed", channel: "sessions", last_event_id: 4 });
+  latest().deliver(status(7));
   latest().drop();
   expect(socket.state()).toBe("lost");
   vi.advanceTimersByTime(500);
@@ -72,7 +71,7 @@ test("after a reconnect it goes on after the last event it saw", () => {
 test("a channel where nothing was seen goes on from where it was confirmed", () => {
   makeSocket().subscribe("sessions", () => undefined);
   latest().open();
-  latest().say({ type: "subscription.confirmed", channel: "sessions", last_event_id: 4 });
+  latest().deliver({ type: "subscription.confirmed", channel: "sessions", last_event_id: 4 });
   latest().drop();
   vi.advanceTimersByTime(500);
   latest().open();
@@ -82,7 +81,7 @@ test("a channel where nothing was seen goes on from where it was confirmed", () 
 test("a confirmation does not skip what is still to be replayed", () => {
   makeSocket().subscribe("session:s", () => undefined, 10);
   latest().open();
-  latest().say({ type: "subscription.confirmed", channel: "session:s", last_event_id: 30 });
+  latest().deliver({ type: "subscription.confirmed", channel: "session:s", last_event_id: 30 });
   latest().drop();
   vi.advanceTimersByTime(500);
   latest().open();
@@ -91,15 +90,15 @@ test("a confirmation does not skip what is still to be replayed", () => {
 
 test("listeners hear their own channel only, and nothing after they stopped", () => {
   const socket = makeSocket();
-  const heard: LiveMessage[] = [];
-  const stop = socket.subscribe("sessions", (message) => heard.push(message));
+  const received: LiveMessage[] = [];
+  const stop = socket.subscribe("sessions", (message) => received.push(message));
   latest().open();
-  latest().say(status(1));
-  latest().say({ ...status(1), channel: "session:s" });
-  latest().say({ type: "from.the.future", channel: "sessions" });
+  latest().deliver(status(1));
+  latest().deliver({ ...status(1), channel: "session:s" });
+  latest().deliver({ type: "from.the.future", channel: "sessions" });
   stop();
-  latest().say(status(2));
-  expect(heard).toHaveLength(1);
+  latest().deliver(status(2));
+  expect(received).toHaveLength(1);
   expect(latest().sent.at(-1)).toEqual({ action: "unsubscribe", channel: "sessions" });
 });
 

@@ -1,14 +1,11 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { render, screen } from "@testing-library/react";
+import { describe, expect, test, vi } from "vitest";
 import { answerCitations } from "@/api/evidence";
 import type { Citation, TimelineEvent } from "@/wire/types";
 import { AgentText } from "./cited-text";
 import type { EvidenceLinks } from "./evidence";
 import { EvidenceLinksContext } from "./evidence";
-
-afterEach(cleanup);
 
 const TEXT = 'It fails [A1: "no space left on device"] and [A2: "made up by a model"], see [A3].';
 
@@ -49,11 +46,8 @@ function show(shown: TimelineEvent, evidenceLinks: EvidenceLinks | null) {
 const open = vi.fn();
 const LINKS: EvidenceLinks = { sessionId: "session", hrefOf: ({ evidence }) => `?evidence=${evidence}`, open };
 
-// The renderer is loaded late; a machine that runs other tests too takes its time.
-const PATIENCE = { timeout: 30_000 };
-
 function links(): Promise<HTMLElement[]> {
-  return screen.findAllByRole("link", {}, PATIENCE);
+  return screen.findAllByRole("link");
 }
 
 async function states(): Promise<(string | undefined)[]> {
@@ -84,7 +78,7 @@ describe("the citations of an agent's text", () => {
 
   test("are text like any other in sessions from before results had ids", async () => {
     show(event({ metadata: {} }), null);
-    expect(await screen.findByText(TEXT, {}, PATIENCE)).toBeTruthy();
+    expect(await screen.findByText(TEXT)).toBeTruthy();
     expect(screen.queryByRole("link")).toBeNull();
   });
 });

@@ -1,16 +1,13 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
+import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import type { ReactNode } from "react";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { TimelineEvent, TimelineEventType } from "@/wire/types";
 import { Entry, EVENT_BADGES } from "./entries";
 import { ForkActionsContext } from "./forks";
 import { entryRows } from "./timeline-rows";
 import { formatArguments, formatSelection } from "./tool-lines";
-
-afterEach(cleanup);
 
 const event = (more: Partial<TimelineEvent>): TimelineEvent => ({
   id: "e",
@@ -74,7 +71,7 @@ test("an entry leads to the fork of its agent's step, where there is one", async
   expect(open).toHaveBeenCalledTimes(1);
   expect(refused.getAttribute("aria-disabled")).toBe("true");
   // The first button's words may still be there on a busy machine.
-  await screen.findByRole("tooltip", { name: "Ask again instead." }, { timeout: 30_000 });
+  await screen.findByRole("tooltip", { name: "Ask again instead." });
 });
 
 test("a failed tool call says so, and shows arguments and result when opened", async () => {

@@ -100,9 +100,9 @@ test("an agent that was sent has no tab of its own, and its call is an ordinary 
 test("an agent beside others has its own rows and those of the agents that it sent", () => {
   const other = { id: "x3", parent_execution_id: null } as ExecutionView;
   const parallel = { ...tree, executions: [lead, sent, other] };
-  const [first, own, elsewhere] = [sending(), event("llm_response", { execution_id: "x2" }), event("llm_response", { execution_id: "x3" })];
-  expect(agentRows(lead, parallel, [first, own, elsewhere], new Set(["x2"])).map((row) => row.kind)).toEqual(["sub-agent", "event", "back-to-call"]);
-  expect(agentRows(other, parallel, [first, own, elsewhere], new Set())).toMatchObject([{ event: elsewhere }]);
+  const [first, own, ofOther] = [sending(), event("llm_response", { execution_id: "x2" }), event("llm_response", { execution_id: "x3" })];
+  expect(agentRows(lead, parallel, [first, own, ofOther], new Set(["x2"])).map((row) => row.kind)).toEqual(["sub-agent", "event", "back-to-call"]);
+  expect(agentRows(other, parallel, [first, own, ofOther], new Set())).toMatchObject([{ event: ofOther }]);
 });
 
 test("an agent is found at the call that sent it, at the tabs that have chosen it, or at its stage", () => {

@@ -1,7 +1,6 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
-import { act, cleanup, render, screen } from "@testing-library/react";
+import { act, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { sessionDetail } from "@/api/sessions";
 import { LiveProvider } from "@/live/connection";
@@ -10,34 +9,29 @@ import { LiveSocket } from "@/live/socket";
 import type { SessionDetail, SessionStatus } from "@/wire/types";
 import { setWatched, WatchedSessionNotifier } from "./watched-sessions";
 
-const told: string[] = [];
+const notified: string[] = [];
 
 class FakeNotification {
   static permission = "granted";
   onclick: (() => void) | null = null;
 
   constructor(title: string) {
-    told.push(title);
+    notified.push(title);
   }
 }
 
 let hidden = true;
 
 beforeEach(() => {
-  told.length = 0;
+  notified.length = 0;
   hidden = true;
-  localStorage.clear();
   const icon = Object.assign(document.createElement("link"), { rel: "icon" });
   icon.setAttribute("href", "/icon.svg");
   document.head.append(icon);
   vi.stubGlobal("Notification", FakeNotification);
   vi.spyOn(document, "hidden", "get").mockImplementation(() => hidden);
 });
-afterEach(() => {
-  cleanup();
-  document.querySelector("link[rel=icon]")?.remove();
-  vi.unstubAllGlobals();
-});
+afterEach(() => document.querySelector("link[rel=icon]")?.remove());
 
 const icon = () => document.querySelector("link[rel=icon]")?.getAttribute("href");
 
@@ -45,9 +39,9 @@ async function show() {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(sessionDetail("s").queryKey, { id: "s", title: "The disk is full" } as SessionDetail);
   const socket = new LiveSocket("ws://127.0.0.1/ws");
-  let tell: Listener = () => undefined;
+  let deliver: Listener = () => undefined;
   vi.spyOn(socket, "subscribe").mockImplementation((_, listener) => {
-    tell = listener;
+    deliver = listener;
     return () => undefined;
   });
   const router = createRouter({ routeTree: createRootRoute({ component: () => <main>page<WatchedSessionNotifier /></main> }), history: createMemoryHistory() });
@@ -61,8 +55,8 @@ async function show() {
   await screen.findByText("page");
   const about = { channel: "sessions", session_id: "s", id: 1, alert_type: "t", at: "" };
   return {
-    status: (status: SessionStatus) => act(() => tell({ ...about, type: "session.status", status })),
-    ended: () => act(() => tell({ ...about, type: "session.completed", status: "completed", error_message: null, analysis_is_partial: false })),
+    status: (status: SessionStatus) => act(() => deliver({ ...about, type: "session.status", status })),
+    ended: () => act(() => deliver({ ...about, type: "session.completed", status: "completed", error_message: null, analysis_is_partial: false })),
   };
 }
 
@@ -72,22 +66,22 @@ test("a watched session that waits or ends is told to a reader who looks elsewhe
   status("in_progress");
   expect(icon()).toBe("/icon.svg");
   status("waiting");
-  await vi.waitFor(() => expect(told).toEqual(["Waiting: The disk is full"]));
+  await vi.waitFor(() => expect(notified).toEqual(["Waiting: The disk is full"]));
   expect([icon(), localStorage.getItem("sessions:watched")?.includes("s")]).toEqual(["/icon-news.svg", true]);
   ended();
-  await vi.waitFor(() => expect(told).toEqual(["Waiting: The disk is full", "Completed: The disk is full"]));
+  await vi.waitFor(() => expect(notified).toEqual(["Waiting: The disk is full", "Completed: The disk is full"]));
   expect(localStorage.getItem("sessions:watched")?.includes("s")).toBe(false);
   hidden = false;
   document.dispatchEvent(new Event("visibilitychange"));
   expect(icon()).toBe("/icon.svg");
 });
 
-test("a session that is not watched, or ends before the reader's eyes, is not told", async () => {
+test("a session that is not watched, or ends before the reader's eyes, is not notified", async () => {
   const { ended } = await show();
   ended();
   setWatched("s", true);
   hidden = false;
   ended();
   await Promise.resolve();
-  expect([told, icon()]).toEqual([[], "/icon.svg"]);
+  expect([notified, icon()]).toEqual([[], "/icon.svg"]);
 });

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { channelOf, parseLiveMessage } from "./live-messages";
 
-/** What the server says it may send. */
-const schema = JSON.parse(readFileSync(new URL("../../../docs/live-events.schema.json", import.meta.url), "utf8")) as {
+/** The messages that the server may send. The tests run in the directory of the dashboard. */
+const schema = JSON.parse(readFileSync("../docs/live-events.schema.json", "utf8")) as {
   discriminator: { mapping: Record<string, string> };
 };
 

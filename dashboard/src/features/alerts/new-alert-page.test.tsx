@@ -1,9 +1,8 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import type * as Router from "@tanstack/react-router";
 import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { alertTypes, defaultTools, samples } from "@/api/alerts";
 import { sessionDetail } from "@/api/sessions";
 import { mcpServers } from "@/api/system";
@@ -12,11 +11,6 @@ import { NewAlertPage } from "./new-alert-page";
 
 const search: { from?: string | undefined } = {};
 vi.mock("@tanstack/react-router", async (load) => ({ ...(await load<typeof Router>()), getRouteApi: () => ({ useSearch: () => search, useNavigate: () => vi.fn() }) }));
-
-afterEach(() => {
-  cleanup();
-  sessionStorage.clear();
-});
 
 function show(from?: string, has_model = true) {
   search.from = from;

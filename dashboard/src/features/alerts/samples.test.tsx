@@ -1,13 +1,10 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
+import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { samples } from "@/api/alerts";
 import type { Sample } from "@/wire/types";
 import { Samples } from "./samples";
-
-afterEach(cleanup);
 
 function show(recorded: boolean, onRun = vi.fn()) {
   const client = new QueryClient();

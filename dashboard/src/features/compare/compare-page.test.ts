@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { expect, test } from "vitest";
 import type { SessionDetail, TraceList } from "@/wire/types";
 import { sessionIdIn } from "./choose-other";
@@ -28,15 +27,15 @@ test("a session is found in an address or by its id", () => {
   expect(sessionIdIn("4f0c6d0e")).toBeNull();
 });
 
-const told = (before: string, after: string) => diffLines(before, after).map(({ kind, text }) => `${{ same: " ", removed: "-", added: "+" }[kind]}${text}`);
+const diff = (before: string, after: string) => diffLines(before, after).map(({ kind, text }) => `${{ same: " ", removed: "-", added: "+" }[kind]}${text}`);
 
 test("what two texts share stays, what differs is told", () => {
-  expect(told("a\nb\nc\nd", "a\nx\nc\nd\ne")).toEqual([" a", "-b", "+x", " c", " d", "+e"]);
-  expect(told("same", "same")).toEqual([" same"]);
+  expect(diff("a\nb\nc\nd", "a\nx\nc\nd\ne")).toEqual([" a", "-b", "+x", " c", " d", "+e"]);
+  expect(diff("same", "same")).toEqual([" same"]);
 });
 
 test("lines that moved are told as little as can be", () => {
-  expect(told("1\n2\n3", "2\n3\n1")).toEqual(["-1", " 2", " 3", "+1"]);
+  expect(diff("1\n2\n3", "2\n3\n1")).toEqual(["-1", " 2", " 3", "+1"]);
 });
 
 test("both texts can be read back from the difference", () => {

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { expect, test } from "vitest";
 import type { ChangeItem } from "@/wire/types";
 import { chartOf } from "./activity";

@@ -1,13 +1,10 @@
-// @vitest-environment jsdom
-import { cleanup, render, screen } from "@testing-library/react";
-import { afterEach, expect, test, vi } from "vitest";
+import { render, screen } from "@testing-library/react";
+import { expect, test, vi } from "vitest";
 import type * as Links from "@/components/links";
 import type { IncidentItem } from "@/wire/types";
 import { IncidentRow } from "./incident-row";
 
 vi.mock("@/components/links", async (load) => ({ ...(await load<typeof Links>()), BareLink: ({ params, children }: { params: { incidentId: string }; children: React.ReactNode }) => <a href={`/incidents/${params.incidentId}`}>{children}</a> }));
-
-afterEach(cleanup);
 
 const INCIDENT: IncidentItem = {
   id: "i1", state: "open", title: "Disk full", severity: "critical", source: "alertmanager", route: "disks", alert_type: "disk",

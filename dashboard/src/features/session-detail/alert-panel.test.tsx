@@ -1,11 +1,8 @@
-// @vitest-environment jsdom
-import { cleanup, render, screen } from "@testing-library/react";
+import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { SessionDetail } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
-
-afterEach(cleanup);
 
 const show = (more: Partial<SessionDetail>) => render(<AlertPanel session={{ alert_data: "", runbook_url: null, mcp_selection: null, ...more } as SessionDetail} />);
 

@@ -1,13 +1,10 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
+import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { useSubAgents } from "@/presentation/sub-agents";
 import type { ChatMessage, StageView, TimelineEvent } from "@/wire/types";
 import { Exchange } from "./chat-panel";
-
-afterEach(cleanup);
 
 const event = (id: string, more: Partial<TimelineEvent>): TimelineEvent =>
   ({ id, stage_id: "s", execution_id: "chat", status: "completed", content: "", metadata: {}, created_at: "2026-01-01T00:00:00Z", completed_at: "2026-01-01T00:00:01Z", ...more }) as TimelineEvent;

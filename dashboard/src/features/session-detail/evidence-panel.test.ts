@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { expect, test } from "vitest";
 import type { TimelineEvent } from "@/wire/types";
 import { evidenceEvent } from "./evidence-panel";
@@ -8,8 +7,8 @@ function event(id: string, event_type: TimelineEvent["event_type"], evidence: st
 }
 
 test("evidence stands in the timeline where it was brought: the last result of a call, or a note", () => {
-  const events = [event("call", "llm_tool_call", "A1"), event("lost", "tool_result", "A1"), event("came", "tool_result", "A1"), event("told", "note", "NOTE1")];
+  const events = [event("call", "llm_tool_call", "A1"), event("lost", "tool_result", "A1"), event("came", "tool_result", "A1"), event("note", "note", "NOTE1")];
   expect(evidenceEvent(events, "A1")?.id).toBe("came");
-  expect(evidenceEvent(events, "NOTE1")?.id).toBe("told");
+  expect(evidenceEvent(events, "NOTE1")?.id).toBe("note");
   expect(evidenceEvent(events, "ALERT")).toBeUndefined();
 });

@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { expect, test } from "vitest";
 import type { StageView, TimelineEvent } from "@/wire/types";
 import { findEntries, stepFrom } from "./find-bar";

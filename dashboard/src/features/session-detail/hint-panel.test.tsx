@@ -1,17 +1,11 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { api } from "@/api/client";
 import { sessionKeys } from "@/api/sessions";
 import type { Note, SessionDetail } from "@/wire/types";
 import { HintPanel } from "./hint-panel";
-
-afterEach(() => {
-  cleanup();
-  vi.restoreAllMocks();
-});
 
 const HINT: Note = { id: "NOTE1", session_id: "s1", kind: "hint", author: "ada", text: "Look at web-3", created_at: "2026-03-10T09:00:00Z", state: "waiting", told: [] };
 

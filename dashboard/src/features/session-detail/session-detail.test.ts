@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { describe, expect, test } from "vitest";
 import type { ExecutionView, PlannedStage, SessionDetail, StageType, StageView, Verdict } from "@/wire/types";
 import { reportOf } from "./analysis";

@@ -1,20 +1,19 @@
-// @vitest-environment jsdom
 import { expect, test } from "vitest";
 import { challengeResult } from "./verdict-card";
 
 const stage = (id: string, stage_type: string, stage_index: number) => ({ id, stage_type, stage_index });
-const look = (stages: object[], said: string) =>
-  challengeResult({ stages } as unknown as Parameters<typeof challengeResult>[0], [{ stage_id: "c", event_type: "final_analysis", content: said }])?.label ?? null;
+const result = (stages: object[], text: string) =>
+  challengeResult({ stages } as unknown as Parameters<typeof challengeResult>[0], [{ stage_id: "c", event_type: "final_analysis", content: text }])?.label ?? null;
 const CHALLENGED = [stage("i", "investigation", 0), stage("c", "challenge", 1)];
 
 test("a verdict says what a second look made of it", () => {
-  expect(look([stage("i", "investigation", 0)], "")).toBeNull();
-  expect(look(CHALLENGED, "I looked.\n**Result:** upheld")).toBe("Upheld by a second look");
-  expect(look(CHALLENGED, "result: upheld\nresult: weakened\nobjection: no log")).toBe("Weakened by a second look");
-  expect(look(CHALLENGED, "I ran out of time.")).toBe("A second look came to no result");
+  expect(result([stage("i", "investigation", 0)], "")).toBeNull();
+  expect(result(CHALLENGED, "I looked.\n**Result:** upheld")).toBe("Upheld by a second look");
+  expect(result(CHALLENGED, "result: upheld\nresult: weakened\nobjection: no log")).toBe("Weakened by a second look");
+  expect(result(CHALLENGED, "I ran out of time.")).toBe("A second look came to no result");
 });
 
 test("a refutation counts as one where the answer was given anew", () => {
-  expect(look(CHALLENGED, "result: refuted")).toBe("Weakened by a second look");
-  expect(look([...CHALLENGED, stage("r", "synthesis", 2)], "result: refuted")).toBe("Refuted by a second look, and answered anew");
+  expect(result(CHALLENGED, "result: refuted")).toBe("Weakened by a second look");
+  expect(result([...CHALLENGED, stage("r", "synthesis", 2)], "result: refuted")).toBe("Refuted by a second look, and answered anew");
 });

@@ -1,13 +1,10 @@
-// @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act, cleanup, render, screen } from "@testing-library/react";
+import { act, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { alertTypes } from "@/api/alerts";
 import { Filters } from "./filters";
 import type { SessionSearch } from "./search";
-
-afterEach(cleanup);
 
 test("typing goes on while the address follows", async () => {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });

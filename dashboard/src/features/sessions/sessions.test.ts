@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { describe, expect, test } from "vitest";
 import { hasFilters } from "@/components/search-params";
 import type { SessionList, SessionListItem } from "@/wire/types";

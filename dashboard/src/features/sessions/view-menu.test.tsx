@@ -1,13 +1,7 @@
-// @vitest-environment jsdom
-import { cleanup, render, screen } from "@testing-library/react";
+import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ColumnsMenu, ViewsMenu } from "./view-menu";
-
-afterEach(() => {
-  cleanup();
-  localStorage.clear();
-});
 
 test("a view is named and chosen with the keyboard alone", async () => {
   const onChange = vi.fn();

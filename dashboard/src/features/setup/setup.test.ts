@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import type { RecipeItem } from "@/wire/types";

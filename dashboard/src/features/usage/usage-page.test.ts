@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 import { expect, test } from "vitest";
 import type { UsedItem } from "@/wire/types";
 import { budgetRow, cachedShare, toolRow, unpricedWarning, usedRow } from "./usage-page";
