@@ -2,6 +2,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { given, textParam } from "@/components/search-params";
 import { lazyImport, Loading, NotFound } from "@/components/states";
+import { loadRichText } from "@/components/use-rich-text";
 import { readIncidentSearch } from "@/features/incidents/search";
 import { readSessionSearch } from "@/features/sessions/search";
 import { SessionsPage } from "@/features/sessions/sessions-page";
@@ -112,7 +113,8 @@ export function preloadPages(): void {
     const component = route.options.component as { preload?: () => Promise<unknown> } | undefined;
     void component?.preload?.();
   }
-  for (const load of [() => import("@/components/rich-text"), () => import("./palette"), () => import("./shortcut-help")]) load().catch(() => undefined);
+  loadRichText();
+  for (const load of [() => import("./palette"), () => import("./shortcut-help")]) load().catch(() => undefined);
 }
 
 declare module "@tanstack/react-router" {

@@ -1,25 +1,15 @@
 /** A line of highlighted data, with links and a marked part. */
-import { memo, useEffect, useState } from "react";
+import { memo } from "react";
 import type { Token } from "./rich-text";
 import type { DataFormat, TextRange } from "./structured-text";
+import { useRichText } from "./use-rich-text";
 
 type TokensOf = (line: string, format: DataFormat) => Token[];
 
-let loaded: TokensOf | null = null;
-
 /** The highlighter, or null until it is loaded: lines are shown without colours then, and if it cannot be loaded. */
 export function useHighlighter(format: DataFormat): TokensOf | null {
-  const [tokensOf, setTokensOf] = useState(() => loaded);
-  const wanted = format !== "text" && tokensOf === null;
-  useEffect(() => {
-    if (!wanted) return;
-    const load = async () => {
-      loaded = (await import("./rich-text")).tokensOf;
-      setTokensOf(() => loaded);
-    };
-    load().catch(() => undefined);
-  }, [wanted]);
-  return tokensOf;
+  const richText = useRichText(format !== "text");
+  return typeof richText === "object" ? richText.tokensOf : null;
 }
 
 interface DataLineProps {
@@ -59,7 +49,7 @@ interface CutToken extends Token {
 }
 
 /** The tokens of a line, cut at both ends of the mark. The marked part is one token. */
-export function cutAtMark(tokens: readonly Token[], { start, end }: TextRange): CutToken[] {
+function cutAtMark(tokens: readonly Token[], { start, end }: TextRange): CutToken[] {
   const before: CutToken[] = [];
   const after: CutToken[] = [];
   let marked = "";
@@ -74,7 +64,7 @@ export function cutAtMark(tokens: readonly Token[], { start, end }: TextRange): 
   return [...before, { kind: "", text: marked, marked: true }, ...after].filter((token) => token.text !== "");
 }
 
-export interface LinkPart {
+interface LinkPart {
   text: string;
   /** Null for text that is no address. */
   href: string | null;

@@ -1,10 +1,7 @@
-// @vitest-environment jsdom
 import { cleanup, render } from "@testing-library/react";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Marks } from "./markdown-marks";
-import MarkdownRenderer from "./rich-text";
-
-afterEach(cleanup);
+import { MarkdownRenderer } from "./rich-text";
 
 const MARKS: Marks = {
   spansOf: (text) => [...text.matchAll(/\[[A-Z]\d+(?:: "[^"]*")?\]/g)].map((found) => ({ start: found.index, end: found.index + found[0].length })),

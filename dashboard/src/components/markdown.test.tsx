@@ -1,11 +1,8 @@
-// @vitest-environment jsdom
-import { cleanup, render, screen } from "@testing-library/react";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { render, screen } from "@testing-library/react";
+import { describe, expect, test, vi } from "vitest";
 import { Markdown } from "./markdown";
 import { markdownBlocks } from "./markdown-blocks";
-import MarkdownRenderer from "./rich-text";
-
-afterEach(cleanup);
+import { MarkdownRenderer } from "./rich-text";
 
 describe("what a model writes cannot do harm", () => {
   test.each([

@@ -56,7 +56,7 @@ const COMPONENTS: Options["components"] = {
   table: ({ children }) => <table tabIndex={0}>{children}</table>,
 };
 
-export default function MarkdownRenderer({ text, marks }: { text: string; marks?: Marks | undefined }) {
+export function MarkdownRenderer({ text, marks }: { text: string; marks?: Marks | undefined }) {
   const { Mark, spansOf } = marks ?? {};
   const { text: source, taken } = useMemo(() => extractMarks(text, spansOf?.(text) ?? []), [text, spansOf]);
   // Marks and highlighting come after the sanitiser: it would remove their elements, which are safe.
