@@ -101,7 +101,7 @@ const TOOLTIP = {
 const CODE = { m: 0, px: 1.5, py: 1, bgcolor: "code.block", fontFamily: MONO, fontSize: "0.75rem", lineHeight: 1.5, whiteSpace: "pre-wrap", overflowWrap: "anywhere", maxHeight: 260, overflow: "hidden", color: "text.secondary" } as const;
 
 function CitationTooltip({ sessionId, cited, checked }: { sessionId: string; cited: CitedEvidence; checked: CheckedCitation | null }) {
-  const { data } = useQuery({ ...evidenceDetail(sessionId, cited.evidenceId), retry: false });
+  const { data } = useQuery(evidenceDetail(sessionId, cited.evidenceId));
   const state = checked?.status ?? "unchecked";
   const range = data && (checked ? citedRange(data, checked) : findQuote(data, cited.quotation ?? ""));
   const shown = range && excerpt(range.text, range);

@@ -79,7 +79,7 @@ function useFocusWhileOpen(evidenceId: string) {
 
 function Panel({ sessionId, target, citations, label, onTarget, onClose, onCopyLink, onTimeline }: EvidencePanelProps & { label: string }) {
   const { evidence, quote } = target;
-  const { data, error, isPending, refetch } = useQuery({ ...evidenceDetail(sessionId, evidence), retry: false });
+  const { data, error, isPending, refetch } = useQuery(evidenceDetail(sessionId, evidence));
   const own = citations.filter((citation) => citation.evidence_id === evidence);
   const shown = shownCitation(own, quote);
   return (
