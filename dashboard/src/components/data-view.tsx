@@ -22,7 +22,7 @@ interface DataViewProps {
   text: string;
   label: string;
   maxHeight?: number;
-  /** Show the text exactly as it came. */
+  /** Show the text unformatted. */
   raw?: boolean;
   toolbar?: boolean;
   /** The part of the text to mark and scroll to. */

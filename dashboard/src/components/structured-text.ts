@@ -1,7 +1,7 @@
 /** The format of a text, JSON formatted for reading, and ranges of a text found again in its formatted form. */
 
 export type DataFormat = "json" | "yaml" | "text";
-export interface ReadableData {
+interface ReadableData {
   format: DataFormat;
   text: string;
 }

@@ -21,7 +21,7 @@ export interface CitedEvidence {
 }
 
 /** A bracket and the ids in it. */
-export interface CitationSpan extends TextRange {
+interface CitationSpan extends TextRange {
   entries: readonly CitedEvidence[];
 }
 

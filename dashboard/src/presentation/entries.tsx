@@ -194,7 +194,7 @@ function isSkillRow(row: ToolRow): boolean {
 }
 
 /** "kubernetes-dns", or "kubernetes-dns, file notes.md". */
-export function skillName(argumentsText: string): string {
+function skillName(argumentsText: string): string {
   try {
     const args: unknown = JSON.parse(argumentsText);
     if (typeof args !== "object" || args === null) return argumentsText;

@@ -73,7 +73,7 @@ export function worstFirst(citations: readonly Citation[]): Citation[] {
 }
 
 /** A range of the whole text, or of the folded text that agents see of large results. */
-export interface EvidenceRange extends TextRange {
+interface EvidenceRange extends TextRange {
   text: string;
   isFolded: boolean;
 }
@@ -111,7 +111,7 @@ export function findQuote({ text, folded }: EvidenceTexts, words: string): Evide
 }
 
 /** Words with some context before and after them. */
-export interface Excerpt {
+interface Excerpt {
   before: string;
   words: string;
   after: string;

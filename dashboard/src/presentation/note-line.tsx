@@ -8,13 +8,13 @@ import { Badge } from "@/components/badge";
 import { RelativeTime } from "@/components/times";
 import type { Note, NoteKind, NoteState } from "@/wire/types";
 
-export const NOTE_BADGES = {
+const NOTE_BADGES = {
   hint: { label: "Hint", tone: "running", icon: Lightbulb },
   alerts: { label: "News of the alerts", tone: "warning", icon: BellRing },
   resolved: { label: "The alerts are over", tone: "good", icon: CircleCheck },
 } satisfies Record<NoteKind, BadgeStyle>;
 
-export const NOTE_STATE_BADGES = {
+const NOTE_STATE_BADGES = {
   waiting: { label: "Told before the next call", tone: "running", icon: Hourglass },
   delivered: { label: "Told", tone: "good", icon: CheckCheck },
   too_late: { label: "Came too late", tone: "warning", icon: Clock },

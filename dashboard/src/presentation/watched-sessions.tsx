@@ -1,4 +1,4 @@
-/** Sessions that the user watches: a notification and a mark on the tab tell of the end of one, or that it waits. They are stored in the browser,
+/** Sessions that the user watches: when one ends or waits, there is a notification and a mark on the tab. They are stored in the browser,
  * for other tabs and later visits. */
 import IconButton from "@mui/material/IconButton";
 import Tooltip from "@mui/material/Tooltip";

@@ -10,7 +10,7 @@ interface Stored extends OnChannel {
   session_id: string;
 }
 
-export type ControlMessage =
+type ControlMessage =
   | { type: "connection.established"; connection_id: string }
   | ({ type: "subscription.confirmed"; last_event_id: number } & OnChannel)
   | ({ type: "subscription.error"; message: string } & OnChannel)
@@ -18,7 +18,7 @@ export type ControlMessage =
   | { type: "error"; message: string }
   | { type: "pong" };
 
-export type StoredMessage = Stored &
+type StoredMessage = Stored &
   (
     | { type: "timeline_event.created"; event: TimelineEvent }
     | {
@@ -53,12 +53,12 @@ export type StoredMessage = Stored &
   );
 
 /** All pauses of the installation. */
-export type PausesMessage = OnChannel & { id: number; type: "pauses.changed"; pauses: PauseItem[] };
+type PausesMessage = OnChannel & { id: number; type: "pauses.changed"; pauses: PauseItem[] };
 
 /** An incident was opened or changed. */
-export type IncidentMessage = OnChannel & { id: number; type: "incident.changed"; incident_id: string };
+type IncidentMessage = OnChannel & { id: number; type: "incident.changed"; incident_id: string };
 
-export type TransientMessage = OnChannel &
+type TransientMessage = OnChannel &
   (
     | { type: "stream.chunk"; session_id: string; event_id: string; offset: number; delta: string }
     | {
@@ -71,7 +71,7 @@ export type TransientMessage = OnChannel &
   );
 
 export type LiveMessage = ControlMessage | StoredMessage | PausesMessage | IncidentMessage | TransientMessage;
-export type LiveMessageType = LiveMessage["type"];
+type LiveMessageType = LiveMessage["type"];
 
 const TYPES = {
   "connection.established": true,

@@ -136,7 +136,7 @@ function EvidenceText({ data, citation, quote }: { data: EvidenceDetail; citatio
 }
 
 /** The citation of a link; for a link without a quote, the first citation with a quotation. */
-export function shownCitation(own: readonly Citation[], quote: string | undefined): Citation | null {
+function shownCitation(own: readonly Citation[], quote: string | undefined): Citation | null {
   if (quote === undefined) return own.find(({ quotation }) => quotation !== null) ?? null;
   return own.find(({ quotation }) => quotation === quote) ?? own.find(({ quotation }) => quotation?.startsWith(quote)) ?? null;
 }

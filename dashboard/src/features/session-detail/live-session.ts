@@ -80,7 +80,7 @@ export function changesSession(message: LiveMessage): boolean {
 }
 
 /** Whether a note was created, delivered, or came too late. */
-export function changesNotes(message: LiveMessage): boolean {
+function changesNotes(message: LiveMessage): boolean {
   if (message.type === "timeline_event.created") return message.event.event_type === "note";
   return message.type === "note.created" || message.type === "session.completed" || message.type === "subscription.confirmed";
 }

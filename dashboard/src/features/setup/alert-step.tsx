@@ -51,7 +51,7 @@ interface Sender {
 }
 
 /** The placeholder for a token that is not known here. */
-export const UNKNOWN_TOKEN = "YOUR_TOKEN";
+const UNKNOWN_TOKEN = "YOUR_TOKEN";
 
 /** Quotes a text for a POSIX shell. */
 function quoted(text: string): string {

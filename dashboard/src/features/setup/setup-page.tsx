@@ -86,7 +86,7 @@ export const STEPS = [
   { name: "alert", title: "Send a first alert" },
 ] as const;
 
-export type Step = (typeof STEPS)[number]["name"];
+type Step = (typeof STEPS)[number]["name"];
 
 export function readStep(raw: unknown): Step {
   return STEPS.find((step) => step.name === raw)?.name ?? "model";

@@ -202,7 +202,7 @@ function labelOf(at: number, step: number): string {
 }
 
 /** The position of a time in the window, in percent. */
-export function percentOf(at: number, { from, to }: TimeWindow): number {
+function percentOf(at: number, { from, to }: TimeWindow): number {
   return (100 * (at - from)) / (to - from);
 }
 

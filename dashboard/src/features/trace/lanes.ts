@@ -37,7 +37,7 @@ export function lanesOf(calls: readonly Call[], session: Pick<SessionDetail, "st
   });
 }
 
-export interface TraceFilter {
+interface TraceFilter {
   /** The lanes whose calls are hidden. */
   folded: ReadonlySet<string>;
   /** Only calls in this window; null for all. */
