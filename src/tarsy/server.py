@@ -131,11 +131,11 @@ async def _serving(
     """Build the application, then listen. `auth` overrides the settings."""
     with single_errors():
         async with application(settings, overrides=Overrides(auth=auth)) as running, anyio.create_task_group() as tasks:
-            http = http_server(_probes_only(running.api) if settings.role is Role.WORKER else running.api)
-            http.streams = running.services.live.streams
+            api = _probes_only(running.api) if settings.role is Role.WORKER else running.api
+            http = http_server(api, running.services.live.streams)
             log_mask.mask = running.services.mask
             listening.listen()
-            tasks.start_soon(http.answer, listening, name="http")
+            tasks.start_soon(http.run_on, listening, name="http")
             yield http, running
             tasks.cancel_scope.cancel()
 

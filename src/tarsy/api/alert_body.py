@@ -1,4 +1,4 @@
-"""Bodies that are alerts: how they are read and described, and what may be asked for beside them."""
+"""Request bodies that are alerts: reading them within a limit, parsing them, and describing them in the OpenAPI document."""
 
 import json
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ RunbookQuery = Annotated[
 
 
 def described(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A body that the route reads itself, for the description of the API."""
+    """Return the `openapi_extra` of a route that reads its body itself."""
     return {"requestBody": {"required": True, "content": content}}
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """The body, unless it is larger than `limit`: then the rest of it is not even read.
+    """Return the body; the rest of one that is larger than `limit` is not read.
 
     Raises:
         AlertTooLargeError: it is larger.
@@ -46,11 +46,11 @@ async def read_body(request: Request, limit: int) -> bytes:
     return bytes(body)
 
 
-# Room for all fields but `data`: hundreds of tool names, and little enough to be looked at in a millisecond.
+# Room for all fields except `data`: hundreds of tool names, and still parsed in a millisecond.
 MAX_REST_BYTES = 64 * 1024
-# Longer than any name in a configuration, and short enough to be quoted in an answer.
+# Longer than any name in a configuration, and short enough to be quoted in a response.
 MAX_NAME = 200
-# As many as a person would mend before trying again.
+# As many as a person would fix before trying again.
 SHOWN_PROBLEMS = 5
 _FOREIGN = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
 _WHITESPACE = " \t\n\r"
@@ -64,7 +64,7 @@ class AlertRequest(BaseModel):
         json_schema_extra={"examples": [{"alert_type": "kubernetes", "data": {"pod": "api-7f9c", "reason": "CrashLoopBackOff"}}]},
     )
 
-    # Any text, or any JSON value, which is kept as the text it was sent as.
+    # Any text, or any JSON value; its source text is stored unchanged.
     data: JsonValue
     # Which chain investigates; the configured default when absent.
     alert_type: Annotated[str, Field(max_length=MAX_NAME)] | None = None
@@ -72,15 +72,16 @@ class AlertRequest(BaseModel):
     runbook: Annotated[str, Field(max_length=MAX_RUNBOOK_URL)] | None = None
     # Tool servers to use instead of those of the chain's agents.
     mcp: McpSelection | None = None
-    # What the investigation may use at the most, at or below what its chain may.
+    # A ceiling for the investigation, at or below that of its chain.
     budget: Budget | None = None
 
 
 def read_alert(body: bytes) -> tuple[AlertRequest, str]:
-    """The request, and its alert as text: a string's content, any other value exactly as it stands in the body.
+    """Return the request, and its alert as text: the content of a string, or the source text of any other value.
 
     Raises:
-        AlertRefusedError: it is not JSON of the right shape, or holds no alert.
+        AlertRefusedError: it is not valid, or has no alert.
+        AlertTooLargeError: the alert is too large.
     """
     text = decode(body)
     source = _source_of_data(text)
@@ -89,7 +90,10 @@ def read_alert(body: bytes) -> tuple[AlertRequest, str]:
     try:
         request = AlertRequest.model_validate_json(text)
     except ValidationError as error:
-        raise AlertRefusedError(_first_problems(error)) from error
+        entries = error.errors(include_url=False, include_context=False, include_input=False)
+        shown = [f"{clip('.'.join(map(str, entry['loc'])), MAX_NAME) or 'body'}: {entry['msg']}" for entry in entries[:SHOWN_PROBLEMS]]
+        foreign = any(entry["type"] in {"extra_forbidden", "missing", "model_type"} and len(entry["loc"]) <= 1 for entry in entries)
+        raise AlertRefusedError("; ".join([*shown, _FOREIGN] if foreign else shown)) from error
     if isinstance(request.data, str):
         return request, request.data
     if request.data in (None, [], {}):
@@ -98,7 +102,7 @@ def read_alert(body: bytes) -> tuple[AlertRequest, str]:
 
 
 def decode(body: bytes) -> str:
-    """The body as text.
+    """Return the body as text.
 
     Raises:
         AlertRefusedError: it is not UTF-8.
@@ -109,46 +113,36 @@ def decode(body: bytes) -> str:
         raise AlertRefusedError(f"The body is not UTF-8 text (byte {error.start}).") from error
 
 
-def _first_problems(error: ValidationError) -> str:
-    entries = error.errors(include_url=False, include_context=False, include_input=False)
-    named = [f"{clip('.'.join(map(str, entry['loc'])), MAX_NAME) or 'body'}: {entry['msg']}" for entry in entries[:SHOWN_PROBLEMS]]
-    foreign = any(entry["type"] in {"extra_forbidden", "missing", "model_type"} and len(entry["loc"]) <= 1 for entry in entries)
-    return "; ".join([*named, _FOREIGN] if foreign else named)
-
-
 def _source_of_data(text: str) -> str:
-    """The source text of the member `data` of the JSON object `text`, the last one if it occurs twice; empty where there is none.
+    """Return the source text of the member `data` of a JSON object, the last one if it occurs twice; empty if there is none or `text` is not JSON.
 
     Raises:
-        AlertRefusedError: too much stands beside it. What has 300,000 parts is not looked at part by part.
+        AlertRefusedError: the other members are too large to be parsed.
     """
-    try:
-        return _member(text, "data")
-    except (ValueError, IndexError, RecursionError) as error:
-        if isinstance(error, AlertRefusedError):
-            raise
-        return ""  # no JSON: told with its place when the request is read
-
-
-def _member(text: str, key: str) -> str:
-    # Numbers stay text: they are not looked at, and some are too long to be read.
+    # Numbers stay text: they are not used, and some are too long to be parsed.
     decoder = json.JSONDecoder(parse_int=str, parse_float=str)
     found, beside = "", 0
-    start = _skip(text, 0)
-    position = _skip(text, start + 1) if text[start] == "{" else len(text)
-    while text[position] != "}":
-        name, end_of_name = decoder.raw_decode(text, position)
-        begin = _skip(text, _skip(text, end_of_name) + 1)  # the colon
-        _, end = decoder.raw_decode(text, begin)
-        if name == key:
-            found = text[begin:end]
-        else:
-            beside += end - position
-        if beside > MAX_REST_BYTES:
-            raise AlertRefusedError(f"The request has more than {MAX_REST_BYTES} characters beside `data`. {_FOREIGN}")
-        position = _skip(text, end)
-        if text[position] == ",":
-            position = _skip(text, position + 1)
+    try:
+        start = _skip(text, 0)
+        position = _skip(text, start + 1) if text[start] == "{" else len(text)
+        while text[position] != "}":
+            name, end_of_name = decoder.raw_decode(text, position)
+            begin = _skip(text, _skip(text, end_of_name) + 1)  # the colon
+            _, end = decoder.raw_decode(text, begin)
+            if name == "data":
+                found = text[begin:end]
+            else:
+                beside += end - position
+            if beside > MAX_REST_BYTES:
+                break
+            position = _skip(text, end)
+            if text[position] == ",":
+                position = _skip(text, position + 1)
+    except (ValueError, IndexError, RecursionError):
+        # Pydantic reports where it is not JSON.
+        return ""
+    if beside > MAX_REST_BYTES:
+        raise AlertRefusedError(f"The request has more than {MAX_REST_BYTES} characters beside `data`. {_FOREIGN}")
     return found
 
 

@@ -1,9 +1,10 @@
-"""Who is asking, and whether they may. Pure decisions over a request's headers and its socket's peer address."""
+"""Authentication: who sent a request, by its headers and the address of its peer, and which hosts and origins are allowed."""
 
 import ipaddress
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import cast
@@ -14,7 +15,7 @@ from starlette.types import Scope
 
 from tarsy.api.tokens import COOKIE_NAME, ApiTokens
 
-# The author of what came without a name.
+# The author of a request without a name.
 ANONYMOUS = "api-client"
 FORWARDED_IDENTITY = ("x-forwarded-user", "x-forwarded-email")
 MAX_AUTHOR_CHARACTERS = 200
@@ -28,7 +29,7 @@ class IdentityKind(StrEnum):
     BEARER = "token"
     COOKIE = "cookie"
     PROXY = "proxy"
-    # Callers need not say who they are.
+    # No login is required.
     OPEN = "open"
 
 
@@ -42,9 +43,9 @@ class Identity:
 class AuthSettings:
     tokens: ApiTokens = field(default_factory=ApiTokens)
     trusted_proxies: tuple[Network, ...] = ()
-    # Origins beside our own from which a browser may write or listen; `*` is a wildcard.
+    # Origins, in addition to the server's own, whose pages may write or subscribe; `*` is a wildcard.
     allowed_origins: tuple[str, ...] = ()
-    # Host names beside localhost under which a server without login, or behind a trusted proxy, may be addressed.
+    # Allowed values of the Host header, in addition to localhost, if there is no login or a trusted proxy.
     allowed_hosts: tuple[str, ...] = ()
     login_required: bool = False
     # Without a login, a foreign page could reach a loopback server under a name that it made resolve to it.
@@ -60,7 +61,7 @@ def auth_settings(
     allowed_origins: Sequence[str] = (),
     dashboard_url: str | None = None,
 ) -> AuthSettings:
-    """What a server bound to `host` asks of its callers.
+    """Return the settings of a server that is bound to `host`.
 
     Raises:
         ValueError: a trusted proxy is not an address or a network.
@@ -79,7 +80,7 @@ def auth_settings(
 
 
 def check_bind(host: str, tokens: ApiTokens, trusted_proxies: Sequence[str], *, insecure: bool) -> str | None:
-    """Why a server must not be bound to `host`, with the cures; None when it may."""
+    """Return why a server must not be bound to `host`, with the remedies; None if it may."""
     if is_loopback(host) or tokens or trusted_proxies or insecure:
         return None
     return (
@@ -97,10 +98,15 @@ def is_loopback(host: str) -> bool:
 
 
 def identify(connection: HTTPConnection, settings: AuthSettings) -> Identity | None:
-    """Who is asking; None when they have to say and did not, or said something untrue."""
+    """Return the caller's identity; None if a login is required and missing, or the credentials are wrong."""
     from_proxy = is_trusted_proxy(peer_of(connection.scope), settings)
-    if from_proxy and (forwarded := _forwarded_author(connection)):
-        return Identity(forwarded, IdentityKind.PROXY)
+    for header in FORWARDED_IDENTITY if from_proxy else ():
+        author = connection.headers.get(header, "")
+        with suppress(UnicodeError):
+            # Proxies send names in UTF-8, and headers are decoded as Latin-1.
+            author = author.encode("latin-1").decode()
+        if (author := author.strip()) and author.isprintable():
+            return Identity(author[:MAX_AUTHOR_CHARACTERS], IdentityKind.PROXY)
     scheme, _, credential = connection.headers.get("authorization", "").partition(" ")
     if settings.tokens and scheme.lower() == "bearer":
         name = settings.tokens.name_of(credential.strip())
@@ -108,33 +114,31 @@ def identify(connection: HTTPConnection, settings: AuthSettings) -> Identity | N
     if settings.tokens and (name := settings.tokens.name_of_cookie(connection.cookies.get(COOKIE_NAME, ""), now=time.time())):
         return Identity(name, IdentityKind.COOKIE)
     if from_proxy and not settings.tokens:
-        # The proxy keeps the door, even if it does not say for whom it opened. With tokens, it may let callers through to be asked here.
+        # The proxy has authenticated the caller, even if it does not send a name. If there are tokens, it may leave that to the server.
         return Identity(ANONYMOUS, IdentityKind.PROXY)
     return None if settings.login_required else Identity(ANONYMOUS, IdentityKind.OPEN)
 
 
 def origin_allowed(origin: str | None, host: str | None, allowed: Sequence[str]) -> bool:
-    """Whether a page of `origin` may talk to the server it addressed as `host`. No origin: not a browser's page."""
+    """Whether a page of `origin` may use the server that it addressed as `host`. Only browsers send an origin."""
     if origin is None:
         return True
     try:
         parts = urlsplit(origin)
-        port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
-        same = parts.hostname is not None and host is not None and _host_and_port(host, parts.scheme) == (parts.hostname, port)
+        ours = urlsplit(f"//{host or ''}")
+        default = _DEFAULT_PORTS.get(parts.scheme)
+        same = parts.hostname is not None and (ours.hostname, ours.port or default) == (parts.hostname, parts.port or default)
     except ValueError:
         return False
-    return same or any(_origin_pattern(pattern).fullmatch(origin.lower()) for pattern in allowed)
-
-
-def _origin_pattern(pattern: str) -> re.Pattern[str]:
-    """`*` stands for anything; all else, an IPv6 address's brackets too, for itself."""
-    return re.compile(".*".join(map(re.escape, pattern.lower().rstrip("/").split("*"))))
+    # Everything except `*` is literal, including the brackets of an IPv6 address.
+    patterns = (".*".join(map(re.escape, pattern.lower().rstrip("/").split("*"))) for pattern in allowed)
+    return same or any(re.fullmatch(pattern, origin.lower()) for pattern in patterns)
 
 
 def host_allowed(connection: HTTPConnection, settings: AuthSettings) -> bool:
-    """Whether the name under which we were addressed is one of ours: a guard against DNS rebinding.
+    """Whether the Host header names this server: a guard against DNS rebinding.
 
-    It is asked wherever an address alone opens the door. To a trusted proxy on this machine, a browser on it looks the same.
+    Checked wherever the peer's address alone grants access. A browser on this machine has the same address as a trusted proxy on it.
     """
     peer = peer_of(connection.scope)
     by_address = is_trusted_proxy(peer, settings) and (is_loopback(peer or "") or bool(settings.allowed_hosts))
@@ -148,36 +152,14 @@ def host_allowed(connection: HTTPConnection, settings: AuthSettings) -> bool:
 
 
 def peer_of(scope: Scope) -> str | None:
-    """The address at the other end of the socket, whatever headers say."""
+    """Return the address of the socket's peer, regardless of headers."""
     client = cast("tuple[str, int] | None", scope.get("client"))
     return client[0] if client else None
 
 
 def is_trusted_proxy(peer: str | None, settings: AuthSettings) -> bool:
-    # Most installations trust none, and an address takes longer to read than all else that is asked here.
-    address = _address(peer or "") if settings.trusted_proxies else None
+    address = _address(peer or "")
     return address is not None and any(address in network for network in settings.trusted_proxies)
-
-
-def _forwarded_author(connection: HTTPConnection) -> str | None:
-    for header in FORWARDED_IDENTITY:
-        author = _text(connection.headers.get(header, "")).strip()
-        if author and author.isprintable():
-            return author[:MAX_AUTHOR_CHARACTERS]
-    return None
-
-
-def _text(header: str) -> str:
-    """A header's value as it was meant: proxies send names in UTF-8, and headers are read as Latin-1."""
-    try:
-        return header.encode("latin-1").decode()
-    except UnicodeError:
-        return header
-
-
-def _host_and_port(host: str, scheme: str) -> tuple[str | None, int | None]:
-    parts = urlsplit("//" + host)
-    return parts.hostname, parts.port or _DEFAULT_PORTS.get(scheme)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -185,6 +167,6 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    # A socket that speaks both families shows IPv4 peers in this disguise.
+    # A dual-stack socket shows IPv4 peers as IPv6 addresses.
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address

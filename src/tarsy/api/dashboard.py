@@ -1,4 +1,4 @@
-"""Serves the dashboard's files; every other page address is the dashboard's own business."""
+"""The dashboard's files; the page itself answers every path that is not a file."""
 
 import mimetypes
 from pathlib import Path
@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 from tarsy.api.middleware import needs_login
 
 FILES = Path(__file__).parent / "static"
-# Where the built page wants the nonce of the answer it is in.
+# Replaced in the built page by the nonce of the response.
 NONCE_PLACEHOLDER = "__CSP_NONCE__"
-# Built files carry a hash of their content in their names.
+# Files in this folder have a hash of their content in their names.
 HASHED = "assets"
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
@@ -26,7 +26,7 @@ _NOT_BUILT = """<!doctype html>
 
 
 def file_within(folder: Path, name: str) -> Path | None:
-    """The file that a caller names, if it is really inside `folder`."""
+    """Return the file of that name if it is inside `folder`."""
     root = folder.resolve()
     try:
         file = (root / name).resolve()
@@ -37,7 +37,7 @@ def file_within(folder: Path, name: str) -> Path | None:
 
 
 class Dashboard:
-    """Answers what no route does."""
+    """The ASGI application for paths that no route matches: a file of the dashboard, or its page, which routes in the browser."""
 
     def __init__(self, files: Path = FILES) -> None:
         self._files = files
@@ -46,20 +46,20 @@ class Dashboard:
         path: str = scope["path"]
         if scope["method"] not in {"GET", "HEAD"} or needs_login(path) or path.startswith("/api"):
             raise HTTPException(404, f"There is nothing at {path}.")
-        await self._page(Request(scope), path)(scope, receive, send)
-
-    def _page(self, request: Request, path: str) -> Response:
-        index = self._files / "index.html"
+        index, name = self._files / "index.html", path.lstrip("/")
         if not index.is_file():
-            return HTMLResponse(_NOT_BUILT)
-        name = path.lstrip("/")
-        if name and name != "index.html" and (file := file_within(self._files, name)):
-            return self._whole_or_compressed(request, name, file)
-        if name.startswith(f"{HASHED}/") or Path(name).suffix in {".js", ".css", ".map", ".png", ".svg", ".ico", ".json"}:
+            response = HTMLResponse(_NOT_BUILT)
+        elif name and name != "index.html" and (file := file_within(self._files, name)):
+            response = self._file_response(Request(scope), name, file)
+        elif name.startswith(f"{HASHED}/") or Path(name).suffix in {".js", ".css", ".map", ".png", ".svg", ".ico", ".json"}:
             raise HTTPException(404, f"There is no file {path}.")
-        return HTMLResponse(index.read_text(encoding="utf-8").replace(NONCE_PLACEHOLDER, request.state.csp_nonce))
+        else:
+            page = index.read_text(encoding="utf-8").replace(NONCE_PLACEHOLDER, scope["state"]["csp_nonce"])
+            response = HTMLResponse(page)
+        await response(scope, receive, send)
 
-    def _whole_or_compressed(self, request: Request, name: str, file: Path) -> Response:
+    def _file_response(self, request: Request, name: str, file: Path) -> Response:
+        """Return the file, compressed if the build made a compressed copy and the client accepts it."""
         headers = dict(_FOR_EVER) if name.startswith(f"{HASHED}/") else {}
         copy = file_within(self._files, f"{name}.gz")
         if copy is None:
@@ -67,5 +67,5 @@ class Dashboard:
         headers["Vary"] = "Accept-Encoding"
         if "gzip" not in request.headers.get("accept-encoding", ""):
             return FileResponse(file, headers=headers)
-        kind, _ = mimetypes.guess_type(file.name)
-        return FileResponse(copy, headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
+        media_type, _ = mimetypes.guess_type(file.name)
+        return FileResponse(copy, headers={**headers, "Content-Encoding": "gzip"}, media_type=media_type)

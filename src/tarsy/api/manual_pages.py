@@ -1,7 +1,9 @@
-"""A page of the manual as HTML: chapters beside it, what it is made of, the way on. No script: it works wherever it is read."""
+"""The manual at /help: its pages as HTML without scripts, in the order of its start page, and a search in them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +15,23 @@ from markdown_it import MarkdownIt
 from starlette.exceptions import HTTPException
 
 from tarsy.api.dashboard import file_within
-from tarsy.api.manual_index import MAX_QUERY, START, Anchors, Book, Hit, PageLink, plain
 from tarsy.api.router import plain_router
+
+# In an installed package the pages are beside this module, in a clone in `docs`.
+_INSTALLED = Path(__file__).parent / "manual"
+MANUAL = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[3] / "docs"
+START = "README.md"
+_SHOWN = {".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".json": "application/json"}
+_CHAPTER = re.compile(r"\*\*(.+)\*\*\s*$")
+_LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+\.md)\)")
+_HEADING = re.compile(r"(#{1,3}) (.+)")
+_FENCE = "```"
+# Enough text around a word for a reader to see whether it is the right place.
+EXCERPT_CHARACTERS = 160
+MAX_RESULTS = 30
+MAX_QUERY = 200
+# A list of two headings is longer than what it saves.
+LEAST_CONTENTS = 3
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1b2430; --soft: #55606f; --page: #fff; --side: #f6f7f9; --line: #dfe3e8; --link: #1d5bb8; --mark: #ffe08a; }
@@ -52,27 +69,153 @@ td, th { text-align: left; padding: .3rem 1rem .3rem 0; vertical-align: top; bor
 @media (max-width: 50rem) { .columns { display: block; } .side { display: none; } .narrow { display: block; } form { width: 100%; } input { flex: 1; } }
 @media print { header, .side, .contents, .narrow, .way { display: none; } .columns { display: block; } }
 """
-# A list of two entries is longer than what it saves.
-LEAST_CONTENTS = 3
+
+router = plain_router(include_in_schema=False)
 
 
-def page_html(book: Book, name: str, text: str, nonce: str) -> str:
-    """One page."""
-    body, headings = _rendered(text)
-    title = next((plain(line.removeprefix("# ")) for line in text.splitlines() if line.startswith("# ")), "Manual")
-    return _frame(book, title, f"{body}{_way_on(book, name)}", nonce, current=name, headings=headings)
+@router.get("/help")
+async def redirect_to_manual() -> RedirectResponse:
+    """Redirect to the path with a slash, which relative links in the pages need."""
+    return RedirectResponse("/help/")
 
 
-def search_html(book: Book, query: str, nonce: str) -> str:
-    """What was found."""
-    hits, words = book.search(query), query.lower().split()
-    found = "".join(_hit(hit, words) for hit in hits)
-    count = "Nothing was found: try fewer or shorter words." if not hits else f"{len(hits)} place{'s' if len(hits) > 1 else ''}"
-    return _frame(book, f"Search: {query}", f"<h1>Search: {escape(query)}</h1><p>{count}</p>{found}", nonce, query=query)
+@router.get("/help/{name:path}")
+async def page(request: Request, name: str, q: Annotated[str, Query()] = "") -> Response:
+    manual, nonce = Manual(MANUAL), request.state.csp_nonce
+    if not name and q.strip():
+        return HTMLResponse(search_html(manual, " ".join(q[:MAX_QUERY].split()), nonce))
+    file = find(MANUAL, name or START)
+    if file is None:
+        raise HTTPException(404, f"The manual has no page {name}.")
+    if file.suffix in _SHOWN:
+        return FileResponse(file, media_type=_SHOWN[file.suffix])
+    return HTMLResponse(page_html(manual, name or START, file.read_text(encoding="utf-8"), nonce))
 
 
-def _rendered(text: str) -> tuple[str, Sequence[tuple[str, str]]]:
-    """The page's body, with names on its headings; and the ones of the second level."""
+def find(directory: Path, name: str) -> Path | None:
+    """Return the file of that name if it is inside `directory` and of a kind that is shown."""
+    file = file_within(directory, name)
+    return file if file and (file.suffix == ".md" or file.suffix in _SHOWN) else None
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    title: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    title: str
+    pages: tuple[PageLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The text below one heading."""
+
+    page: PageLink
+    heading: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    passage: Passage
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Manual:
+    """The chapters and pages that the start page lists."""
+
+    directory: Path
+
+    @cached_property
+    def chapters(self) -> tuple[Chapter, ...]:
+        chapters: list[Chapter] = []
+        for line in (self.directory / START).read_text(encoding="utf-8").splitlines():
+            if found := _CHAPTER.match(line):
+                chapters.append(Chapter(found[1], ()))
+            elif chapters:
+                links = tuple(PageLink(f"{words[0].upper()}{words[1:]}", name) for words, name in _LINK.findall(line))
+                chapters[-1] = Chapter(chapters[-1].title, chapters[-1].pages + links)
+        return tuple(chapter for chapter in chapters if chapter.pages)
+
+    @property
+    def pages(self) -> tuple[PageLink, ...]:
+        return tuple(page for chapter in self.chapters for page in chapter.pages)
+
+    def neighbours(self, name: str) -> tuple[PageLink | None, PageLink | None]:
+        """Return the pages before and after the page `name`."""
+        pages = self.pages
+        place = next((index for index, page in enumerate(pages) if page.name == name), None)
+        if place is None:
+            return None, pages[0] if name == START and pages else None
+        before = pages[place - 1] if place else None
+        return before, pages[place + 1] if place + 1 < len(pages) else None
+
+    def search(self, query: str) -> Sequence[Hit]:
+        """Return the passages that contain all words, those with words in their heading first."""
+        words = query[:MAX_QUERY].lower().split()
+        if not words:
+            return ()
+        found: list[tuple[tuple[int, int], Passage]] = []
+        for page in self.pages:
+            for passage in passages(page, (self.directory / page.name).read_text(encoding="utf-8")):
+                heading, text = f"{passage.page.title} {passage.heading}".lower(), passage.text.lower()
+                if all(word in heading or word in text for word in words):
+                    weight = sum(word in heading for word in words), sum(text.count(word) for word in words)
+                    found.append((weight, passage))
+        found.sort(key=lambda pair: pair[0], reverse=True)
+        return [Hit(passage, excerpt(passage.text, words)) for _, passage in found[:MAX_RESULTS]]
+
+
+def passages(page: PageLink, text: str) -> Iterator[Passage]:
+    """Split a page at its headings; a heading inside a fence is text."""
+    heading, lines, fenced, anchors = page.title, list[str](), False, Anchors()
+    anchor = ""
+    for line in text.splitlines():
+        fenced = fenced != line.strip().startswith(_FENCE)
+        if not fenced and (found := _HEADING.fullmatch(line)):
+            if lines:
+                yield Passage(page, heading, anchor, "\n".join(lines))
+            heading, lines, anchor = plain(found[2]), [], anchors.of(found[2])
+        else:
+            lines.append(line)
+    yield Passage(page, heading, anchor, "\n".join(lines))
+
+
+class Anchors:
+    """The anchors of a page's headings, as GitHub makes them: a second heading with the same words gets a number."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def of(self, heading: str) -> str:
+        words = re.sub(r"[^\w\- ]", "", plain(heading).lower()).strip().replace(" ", "-")
+        count = self._seen.get(words, 0)
+        self._seen[words] = count + 1
+        return f"{words}-{count}" if count else words
+
+
+def plain(markdown: str) -> str:
+    """Return a line without Markdown: the text of links, the code of code."""
+    return re.sub(r"[*`]|<!--.*?-->", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", markdown))
+
+
+def excerpt(text: str, words: Sequence[str]) -> str:
+    """Return the text around the first word that is found, on one line."""
+    flat = " ".join(plain(text).split())
+    places = [place for word in words if (place := flat.lower().find(word)) >= 0]
+    start = max(0, min(places, default=0) - EXCERPT_CHARACTERS // 3)
+    cut = flat[start : start + EXCERPT_CHARACTERS]
+    return f"{'…' if start else ''}{cut}{'…' if start + EXCERPT_CHARACTERS < len(flat) else ''}"
+
+
+def page_html(manual: Manual, name: str, text: str, nonce: str) -> str:
+    """Return a page, with the list of its headings of the second level and links to its neighbours."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens, anchors, headings = parser.parse(text), Anchors(), list[tuple[str, str]]()
     for opening, inline in pairwise(tokens):
@@ -81,17 +224,48 @@ def _rendered(text: str) -> tuple[str, Sequence[tuple[str, str]]]:
             opening.attrSet("id", anchor)
             if opening.tag == "h2":
                 headings.append((anchor, plain(inline.content)))
-    html: str = parser.renderer.render(tokens, parser.options, {})
-    # Comments are for the tests that run what a page says; code that scrolls must be reachable by keyboard.
-    html = re.sub(r"<p>&lt;!--.*?--&gt;</p>\n?", "", html, flags=re.DOTALL)
-    return html.replace("<pre>", '<pre tabindex="0">').replace("<table>", '<table tabindex="0">'), headings
+    body: str = parser.renderer.render(tokens, parser.options, {})
+    # Comments are for the tests that run the examples of a page; code that scrolls must be reachable by keyboard.
+    body = re.sub(r"<p>&lt;!--.*?--&gt;</p>\n?", "", body, flags=re.DOTALL)
+    body = body.replace("<pre>", '<pre tabindex="0">').replace("<table>", '<table tabindex="0">')
+    before, after = manual.neighbours(name)
+    if before or after:
+        back = f'<a rel="prev" href="/help/{before.name}">← {escape(before.title)}</a>' if before else "<span></span>"
+        on = f'<a rel="next" href="/help/{after.name}">Next: {escape(after.title)} →</a>' if after else ""
+        body += f'<nav class="way" aria-label="Next page">{back}{on}</nav>'
+    title = next((plain(line.removeprefix("# ")) for line in text.splitlines() if line.startswith("# ")), "Manual")
+    return _frame(manual, title, body, nonce, current=name, headings=headings)
+
+
+def search_html(manual: Manual, query: str, nonce: str) -> str:
+    """Return the page of search results, with the words of the query marked."""
+    hits = manual.search(query)
+    words = re.compile(f"({'|'.join(map(re.escape, query.lower().split()))})", re.IGNORECASE)
+    found = ""
+    for hit in hits:
+        passage = hit.passage
+        address = f"/help/{passage.page.name}{f'#{passage.anchor}' if passage.anchor else ''}"
+        title = passage.page.title if passage.heading == passage.page.title else f"{passage.page.title}: {passage.heading}"
+        # Every second piece is a word of the query; each is escaped on its own.
+        pieces = enumerate(words.split(hit.excerpt))
+        marked = "".join(f"<mark>{escape(piece)}</mark>" if number % 2 else escape(piece) for number, piece in pieces)
+        found += f'<div class="hit"><a href="{escape(address)}">{escape(title)}</a><p>{marked}</p></div>'
+    count = "Nothing was found: try fewer or shorter words." if not hits else f"{len(hits)} place{'s' if len(hits) > 1 else ''}"
+    return _frame(manual, f"Search: {query}", f"<h1>Search: {escape(query)}</h1><p>{count}</p>{found}", nonce, query=query)
 
 
 def _frame(
-    book: Book, title: str, body: str, nonce: str, *, current: str = "", headings: Sequence[tuple[str, str]] = (), query: str = ""
+    manual: Manual, title: str, body: str, nonce: str, *, current: str = "", headings: Sequence[tuple[str, str]] = (), query: str = ""
 ) -> str:
-    chapters = _chapters(book, current)
-    contents = _contents(headings)
+    chapters = ""
+    for chapter in manual.chapters:
+        here = {current: ' aria-current="page"'}
+        entries = (f'<li><a href="/help/{one.name}"{here.get(one.name, "")}>{escape(one.title)}</a></li>' for one in chapter.pages)
+        chapters += f"<p>{escape(chapter.title)}</p><ul>{''.join(entries)}</ul>"
+    contents = ""
+    if len(headings) >= LEAST_CONTENTS:
+        links = "".join(f'<li><a href="#{escape(anchor)}">{escape(words)}</a></li>' for anchor, words in headings)
+        contents = f'<nav class="contents" aria-label="On this page"><p>On this page</p><ul>{links}</ul></nav>'
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} - TARSy</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style nonce="{nonce}">{STYLE}</style></head><body>'
@@ -100,77 +274,5 @@ def _frame(
         f'maxlength="200" value="{escape(query)}"><button>Search</button></form></header>'
         f'<div class="columns"><nav class="side" aria-label="Chapters">{chapters}</nav><main>'
         f'<details class="narrow"><summary>All pages</summary><nav aria-label="All pages">{chapters}</nav></details>{body}</main>'
-        f'{f"""<nav class="contents" aria-label="On this page">{contents}</nav>""" if contents else ""}</div></body></html>'
+        f"{contents}</div></body></html>"
     )
-
-
-def _chapters(book: Book, current: str) -> str:
-    return "".join(
-        f"<p>{escape(chapter.title)}</p><ul>{''.join(_entry(page, current) for page in chapter.pages)}</ul>" for chapter in book.chapters
-    )
-
-
-def _entry(page: PageLink, current: str) -> str:
-    here = ' aria-current="page"' if page.name == current else ""
-    return f'<li><a href="/help/{page.name}"{here}>{escape(page.title)}</a></li>'
-
-
-def _contents(headings: Sequence[tuple[str, str]]) -> str:
-    if len(headings) < LEAST_CONTENTS:
-        return ""
-    entries = "".join(f'<li><a href="#{escape(anchor)}">{escape(words)}</a></li>' for anchor, words in headings)
-    return f"<p>On this page</p><ul>{entries}</ul>"
-
-
-def _way_on(book: Book, name: str) -> str:
-    before, after = book.neighbours(name)
-    back = f'<a rel="prev" href="/help/{before.name}">← {escape(before.title)}</a>' if before else "<span></span>"
-    on = f'<a rel="next" href="/help/{after.name}">Next: {escape(after.title)} →</a>' if after else ""
-    return f'<nav class="way" aria-label="Next page">{back}{on}</nav>' if before or after else ""
-
-
-def _hit(hit: Hit, words: Sequence[str]) -> str:
-    passage = hit.passage
-    address = f"/help/{passage.page.name}{f'#{passage.anchor}' if passage.anchor else ''}"
-    title = passage.page.title if passage.heading == passage.page.title else f"{passage.page.title}: {passage.heading}"
-    return f'<div class="hit"><a href="{escape(address)}">{escape(title)}</a><p>{_marked(hit.excerpt, words)}</p></div>'
-
-
-def _marked(text: str, words: Sequence[str]) -> str:
-    """The words that were looked for, marked. What is found is escaped piece by piece."""
-    pieces = re.split(f"({'|'.join(map(re.escape, words))})", text, flags=re.IGNORECASE)
-    return "".join(f"<mark>{escape(piece)}</mark>" if place % 2 else escape(piece) for place, piece in enumerate(pieces))
-
-
-# In an installed package the manual lies beside this module, in a clone where people look for it.
-_INSTALLED = Path(__file__).parent / "manual"
-MANUAL = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[3] / "docs"
-_SHOWN = {".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".json": "application/json"}
-
-router = plain_router(include_in_schema=False)
-
-
-@router.get("/help")
-async def manual() -> RedirectResponse:
-    """With the slash, so that the pages' own links lead somewhere."""
-    return RedirectResponse("/help/")
-
-
-@router.get("/help/{name:path}")
-async def page(request: Request, name: str, q: Annotated[str, Query()] = "") -> Response:
-
-    book, nonce = Book(MANUAL), request.state.csp_nonce
-    if not name and q.strip():
-        return HTMLResponse(search_html(book, " ".join(q[:MAX_QUERY].split()), nonce))
-    file = find(MANUAL, name or START)
-    if file is None:
-        raise HTTPException(404, f"The manual has no page {name}.")
-    if file.suffix in _SHOWN:
-        return FileResponse(file, media_type=_SHOWN[file.suffix])
-    return HTMLResponse(page_html(book, name or START, file.read_text(encoding="utf-8"), nonce))
-
-
-def find(manual: Path, name: str) -> Path | None:
-    """The file of that name, if it is one we show and really in the manual."""
-    file = file_within(manual, name)
-    return file if file and (file.suffix == ".md" or file.suffix in _SHOWN) else None

@@ -1,4 +1,4 @@
-"""The one table from exceptions to HTTP problems (RFC 9457), and the one shape of every error answer."""
+"""Error responses as problem details (RFC 9457), and the table of the exceptions that cause them."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ MEDIA_TYPE = "application/problem+json"
 # A worker is free again in about this time when the queue is full of ordinary sessions.
 RETRY_AFTER_SECONDS = 30
 METHODS = ("DELETE", "GET", "POST")
-# A program mends all of them or none; a list as long as the request would only be another load.
+# A client fixes all of them or none; a list as long as the request would only be more load.
 MAX_FIELD_PROBLEMS = 20
 MAX_LOCATION = 200
 # Enough to recognise what was meant.
@@ -92,14 +92,14 @@ class Problem(BaseModel):
 
 
 class RequestRefusedError(Exception):
-    """A route refuses a request for a reason of HTTP's own."""
+    """A route or middleware refuses a request for a reason that only HTTP has."""
 
     def __init__(self, kind: ProblemKind, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
 
 
-# Most special first: the first class that fits is taken.
+# Subclasses first: the first class that matches is used.
 TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (NotFoundError, ProblemKind.NOT_FOUND),
     (ConflictError, ProblemKind.CONFLICT),
@@ -137,16 +137,34 @@ def problem_of(kind: ProblemKind, detail: str, **more: Any) -> Problem:
 
 
 def answer_to(error: Exception) -> Answer:
-    """Say what a caller is told of `error`; what is no fault of theirs is told without its inner details."""
+    """Return the problem that the caller gets for `error`; if it is no fault of the caller, without its details."""
     match error:
         case RequestRefusedError():
             return Answer(problem_of(error.kind, str(error)), _HEADERS.get(error.kind, {}))
         case RequestValidationError():
             return Answer(_validation_problem(error), {})
         case HTTPException():
-            return Answer(_http_problem(error), error.headers or {})
+            kind = next((kind for kind in ProblemKind if kind.status == error.status_code), None)
+            if kind is not None:
+                return Answer(problem_of(kind, str(error.detail)), error.headers or {})
+            status = HTTPStatus(error.status_code)
+            problem = Problem(type="about:blank", title=status.phrase, status=status.value, detail=str(error.detail))
+            return Answer(problem, error.headers or {})
         case _:
             return _known_answer(error)
+
+
+def _validation_problem(error: RequestValidationError) -> Problem:
+    errors: list[FieldProblem] = []
+    for entry in error.errors()[:MAX_FIELD_PROBLEMS]:
+        message = str(entry["msg"])
+        if entry["type"] in {"uuid_parsing", "uuid_type", "uuid_version"}:
+            message = f'"{clip(str(entry["input"]), MAX_QUOTED)}" is not an id. {ID_FORM}'
+        errors.append(FieldProblem(location=clip(".".join(map(str, entry["loc"])), MAX_LOCATION), message=message))
+    detail = "; ".join(
+        entry.message if entry.location.startswith("path.") else f"{entry.location}: {entry.message}" for entry in errors[:5]
+    )
+    return problem_of(ProblemKind.BAD_REQUEST, detail or "The request is not valid.", errors=errors)
 
 
 def _known_answer(error: Exception) -> Answer:
@@ -162,67 +180,34 @@ def _known_answer(error: Exception) -> Answer:
         return Answer(problem_of(kind, "The database is unreachable. Try again in a moment."), {"Retry-After": "5"})
     if isinstance(error, UnknownAlertTypeError):
         return Answer(problem_of(kind, str(error), known_alert_types=list(error.known)), {})
-    headers = _HEADERS.get(kind, {})
-    return Answer(problem_of(kind, str(error)), headers)
-
-
-def _validation_problem(error: RequestValidationError) -> Problem:
-    errors = [
-        FieldProblem(location=clip(".".join(map(str, entry["loc"])), MAX_LOCATION), message=_told(entry))
-        for entry in error.errors()[:MAX_FIELD_PROBLEMS]
-    ]
-    detail = "; ".join(
-        entry.message if entry.location.startswith("path.") else f"{entry.location}: {entry.message}" for entry in errors[:5]
-    )
-    return problem_of(ProblemKind.BAD_REQUEST, detail or "The request is not valid.", errors=errors)
-
-
-def _told(entry: Mapping[str, Any]) -> str:
-    """What is wrong, in words for people."""
-    if entry["type"] in {"uuid_parsing", "uuid_type", "uuid_version"}:
-        return f'"{clip(str(entry["input"]), MAX_QUOTED)}" is not an id. {ID_FORM}'
-    return str(entry["msg"])
-
-
-def _http_problem(error: HTTPException) -> Problem:
-    kind = next((kind for kind in ProblemKind if kind.status == error.status_code), None)
-    if kind is None:
-        status = HTTPStatus(error.status_code)
-        return Problem(type="about:blank", title=status.phrase, status=status.value, detail=str(error.detail))
-    return problem_of(kind, str(error.detail))
-
-
-def response_of(answer: Answer) -> Response:
-    # Not pydantic's JSON: what a caller sent may be quoted, and half a surrogate pair is no UTF-8.
-    body = json.dumps(answer.problem.model_dump(exclude_none=True))
-    return Response(body, answer.problem.status, dict(answer.headers), media_type=MEDIA_TYPE)
+    return Answer(problem_of(kind, str(error)), _HEADERS.get(kind, {}))
 
 
 def respond(error: Exception) -> Response:
-    """The answer to `error`, logged when it is our fault."""
+    """Return the response to `error`, and log it if the caller is not at fault."""
     answer = answer_to(error)
-    if answer.problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+    status = answer.problem.status
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("request.broke", exc_info=error)
-    elif answer.problem.status > HTTPStatus.INTERNAL_SERVER_ERROR:
-        # The surroundings are at fault, not a line of ours: no traceback.
-        log.warning("request.failed", status=answer.problem.status, error=str(error))
-    return response_of(answer)
-
-
-def _methods_of(request: Request) -> list[str]:
-    """Every method of an address: a route knows only its own, so each is asked of all routes."""
-    app: FastAPI = request.app
-    scope = {key: value for key, value in request.scope.items() if key != "path_params"}
-    return [method for method in METHODS if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.router.routes)]
+    elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
+        # The database or the configuration is at fault, so a traceback would not help.
+        log.warning("request.failed", status=status, error=str(error))
+    # Not pydantic's JSON: the problem may quote half a surrogate pair of the request, which is not UTF-8.
+    body = json.dumps(answer.problem.model_dump(exclude_none=True))
+    return Response(body, status, dict(answer.headers), media_type=MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
-    """Answer every expected exception from the table. The unexpected are the business of the last middleware."""
+    """Handle every expected exception; the middleware `LastResort` handles all others."""
 
     def handler(request: Request, error: Exception) -> Response:
         response = respond(error)
         if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            response.headers["Allow"] = ", ".join(_methods_of(request))
+            # A route knows only its own method, so each method is matched against all routes.
+            scope = {key: value for key, value in request.scope.items() if key != "path_params"}
+            routes = app.router.routes
+            allowed = [method for method in METHODS if any(one.matches({**scope, "method": method})[0] is Match.FULL for one in routes)]
+            response.headers["Allow"] = ", ".join(allowed)
         return response
 
     for known in (RequestRefusedError, RequestValidationError, HTTPException, DBAPIError, *(known for known, _ in TABLE)):

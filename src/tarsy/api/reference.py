@@ -1,7 +1,7 @@
 """The description of the API: the OpenAPI document, and a page made from it that loads nothing from other servers."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -44,7 +44,7 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
             "token": {"type": "http", "scheme": "bearer"},
             "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE_NAME},
         }
-        # The empty alternative: a server on loopback asks for no login.
+        # The empty alternative: a server on loopback needs no login.
         document["security"] = [{"token": []}, {"cookie": []}, {}]
         app.openapi_schema = document
     return app.openapi_schema
@@ -52,7 +52,11 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
 
 def reference_page(document: Mapping[str, Any], nonce: str) -> str:
     info = document["info"]
-    sections = "".join(_sections(document))
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            by_tag.setdefault(operation.get("tags", ["other"])[0], []).append(_operation(method, path, operation))
+    sections = "".join(f"<section><h2>{escape(tag)}</h2>{''.join(operations)}</section>" for tag, operations in by_tag.items())
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])} API</title>'
         f'<meta name="viewport" content="width=device-width"><style nonce="{nonce}">{_STYLE}</style></head><body>'
@@ -63,52 +67,33 @@ def reference_page(document: Mapping[str, Any], nonce: str) -> str:
     )
 
 
-def _sections(document: Mapping[str, Any]) -> Iterator[str]:
-    by_tag: dict[str, list[str]] = {}
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            by_tag.setdefault(operation.get("tags", ["other"])[0], []).append(_operation(method, path, operation))
-    for tag, operations in by_tag.items():
-        yield f"<section><h2>{escape(tag)}</h2>{''.join(operations)}</section>"
-
-
 def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
-    rows = "".join(_parameter(parameter) for parameter in operation.get("parameters", ()))
-    table = f"<table><tbody>{rows}</tbody></table>" if rows else ""
-    answers = ", ".join(
-        f"{escape(status)} {escape(_content_name(answer.get('content', {})))}"
-        for status, answer in operation["responses"].items()
-        if status != "default"
+    rows = "".join(
+        f"<tr><td><code>{escape(one['name'])}</code></td>"
+        f"<td>{escape(_type_name(one['schema']))}, {'required' if one.get('required') else 'optional'}</td>"
+        f"<td>{_prose(one.get('description', ''))}</td></tr>"
+        for one in operation.get("parameters", ())
     )
+    table = f"<table><tbody>{rows}</tbody></table>" if rows else ""
+    content = operation.get("requestBody", {}).get("content", {})
+    kinds = (f"<code>{escape(media)}</code> {escape(_type_name(sent.get('schema', {})))}" for media, sent in content.items())
+    body = f"<p>Body: {', '.join(kinds)}</p>" if content else ""
+    answers: list[str] = []
+    for status, answer in operation["responses"].items():
+        if status != "default":
+            # All media types of a response have the same type.
+            names = {_type_name(media.get("schema", {})) for media in answer.get("content", {}).values()}
+            answers.append(f"{escape(status)} {escape(' '.join(names))}")
     return (
         f'<article><h3 id="{escape(operation["operationId"])}"><span class="method">{escape(method.upper())}</span> <code>{escape(path)}</code></h3>'
         f"<p>{_prose(operation.get('description', operation.get('summary', '')))}</p>{table}"
-        f"{_body(operation)}<p>Answer: {answers}</p></article>"
+        f"{body}<p>Answer: {', '.join(answers)}</p></article>"
     )
 
 
 def _prose(text: str) -> str:
-    """A sentence, with what stands between backticks as code."""
+    """Return escaped text, with code in backticks as `<code>`."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
-
-
-def _body(operation: Mapping[str, Any]) -> str:
-    content = operation.get("requestBody", {}).get("content", {})
-    kinds = (f"<code>{escape(media)}</code> {escape(_type_name(sent.get('schema', {})))}" for media, sent in content.items())
-    return f"<p>Body: {', '.join(kinds)}</p>" if content else ""
-
-
-def _parameter(parameter: Mapping[str, Any]) -> str:
-    needed = "required" if parameter.get("required") else "optional"
-    return (
-        f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{escape(_type_name(parameter['schema']))}, {needed}</td>"
-        f"<td>{_prose(parameter.get('description', ''))}</td></tr>"
-    )
-
-
-def _content_name(content: Mapping[str, Any]) -> str:
-    """What an answer is made of; all its media types are of the same type."""
-    return " ".join({_type_name(media.get("schema", {})) for media in content.values()})
 
 
 def _type_name(schema: Mapping[str, Any]) -> str:

@@ -1,8 +1,4 @@
-"""Routers whose routes know their whole path and what all of them have in common.
-
-The application takes them into its own row, one by one: FastAPI would look for the route of a request in each included router, and once more in
-the one that has it.
-"""
+"""The routers of the API, with what all of their routes have in common."""
 
 from typing import Any
 
@@ -19,12 +15,12 @@ _PROBLEM_RESPONSE: dict[str, Any] = {
 
 
 def api_router(prefix: str = "", *, tag: str | None = None) -> APIRouter:
-    """A router below the API's prefix."""
+    """Return a router below the API's prefix."""
     return plain_router(PREFIX + prefix, tag=tag)
 
 
 def plain_router(prefix: str = "", *, tag: str | None = None, include_in_schema: bool = True) -> APIRouter:
-    """A router for what stands beside the API."""
+    """Return a router for routes beside the API."""
     return APIRouter(
         prefix=prefix,
         tags=[tag] if tag else None,
@@ -35,6 +31,6 @@ def plain_router(prefix: str = "", *, tag: str | None = None, include_in_schema:
 
 
 def operation_id(route: APIRoute) -> str:
-    """`session_events` → `sessionEvents`, for routes that do not name themselves."""
+    """Return the operation id of a route that does not set its own: `session_events` → `sessionEvents`."""
     first, *rest = route.name.split("_")
     return first + "".join(word.capitalize() for word in rest)

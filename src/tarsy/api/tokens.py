@@ -1,4 +1,4 @@
-"""API tokens and the cookie that stands for one. Pure but for reading the token file."""
+"""API tokens, and the login cookie that a browser gets for one."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 COOKIE_NAME = "tarsy_login"
-# A month: long enough not to be a nuisance, short enough that a lost laptop is not a key for ever.
+# A month: people seldom log in, and a lost laptop does not give access forever.
 COOKIE_SECONDS = 30 * 24 * 3600
 
 
@@ -28,7 +28,7 @@ class ApiTokens:
         return bool(self.by_name)
 
     def name_of(self, token: str) -> str | None:
-        """Whose token this is. Takes the same time for every name, and for a token that is not known."""
+        """Return the name of a token's owner, in the same time for every token, known or not."""
         given = _digest(token)
         found = None
         for name, known in self.by_name.items():
@@ -37,13 +37,13 @@ class ApiTokens:
         return found
 
     def cookie_for(self, name: str, *, now: float) -> str:
-        """A value that proves a login with `name`'s token without holding it; it dies with the token."""
+        """Return a value that proves a login with the token of `name` without containing it; it is invalid once the token is removed."""
         expires = int(now) + COOKIE_SECONDS
         label = base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
         return f"{label}.{expires}.{self._signature(name, expires)}"
 
     def name_of_cookie(self, cookie: str, *, now: float) -> str | None:
-        """Who logged in, unless the cookie is forged, expired, or its token gone."""
+        """Return who logged in; None if the cookie is forged or expired, or its token was removed."""
         try:
             label, expires_text, signature = cookie.split(".")
             name = base64.urlsafe_b64decode(label + "=" * (-len(label) % 4)).decode()
@@ -64,14 +64,17 @@ def read_tokens(setting: str | None) -> ApiTokens:
     """Read TARSY_API_TOKENS: `name=token` pairs separated by commas or lines, or the path of a file of such lines.
 
     Raises:
-        TokenSettingError: saying what is wrong.
+        TokenSettingError: with the reason.
     """
     text = (setting or "").strip()
     if not text:
         return ApiTokens()
-    # Not Path.is_file(): that stumbles over a text too long to be a name, and its complaint would hold the tokens.
+    # Not Path.is_file(): it raises if the text is too long to be a name, and its message would contain the tokens.
     if "=" not in text or os.path.isfile(text):  # noqa: PTH113 - see above
-        text = _file_text(text)
+        try:
+            text = Path(text).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise TokenSettingError("TARSY_API_TOKENS is neither name=token pairs nor a readable file of such lines.") from error
     by_name: dict[str, str] = {}
     for entry in text.replace(",", "\n").splitlines():
         if not (line := entry.strip()) or line.startswith("#"):
@@ -85,13 +88,6 @@ def read_tokens(setting: str | None) -> ApiTokens:
     if not by_name:
         raise TokenSettingError("TARSY_API_TOKENS holds no name=token pair.")
     return ApiTokens(by_name)
-
-
-def _file_text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise TokenSettingError("TARSY_API_TOKENS is neither name=token pairs nor a readable file of such lines.") from error
 
 
 def _digest(token: str) -> bytes:

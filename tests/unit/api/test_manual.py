@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.api.manual_index import START, Book
-from tarsy.api.manual_pages import MANUAL, find, page_html, search_html
+from tarsy.api.manual_pages import MANUAL, START, Manual, find, page_html, search_html
 
-BOOK = Book(MANUAL)
+WHOLE_MANUAL = Manual(MANUAL)
 PAGES = sorted(path.relative_to(MANUAL).as_posix() for path in MANUAL.rglob("*.md"))
 
 
 def html_of(page: str) -> str:
     file = find(MANUAL, page)
     assert file
-    return page_html(BOOK, page, file.read_text(), "nonce")
+    return page_html(WHOLE_MANUAL, page, file.read_text(), "nonce")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -36,7 +35,7 @@ def test_links_into_the_middle_of_a_page_lead_to_a_heading() -> None:
 
 
 def test_the_start_page_leads_to_every_other_page_once() -> None:
-    listed = [page.name for page in BOOK.pages]
+    listed = [page.name for page in WHOLE_MANUAL.pages]
     assert sorted(listed) == sorted(path.name for path in MANUAL.glob("*.md") if path.name != START)
 
 
@@ -44,7 +43,7 @@ def test_a_page_has_chapters_contents_and_a_way_on() -> None:
     html = html_of("models.md")
     assert '<a href="/help/models.md" aria-current="page">' in html
     assert '<a href="#choosing-a-model">Choosing a model</a>' in html
-    pages = [page.name for page in BOOK.pages]
+    pages = [page.name for page in WHOLE_MANUAL.pages]
     place = pages.index("models.md")
     assert f'rel="prev" href="/help/{pages[place - 1]}"' in html
     assert f'rel="next" href="/help/{pages[place + 1]}"' in html
@@ -52,13 +51,13 @@ def test_a_page_has_chapters_contents_and_a_way_on() -> None:
 
 
 def test_words_are_found_where_they_stand_and_shown_as_text() -> None:
-    hits = BOOK.search("RETRY-AFTER rate_limited")
+    hits = WHOLE_MANUAL.search("RETRY-AFTER rate_limited")
     assert ("models.md", "When things go wrong") in {(hit.passage.page.name, hit.passage.heading) for hit in hits}
-    html = search_html(BOOK, "kubeconfig <script>", "nonce")
+    html = search_html(WHOLE_MANUAL, "kubeconfig <script>", "nonce")
     assert "<script>" not in html
     assert "Nothing was found" in html
-    assert "<mark>KUBECONFIG</mark>" in search_html(BOOK, "kubeconfig", "nonce")
-    assert BOOK.search("  ") == ()
+    assert "<mark>KUBECONFIG</mark>" in search_html(WHOLE_MANUAL, "kubeconfig", "nonce")
+    assert WHOLE_MANUAL.search("  ") == ()
 
 
 @pytest.mark.parametrize(
@@ -70,4 +69,4 @@ def test_nothing_beyond_the_manual_is_shown(name: str) -> None:
 
 
 def test_markup_in_a_page_stays_text() -> None:
-    assert "<script>" not in page_html(BOOK, "x.md", "# Title <script>alert(1)</script>\n\n<script>alert(2)</script>", "nonce")
+    assert "<script>" not in page_html(WHOLE_MANUAL, "x.md", "# Title <script>alert(1)</script>\n\n<script>alert(2)</script>", "nonce")

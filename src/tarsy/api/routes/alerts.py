@@ -1,7 +1,6 @@
-"""Alerts in, and what kinds of them are understood."""
+"""Submitting alerts, the alert types that have a chain, and the samples."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -48,33 +47,29 @@ async def submit_alert(
     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
     type 400, and 429 says that the queue is full.
     """
-    submission = await _submission(request, author, alert_type or None, runbook or None)
-    session_id = await alerts.submissions.submit(replace(submission, idempotency_key=idempotency_key) if idempotency_key else submission)
-    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
-
-
-async def _whole_body(request: Request, author: str, alert_type: str | None, runbook: str | None) -> Submission:
-    """The body is the alert, word for word."""
-    text = decode(await read_body(request, MAX_ALERT_BYTES))
-    return Submission(data=text, author=author, alert_type=alert_type, runbook_url=runbook)
-
-
-async def _submission(request: Request, author: str, alert_type: str | None, runbook: str | None) -> Submission:
     media_type = request.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
+    selection, budget = None, UNLIMITED
     if media_type == "text/plain":
-        return await _whole_body(request, author, alert_type, runbook)
-    if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
+        text = decode(await read_body(request, MAX_ALERT_BYTES))
+    elif media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json")):
+        body, text = read_alert(await read_body(request, MAX_BODY_BYTES))
+        alert_type, runbook = body.alert_type or alert_type, body.runbook or runbook
+        selection, budget = body.mcp, body.budget.ceiling if body.budget else UNLIMITED
+    else:
         detail = f"Send the alert as application/json or text/plain, not {media_type}."
         raise RequestRefusedError(ProblemKind.UNSUPPORTED_MEDIA_TYPE, detail)
-    body, text = read_alert(await read_body(request, MAX_BODY_BYTES))
-    return Submission(
-        data=text,
-        author=author,
-        alert_type=body.alert_type or alert_type,
-        runbook_url=body.runbook or runbook,
-        selection=body.mcp,
-        budget=body.budget.ceiling if body.budget else UNLIMITED,
+    session_id = await alerts.submissions.submit(
+        Submission(
+            data=text,
+            author=author,
+            alert_type=alert_type or None,
+            runbook_url=runbook or None,
+            selection=selection,
+            budget=budget,
+            idempotency_key=idempotency_key,
+        )
     )
+    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
 
 
 @router.get("/alert-types", operation_id="listAlertTypes")

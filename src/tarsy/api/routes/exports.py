@@ -1,4 +1,4 @@
-"""A session as a document to keep: one file that needs neither this server nor a network."""
+"""Sessions as files: the report and the recording of one, and a list of many as CSV or JSON lines."""
 
 import csv
 from collections.abc import AsyncIterator, Sequence
@@ -51,9 +51,9 @@ async def get_report(
 ) -> Response:
     """The session as a file: alert, verdict, analysis, questions, and every cited result."""
     report = await read_report(repositories, str(session_id))
-    # Rendering takes a second at the worst, in which other requests are answered.
+    # In a thread: rendering may take a second.
     text = await to_thread.run_sync(as_html if form is ReportFormat.HTML else as_markdown, report)
-    # A file, never a page of this site: it holds words that no one has checked.
+    # An attachment, never a page of this site: it contains text of models and alerts.
     name = f'attachment; filename="tarsy-{session_id}.{form}"'
     return Response(text.encode("utf-8", "replace"), media_type=_REPORT_MEDIA[form], headers={"Content-Disposition": name})
 
@@ -70,7 +70,7 @@ async def get_recording(session_id: SessionId, repositories: RepositoriesDep) ->
     recording = await repositories.recordings.read(str(session_id))
     if recording is None:
         raise NotFoundError("session", str(session_id))
-    # Megabytes at the worst, in which other requests are answered.
+    # In a thread: a recording may have megabytes.
     text = await to_thread.run_sync(recording_text, recording)
     name = f'attachment; filename="tarsy-{session_id}.json"'
     return Response(text.encode(), media_type="application/json", headers={"Content-Disposition": name})
@@ -104,12 +104,12 @@ HEADINGS = (
     "error_message",
     "executive_summary",
 )
-# A spreadsheet takes a cell that begins so for a formula, and would compute what an alert or a model wrote.
+# A spreadsheet would evaluate a cell that begins so as a formula, and alerts and models write cells.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def session_cells(session: SessionListItem) -> tuple[str, ...]:
-    """Its cells, under `HEADINGS`."""
+    """Return the cells of a session's row, in the order of `HEADINGS`."""
     found: dict[str, Any] = session.model_dump(mode="json")
     verdict: dict[str, Any] = found["verdict"] or {}
     citations: dict[str, Any] = found["citations"] or {}
@@ -172,17 +172,14 @@ async def _lines(sessions: SessionRepository, where: SessionFilter, form: Export
     cursor = None
     while True:
         page = await sessions.list(where, limit=MAX_PAGE, cursor=cursor)
-        yield "".join(_line(SessionListItem.of(session), form) for session in page.sessions)
+        items = [SessionListItem.of(session) for session in page.sessions]
+        match form:
+            case ExportFormat.CSV:
+                yield "".join(csv_line(session_cells(item)) for item in items)
+            case ExportFormat.JSONL:
+                yield "".join(f"{item.model_dump_json()}\n" for item in items)
+            case _:
+                assert_never(form)
         cursor = page.next_cursor
         if cursor is None:
             return
-
-
-def _line(session: SessionListItem, form: ExportFormat) -> str:
-    match form:
-        case ExportFormat.CSV:
-            return csv_line(session_cells(session))
-        case ExportFormat.JSONL:
-            return f"{session.model_dump_json()}\n"
-        case _:
-            assert_never(form)

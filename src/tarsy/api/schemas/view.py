@@ -1,19 +1,19 @@
-"""What all answers have in common, and the kinds of values requests are made of."""
+"""The base classes of request and response models, and the types of their fields."""
 
 import re
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from fastapi import Path, Response
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
 
 from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.session.submission import is_storable
 
 
 class View(BaseModel):
-    """An answer, read from a domain value; a field that is always there is required in the schema."""
+    """A response, made from domain values; fields with a default are required in its schema, because a response always has them."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True, json_schema_serialization_defaults_required=True)
 
@@ -26,13 +26,9 @@ class View(BaseModel):
 
 
 class Request(BaseModel):
-    """What a caller sends; a key that is not known is refused. Built with its route: FastAPI silences warnings about its own doing only then."""
+    """A request body or query; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-def json_response(body: str | bytes, status: int = 200) -> Response:
-    return Response(body, status, media_type="application/json")
 
 
 class Usage(View):
@@ -48,9 +44,9 @@ class Usage(View):
 
 
 class Cost(View):
-    # US dollars by the prices of the time; absent when no price was known.
+    # US dollars at the prices of the time; None if no price was known.
     usd: float | None
-    # Calls that used tokens at a price that is not known: they are not in the sum.
+    # Calls whose price is not known: they are not in the sum.
     unpriced_calls: int
 
     @classmethod
@@ -64,11 +60,16 @@ def _storable(text: str) -> str:
     return text
 
 
-def _written_out(value: object) -> object:
-    """Refuse what pydantic would take for seconds since 1970: `20260301` is a typing error, not a moment of 1970."""
+def _utc_time(value: object, parse: ValidatorFunctionWrapHandler) -> datetime:
+    """Parse a time; without a zone it is UTC."""
+    # Pydantic would parse a number as seconds since 1970, and `20260301` is a typing error.
     if isinstance(value, str) and not _DATE_AND_TIME.match(value):
         raise ValueError("write a time as 2026-03-01T12:00:00Z")
-    return value
+    moment: datetime = parse(value)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("the time is out of range") from error
 
 
 def _day(value: object) -> object:
@@ -77,24 +78,16 @@ def _day(value: object) -> object:
     return value
 
 
-def _as_utc(moment: datetime) -> datetime:
-    """A time without a zone is meant in UTC; one so far out that it has no UTC equivalent is refused."""
-    try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("the time is out of range") from error
-
-
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 StorableText = Annotated[str, AfterValidator(_storable)]
 # Longer than any name in a configuration.
 Name = Annotated[StorableText, Field(max_length=200)]
-UtcTime = Annotated[datetime, BeforeValidator(_written_out), AfterValidator(_as_utc)]
+UtcTime = Annotated[datetime, WrapValidator(_utc_time)]
 Day = Annotated[date, BeforeValidator(_day)]
 SessionId = Annotated[UUID, Path(description="The session's id.")]
 
 
 def milliseconds_between(start: datetime | None, end: datetime | None) -> int | None:
-    """How long something took; a clock that was set back meanwhile does not make it less than nothing."""
+    """Return a duration; 0 if the clock was set back meanwhile."""
     return max(0, round((end - start).total_seconds() * 1000)) if start and end else None
