@@ -71,7 +71,7 @@ def describe_app() -> FastAPI:
     async def reference(request: Request) -> HTMLResponse:
         return HTMLResponse(reference_page(openapi_document(app), request.state.csp_nonce))
 
-    # The dashboard answers what no route matches, so that a wrong method on a route's path still gets 405.
+    # The dashboard handles paths that no route matches; as a route itself it would hide the 405 of a wrong method.
     dashboard, not_found = Dashboard(), app.router.default
 
     async def fallback(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Live delivery to clients over WebSocket, and as server-sent events for curl and scripts. What is sent is decided in `tarsy.events`."""
+"""Live delivery to clients over WebSocket, and as server-sent events for curl and scripts. `tarsy.events` decides which messages are sent."""
 
 from collections.abc import AsyncGenerator
 from typing import Annotated, assert_never
@@ -34,9 +34,9 @@ log = structlog.stdlib.get_logger(__name__)
 
 router = plain_router(tag="live")
 
-# The longest action is some 200 bytes; a client that sends more than this means something else.
+# The longest action has some 200 bytes.
 MAX_ACTION_BYTES = 4_096
-# A client that takes no message for this long is gone, even if its machine still answers pings.
+# A client that reads no message for this long is gone, even if its machine still answers pings.
 SEND_SECONDS = 30.0
 # RFC 6455, section 7.4.1.
 POLICY_VIOLATION = 1008
@@ -95,7 +95,7 @@ async def _send_messages(websocket: WebSocket, connection: Connection) -> None:
 
 
 async def _handle_actions(websocket: WebSocket, hub: Hub, connection: Connection) -> None:
-    """Carry out what the client asks for, until it leaves."""
+    """Handle the client's actions until it leaves."""
     while True:
         await connection.wait_for_room()
         message = await websocket.receive()

@@ -38,7 +38,7 @@ METHODS = ("DELETE", "GET", "POST")
 # A client fixes all of them or none; a list as long as the request would only be more load.
 MAX_FIELD_PROBLEMS = 20
 MAX_LOCATION = 200
-# Enough to recognise what was meant.
+# Enough to recognise the value.
 MAX_QUOTED = 60
 ID_FORM = "An id has 32 hexadecimal digits, with hyphens or without, such as 4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21."
 

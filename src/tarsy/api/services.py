@@ -1,4 +1,4 @@
-"""What the routes need from the rest of the program, grouped by noun and built by `tarsy.wiring`; and the FastAPI dependencies on it."""
+"""The services that routes use, grouped by resource and built by `tarsy.wiring`, and the FastAPI dependencies on them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ DATABASE = "database"
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a probe found; `message` says what is wrong, or something worth knowing."""
+    """The result of a probe; `message` has the reason, or something worth knowing."""
 
     healthy: bool
     message: str = ""
@@ -48,7 +48,7 @@ Probe = Callable[[], Awaitable[Health]]
 
 
 class SystemView(Protocol):
-    """The installation as people may see it. Nothing here ever shows a secret."""
+    """The installation without its secrets."""
 
     def config(self) -> Mapping[str, Any]: ...
 
@@ -97,7 +97,7 @@ class UsageServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemServices:
-    """The installation, and the process that answers."""
+    """The installation, and this process."""
 
     version: str
     pod_id: str
@@ -114,7 +114,7 @@ class SystemServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthServices:
-    """What load balancers and Prometheus ask for. It outlives a reload of the configuration."""
+    """Probes and metrics. They outlive a reload of the configuration."""
 
     version: str
     # By name; only the one called `database` makes the process unhealthy.

@@ -36,7 +36,7 @@ class Connection:
 
     def __init__(self, store: EventStore, live_state: LiveState) -> None:
         self.id = str(uuid4())
-        # All channels that it has asked for; `subscriptions` has those whose position is known.
+        # All channels that the client subscribed to; `subscriptions` has those whose position is known.
         self.joined: set[str] = set()
         self.subscriptions: dict[str, Subscription] = {}
         self._store = store
@@ -102,7 +102,7 @@ class Connection:
             if isinstance(entries, ReadStore):
                 events = await self._store.read_after(feed.channel, cursor, CATCHUP_LIMIT)
                 if self.subscriptions.get(feed.channel) is not subscription or subscription.cursor != cursor:
-                    # The client left the channel or asked for another position meanwhile: the next turn reads from there.
+                    # The client left the channel or requested another position meanwhile: the next turn reads from there.
                     self.wake()
                     continue
                 # The store may be ahead of the feed; newer events arrive through the feed, so that no client is ahead of it.

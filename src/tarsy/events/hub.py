@@ -20,7 +20,7 @@ from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import SubscriptionConfirmed
 from tarsy.events.store import EventStore, RetryingStore, SessionExists
 
-# Two writers of one process may report their commits in the wrong order: the hub waits this long for the other before it asks the store.
+# Two writers of one process may report their commits in the wrong order: the hub waits this long for the other before it queries the store.
 OUT_OF_ORDER_SECONDS = 0.01
 
 
@@ -33,7 +33,7 @@ class HubLimits:
 
 
 class RefusedError(Exception):
-    """The client asked for more than it may have; the text says what would help."""
+    """The client requested more than it may have; the message has a remedy."""
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Hub:
         self._receive(message["channel"], message["id"], message.get("payload"))
 
     def on_gap(self) -> None:
-        """Ask the store for the newest id of every channel: notifications may have been lost."""
+        """Query the newest id of every channel: notifications may have been lost."""
         for channel in self._channels.values():
             self._mark_stale(channel)
 
@@ -195,7 +195,7 @@ class Hub:
             self._live_state.end_session(payload["session_id"])
 
     async def _wait_for(self, channel: _Channel, event_id: int) -> None:
-        """Wait until the feed knows the newest id; if the client has seen a newer one elsewhere, ask the store again."""
+        """Wait until the feed knows the newest id; if the client got a newer one from another process, query the store again."""
         await channel.refreshed.wait()
         if event_id > channel.feed.target:
             self._mark_stale(channel)
@@ -209,7 +209,7 @@ class Hub:
             self._start(self._refresh, channel)
 
     async def _refresh(self, channel: _Channel) -> None:
-        """Ask the store for the channel's newest id, then fetch the events up to it."""
+        """Query the channel's newest id, then fetch the events up to it."""
         feed = channel.feed
         last_id, asked_at = 0, -1
         while asked_at != channel.stale_count:

@@ -1,6 +1,6 @@
-"""The transient state of running sessions: text that is being written, and progress. A client that joins late or reads slowly gets it from here.
+"""The transient state of running sessions: text that is being written, and progress. A client that joins mid-stream or reads slowly gets it from here.
 
-Readers remember one number per topic (how much they have) and ask for the rest; nothing is queued for a reader.
+Readers remember one number per topic (how much they have) and request the rest; nothing is queued for a reader.
 """
 
 from collections.abc import Iterable

@@ -41,7 +41,7 @@ _ACTION: TypeAdapter[Subscribe | Unsubscribe | Catchup | Ping] = TypeAdapter(Cli
 
 
 class BadActionError(ValueError):
-    """The client sent something that is not an action; the text says what is wrong with it."""
+    """The client sent something that is not an action; the message has the reason."""
 
 
 def parse_action(text: str | bytes) -> Subscribe | Unsubscribe | Catchup | Ping:

@@ -1,4 +1,4 @@
-"""Carries text and progress between processes by notifications: coalesced, only where another process follows, and whole for a client that joins late."""
+"""Carries text and progress between processes by notifications: coalesced, only where another process follows, and from the beginning for a client that joins mid-stream."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -28,7 +28,7 @@ NO_VERDICT = "This analysis came without a verdict."
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """An agent's text, and where in it what is cited."""
+    """An agent's text and its citations."""
 
     text: str
     citations: tuple[PlacedCitation, ...] = ()

@@ -1,1 +1,1 @@
-"""Setting an installation up: what is written, what is tried before it is, and the door that a one-time code opens."""
+"""Setting up an installation: the trials, the files that are written, and the one-time code that grants access."""

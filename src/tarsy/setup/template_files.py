@@ -235,7 +235,7 @@ def planned_files(
 
 
 def filled(text: str, filling: Mapping[str, str]) -> str:
-    """Replace placeholders by values, quoted as JSON strings, which YAML can parse whatever they contain."""
+    """Replace placeholders by values, quoted as JSON strings, which are valid YAML for any content."""
     for place, value in filling.items():
         text = text.replace(place, f"{place.partition(':')[0]}: {json.dumps(value)}")
     return text

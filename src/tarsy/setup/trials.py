@@ -1,4 +1,4 @@
-"""Trials of models and tool servers, for the setup page and `tarsy doctor`: does it answer, and if not, what is to be done."""
+"""Trials of models and tool servers, for the setup page and `tarsy doctor`: whether it works, and the remedy if it does not."""
 
 import ipaddress
 import shutil

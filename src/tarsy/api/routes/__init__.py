@@ -1,1 +1,1 @@
-"""The HTTP endpoints, one module per noun."""
+"""The HTTP endpoints, one module per resource."""

@@ -1,4 +1,4 @@
-"""What a session's agents saw, as they cite it, and whether what they quote is there."""
+"""The evidence and citations of a session, and its trace: the recorded calls of models and tools."""
 
 from typing import Annotated
 from uuid import UUID

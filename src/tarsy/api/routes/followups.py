@@ -1,4 +1,4 @@
-"""Notes to a running investigation: an engineer's hints, and news of the incident's alerts."""
+"""What people do with an investigation: give it hints, ask questions about it, score it, fork it."""
 
 from collections.abc import Mapping
 from uuid import UUID, uuid4

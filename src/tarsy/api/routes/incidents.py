@@ -1,4 +1,4 @@
-"""Incidents: found, looked into, muted, merged, split, ended. And the alerts and changes around them."""
+"""Incidents: listing, investigating, resolving, merging, splitting and muting them; their alerts, and the changes around them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -36,7 +36,7 @@ from tarsy.domain.verdict import VerdictOutcome
 
 router = api_router(tag="incidents")
 
-# What was changed so long before may be the cause; earlier changes would have shown earlier.
+# A change up to this long before may be the cause; an earlier one would have caused alerts earlier.
 CHANGES_BEFORE = timedelta(hours=2)
 MAX_CHANGES = 500
 IncidentId = Annotated[UUID, Path(description="The incident's id.")]

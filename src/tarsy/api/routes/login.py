@@ -1,4 +1,4 @@
-"""Browsers log in once with a token and keep a cookie that is not the token."""
+"""Login for browsers, which exchange a token for a cookie."""
 
 import time
 
@@ -25,7 +25,7 @@ async def login(credentials: Login, request: Request, response: Response, auth: 
     if name is None:
         log.warning("login.refused", peer=peer_of(request.scope))
         raise RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "The server does not know this token.")
-    # TLS ends at a proxy: only the page itself knows how it was reached, and a browser tells with every POST.
+    # TLS may end at a proxy; a browser sends the origin of its page with every POST.
     secure = request.headers.get("origin", "").startswith("https:")
     cookie = tokens.cookie_for(name, now=time.time())
     response.set_cookie(COOKIE_NAME, cookie, max_age=COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)

@@ -29,7 +29,7 @@ router = api_router(tag="sessions")
 bulk_router = api_router(tag="sessions")
 
 MAX_PAGE = 200
-# Pages beyond are found by a filter: to count one's way there costs more the further it is.
+# Beyond it a filter is needed: an offset costs more the larger it is.
 MAX_OFFSET = 100_000
 MAX_TIMELINE_PAGE = 10_000
 # PostgreSQL's bigint.
@@ -79,10 +79,10 @@ class SessionQuery(SessionChoice):
     offset: int = Field(default=0, ge=0, le=MAX_OFFSET, description="How many sessions to skip: for pages in any order.")
 
     def ordered(self) -> SessionOrder:
-        """The order that is asked for.
+        """Return the requested order.
 
         Raises:
-            RequestRefusedError: a cursor was given with it, which names a place among the newest.
+            RequestRefusedError: there is a cursor too, which is a position in the order "newest first".
         """
         order = SessionOrder.of(self.sort, self.order)
         if self.cursor and (order != NEWEST_FIRST or self.offset):

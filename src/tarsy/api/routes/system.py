@@ -1,4 +1,4 @@
-"""Whether the program is well, for people, load balancers and Prometheus."""
+"""Health and metrics for load balancers and Prometheus; configuration, warnings, queue and pauses for operators."""
 
 from typing import Annotated
 
@@ -44,11 +44,11 @@ from tarsy.domain.diagnosis import diagnose
 
 health_router = plain_router(tag="health")
 
-# A load balancer that asks for health gives up after five seconds.
+# The health check of a load balancer times out after five seconds.
 PROBE_SECONDS = 3.0
 
 
-# Some monitors ask for the status alone.
+# Some monitors send HEAD.
 @health_router.head("/health", include_in_schema=False)
 @health_router.get(
     "/health", operation_id="getHealth", responses={503: {"model": HealthReport, "description": "The database is unreachable."}}

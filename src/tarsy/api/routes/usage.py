@@ -1,4 +1,4 @@
-"""What models and tools were used for, and what it cost."""
+"""The use of models and tools, and its cost."""
 
 from datetime import UTC, date, datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What monitoring systems send."""
+"""Webhooks of monitoring systems."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ from tarsy.session.submission import Submission, check_text
 
 router = api_router("/webhook", tag="alerts")
 
-# A name in the DNS; what else is asked for is not said back.
+# A DNS name; only such a value is returned in a header.
 _ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
 
 Source = Annotated[
@@ -57,10 +57,10 @@ async def submit_webhook_of(
 @router.options("", include_in_schema=False)
 @router.options("/{source}", include_in_schema=False)
 async def permit_webhook(request: Request) -> Response:
-    """Say to a sender of CloudEvents that it may deliver here; without this, some send nothing, or next to nothing.
+    """Permit a sender of CloudEvents to deliver here; without this response, some send nothing or very little.
 
     https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md#4-abuse-protection
-    It is no proof of who sends: that is asked of each delivery. What was not asked for is not granted.
+    It does not authenticate the sender: each delivery is checked. Only the requested permission is granted.
     """
     origin = request.headers.get("webhook-request-origin", "")
     granted = {"WebHook-Allowed-Origin": origin, "WebHook-Allowed-Rate": "*"} if _ORIGIN.fullmatch(origin) else {}

@@ -1,1 +1,1 @@
-"""The shapes of what the API answers. The dashboard's types are generated from them."""
+"""The request and response models of the API. The dashboard's types are generated from them."""

@@ -45,9 +45,9 @@ class EvidenceDetail(EvidenceItem):
 
 
 class CitationView(View):
-    # The agent whose words these are.
+    # The agent that wrote the text.
     execution_id: UUID
-    # The whole bracket, in characters of the text: `final_analysis`, or the answer of the execution that was asked for.
+    # The whole bracket, in characters of the text: `final_analysis`, or the answer of the requested execution.
     start: int
     end: int
     # One entry for each id of a bracket.
@@ -59,7 +59,7 @@ class CitationView(View):
     reason: str
     # The real line that is most like a quotation which was not found.
     nearest: str
-    # Where in the evidence's text the quotation stands.
+    # Where the quotation is in the evidence's text.
     found_start: int | None
     found_end: int | None
 
@@ -73,7 +73,7 @@ class CitationView(View):
 class RemarkView(View):
     execution_id: UUID
     statement: str
-    # A name or a figure that is in nothing cited, a sweeping word or a link of the chain of causes without a citation.
+    # A name or number that no cited evidence contains, a sweeping word, or a step of the chain of causes without a citation.
     complaint: str
 
 

@@ -61,9 +61,9 @@ class NoteView(View):
     author: str
     text: str
     created_at: datetime
-    # Too late: the investigation ended before any agent could be told. It can be asked as a question.
+    # `too_late`: the investigation ended before any agent could read it. It can be asked as a question.
     state: NoteState
-    # The agents that were told, by name.
+    # The agents that read it, by name.
     told: list[str]
 
     @classmethod

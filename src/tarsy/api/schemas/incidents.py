@@ -1,4 +1,4 @@
-"""Incidents, alerts, changes and mutes, and what became of a webhook's body."""
+"""Incidents, alerts, changes and mutes, and the response to a webhook."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ class WebhookAction(StrEnum):
     RESOLVED = "resolved"
     RECORDED = "recorded"
     DROPPED = "dropped"
-    # There was no alert in it: a change, a handshake, a ping.
+    # The body had no alert: a change, a handshake, a ping.
     NOTED = "noted"
 
 
@@ -56,9 +56,9 @@ class WebhookAccepted(View):
     status: SessionStatus | None
     source: str
     changes: int
-    # How many alerts the sender left out of what it sent, or we did.
+    # How many alerts the sender or TARSy left out.
     truncated: int
-    # Why there was neither an alert nor a change in it.
+    # Why the body had neither an alert nor a change.
     remark: str | None
     results: list[WebhookResult]
 
@@ -83,10 +83,10 @@ class IncidentItem(View):
     route: str
     alert_type: str
     opened_at: datetime
-    # When an alert of it was last heard of.
+    # When one of its alerts was last received.
     heard_at: datetime
     resolved_at: datetime | None
-    # How many of its alerts fire, how many it has, and how often they were heard of.
+    # How many of its alerts fire, how many it has, and how often they were received.
     firing: int
     alerts: int
     deliveries: int
@@ -94,11 +94,11 @@ class IncidentItem(View):
     last_session_status: SessionStatus | None
     last_session_completed_at: datetime | None
     executive_summary: str | None
-    # What the last investigation came to; absent while it has said nothing of the kind.
+    # Of the last investigation; absent if it has no verdict.
     verdict_outcome: VerdictOutcome | None
     verdict_confidence: Confidence | None
     verdict_object: str | None
-    # Of all its investigations, with what was asked about them.
+    # Of all its investigations and of the questions about them.
     cost: Cost
 
     @classmethod
@@ -118,7 +118,7 @@ class IncidentList(View):
     incidents: list[IncidentItem]
     # Give it back as `cursor` for the next page; absent on the last one.
     next_cursor: str | None
-    # Over all pages: what was asked for, and each state with the other filters.
+    # Over all pages: `total` with all filters, the others with all filters except the one by state.
     total: int
     open: int
     resolved: int
@@ -150,7 +150,7 @@ class AlertItem(View):
     ends_at: datetime | None
     first_at: datetime
     heard_at: datetime
-    # How often it was heard of, as part of this incident.
+    # How often it was received as part of this incident.
     count: int
     # Why it is only recorded.
     reason: str | None
@@ -161,7 +161,7 @@ class AlertItem(View):
 
 
 class AlertDetail(AlertItem):
-    # What was sent, secrets hidden.
+    # As it was received, with secrets masked.
     body: str
 
     @classmethod
@@ -170,7 +170,7 @@ class AlertDetail(AlertItem):
 
 
 def _known(member: Member) -> dict[str, Any]:
-    """What counts, where it is not what was said."""
+    """Return the fields whose stored value takes precedence over the one in the alert."""
     known = member.known
     return {"id": UUID(member.id), "incident_id": known.incident_id, "severity": known.severity, "status": known.status}
 
@@ -238,7 +238,7 @@ class MuteList(View):
 
 
 class IncidentView(IncidentItem):
-    # Those that fire first; at most 200, `alerts` says how many there are.
+    # Firing alerts first; at most 200 of `alerts`.
     members: list[AlertItem]
     activity: ActivityView
     # Newest first.
@@ -249,7 +249,7 @@ class IncidentView(IncidentItem):
     mutes: list[MuteItem]
     # Incidents that were merged into this one.
     merged: list[UUID]
-    # What its investigations were told while they ran, oldest first.
+    # The notes that its investigations received while they ran, oldest first.
     notes: list[NoteView]
 
     @classmethod

@@ -40,7 +40,7 @@ class VerdictView(View):
     # As the investigator claims it.
     confidence_object: Confidence
     confidence_mechanism: Confidence
-    # The weaker of both, or less, where citations could not be verified; then the reason says so, else it is empty.
+    # The weaker of both; lower if citations could not be verified, which is then the reason. Otherwise the reason is empty.
     confidence: Confidence
     confidence_reason: str
     since: str
@@ -82,9 +82,9 @@ class SessionListItem(View):
     status: SessionStatus
     # Of the incident that it investigates; absent for an explicit request.
     severity: Severity | None
-    # Who asked it to stop; absent where that was no person.
+    # Who cancelled it; absent if no person did.
     cancelled_by: str | None
-    # The few words by which a person recognises the alert.
+    # A short title of the alert.
     title: str
     alert_excerpt: str
     executive_summary: str | None
@@ -105,18 +105,18 @@ class SessionListItem(View):
     current_stage_index: int | None
     total_tokens: int
     cost: Cost
-    # Who worked on it, sub-agents included.
+    # The number of agents that worked on it, including sub-agents.
     agents: int
     # How often a model took over from another.
     fallbacks: int
     # The latest judgement, out of 100.
     score: int | None
-    # Asked about it when it had ended.
+    # Questions about it after its end.
     questions: int
     queue_position: int | None
-    # Why it is not worked on: what it is parked for, or the pause that holds it.
+    # Why it waits: the reason it is parked, or the pause.
     waiting_reason: str | None
-    # When it is looked at again though nothing happened.
+    # When it is checked again if nothing happens before.
     waiting_until: datetime | None
 
     @classmethod
@@ -233,10 +233,10 @@ class SessionDetail(View):
     chain_id: str
     author: str
     status: SessionStatus
-    # Who asked it to stop; absent where that was no person.
+    # Who cancelled it; absent if no person did.
     cancelled_by: str | None
     runbook_url: str | None
-    # What it investigates; absent for an explicit request.
+    # The incident that it investigates; absent for an explicit request.
     incident_id: UUID | None
     # Where it was forked from another session; absent for all others.
     fork: ForkOrigin | None
@@ -252,20 +252,20 @@ class SessionDetail(View):
     # Absent for sessions from before citations were checked.
     citations: CitationSums | None
     error_message: str | None
-    # How often another worker had to go on where one was lost.
+    # How often another worker resumed it because one was lost.
     recoveries: int
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
     duration_ms: int | None
     queue_position: int | None
-    # Why it is not worked on: what it is parked for, or the pause that holds it.
+    # Why it waits: the reason it is parked, or the pause.
     waiting_reason: str | None
-    # When it is looked at again though nothing happened.
+    # When it is checked again if nothing happens before.
     waiting_until: datetime | None
     chat_enabled: bool
     scoring_enabled: bool
-    # The models' words come from a recording: a sample without a key, or a replay.
+    # The models' text comes from a recording: a sample without a key, or a replay.
     recorded: bool
     planned_stages: list[PlannedStage]
     # Whether an executive summary follows them.
@@ -273,7 +273,7 @@ class SessionDetail(View):
     stages: list[StageView]
     usage: Usage
     cost: Cost
-    # What the investigation may use at the most; absent: nothing limits it as a whole.
+    # The ceiling of the whole investigation; absent if there is none.
     budget: CeilingView | None
 
     @classmethod
@@ -302,12 +302,12 @@ class SessionDetail(View):
 
 
 class CancelResult(View):
-    # `cancelled`: it had not begun. `cancelling`: its worker has been told. `already_ended`: nothing was left to stop.
+    # `cancelled`: it had not begun. `cancelling`: its worker was notified. `already_ended`: there was nothing to cancel.
     result: CancelAnswer
 
 
 class SessionCounts(View):
-    # All that fit.
+    # All matching sessions.
     total: int
     # Of each status that any of them has.
     by_status: dict[SessionStatus, int]
@@ -323,5 +323,5 @@ class DeletedSessions(View):
 
 
 class CancelledSessions(View):
-    # How many were stopped, or told to.
+    # How many were cancelled, or will be by their workers.
     cancelled: int

@@ -18,7 +18,7 @@ MAX_SECRET = 4000
 class VendorItem(View):
     name: str
     variable: str
-    # What its provider asks for unless the configuration says otherwise.
+    # The model that its provider uses unless the configuration overrides it.
     model: str
     # A key is there already; it is never shown.
     has_key: bool
@@ -41,7 +41,7 @@ class RecipeItem(View):
 
 
 class SetupState(View):
-    # No model and no session: there is nothing to look at yet.
+    # There is no model and no session yet.
     needed: bool
     # The caller has exchanged the code, and its hour is not over.
     open: bool
@@ -102,5 +102,5 @@ class FirstAlert(View):
 
     # As the configuration has it; absent: the one that the caller uses.
     url: str | None
-    # The caller's own; absent where none is needed, or where a proxy knows who calls.
+    # The caller's own; absent if none is needed, or if a proxy identifies the caller.
     token: str | None

@@ -157,7 +157,7 @@ class QueueReport(View):
     max_concurrent_sessions: int
     max_queue_size: int | None
     pauses: list[PauseItem]
-    # Of the process that answers.
+    # Of the process that handles the request.
     pod_id: str
     worker_count: int
     workers: list[WorkerItem]
@@ -170,7 +170,7 @@ class Sample(View):
     alert_type: str
     alert_data: str
     questions: list[str]
-    # Nothing else is there to ask: the model's words come from a recording. The tools are simulated either way.
+    # There is no model, so its text comes from a recording. The tools are simulated in any case.
     recorded: bool
 
 
@@ -179,7 +179,7 @@ class Samples(View):
 
 
 class Login(Request):
-    # Far longer than any token; what is sent is compared with every known one.
+    # Far longer than any token; it is compared with every known one.
     token: Annotated[str, Field(max_length=4096)]
 
 
@@ -187,5 +187,5 @@ class Me(View):
     # Absent when a login is needed and missing.
     author: str | None
     login_required: bool
-    # How the server knows: a token, the login cookie, a trusted proxy, or callers need not say.
+    # By a token, the login cookie, or a trusted proxy; `open` if no login is required.
     identified_by: Literal["token", "cookie", "proxy", "open"] | None

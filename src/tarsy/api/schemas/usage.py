@@ -39,7 +39,7 @@ class PeriodBudgetItem(View):
     chain: str | None
     alert_type: str | None
     spent_usd: float
-    # For calls under way, for conclusions to come, and for calls that never told what they used.
+    # For running calls, for conclusions to come, and for calls that never reported their usage.
     reserved_usd: float
     # What will have been spent at the end of the period if it goes on like this.
     forecast_usd: float
