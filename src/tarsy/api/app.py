@@ -12,7 +12,7 @@ from tarsy.api import live, manual_pages, problems
 from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import BodyLimit, Gate, LastResort, SecurityHeaders
 from tarsy.api.reference import openapi_document, reference_page
-from tarsy.api.routes import alerts, evidence, exports, followups, incidents, login, sessions, setup, system, usage, webhook
+from tarsy.api.routes import alerts, evidence, exports, followups, incidents, login, sessions, setup, system, usage
 from tarsy.api.services import Services
 
 # In the order of the OpenAPI document.
@@ -21,7 +21,6 @@ ROUTERS = (
     live.router,
     manual_pages.router,
     alerts.router,
-    webhook.router,
     incidents.router,
     sessions.router,
     followups.note_router,

@@ -10,7 +10,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarsy.api.alert_body import MAX_REST_BYTES
 from tarsy.api.auth import AuthSettings, host_allowed, identify, origin_allowed, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.domain.followup import MAX_CHAT_CHARACTERS
@@ -18,6 +17,8 @@ from tarsy.domain.session import MAX_ALERT_BYTES
 
 log = structlog.get_logger(__name__)
 
+# Room for the fields of an alert except `data`: hundreds of tool names, and still parsed in a millisecond.
+MAX_REST_BYTES = 64 * 1024
 # No JSON escape is longer than six bytes for a byte of text.
 MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + MAX_REST_BYTES
 # Bodies of these routes are alerts; every other body is a question or a token.

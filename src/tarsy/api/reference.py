@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from tarsy.api import problems
-from tarsy.api.alert_body import AlertRequest
+from tarsy.api.routes.alerts import AlertRequest
 from tarsy.api.tokens import COOKIE_NAME
 
 _STYLE = """

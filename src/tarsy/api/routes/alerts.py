@@ -1,39 +1,94 @@
-"""Submitting alerts, the alert types that have a chain, and the samples."""
+"""Alerts of any sender: submitted directly, or as the webhook of a monitoring system. Their bodies are read here, within limits."""
 
+import json
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Header, Request
-from pydantic import Field
+from fastapi import Header, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from tarsy.api.alert_body import TEXT_BODY, AlertRequest, AlertTypeQuery, RunbookQuery, decode, described, read_alert, read_body
-from tarsy.api.middleware import MAX_BODY_BYTES
+from tarsy.api.auth import AuthSettings, Identity
+from tarsy.api.middleware import MAX_BODY_BYTES, MAX_REST_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
+from tarsy.api.schemas.incidents import WebhookAccepted
 from tarsy.api.schemas.sessions import AlertAccepted
 from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Samples
-from tarsy.api.schemas.view import StorableText
-from tarsy.api.services import AlertsDep, AuthorDep
+from tarsy.api.schemas.view import Name, StorableText
+from tarsy.api.services import AlertsDep, AuthDep, AuthorDep, IncidentsDep
+from tarsy.config.schema.budget import Budget
+from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
-from tarsy.session.submission import Submission
+from tarsy.intake.authentication import TOKEN_PARAMETER
+from tarsy.intake.delivery import WebhookRequest, parse_request
+from tarsy.kit.text import clip
+from tarsy.session.chains import AlertRefusedError
+from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError, Submission, check_text
 
 router = api_router(tag="alerts")
 
 # A UUID has 36; some clients put more into it.
 MAX_KEY = 255
+# Longer than any name in a configuration, and short enough to be quoted in a response.
+MAX_NAME = 200
+# As many as a person would fix before trying again.
+SHOWN_PROBLEMS = 5
+_FOREIGN = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
+_WHITESPACE = " \t\n\r"
+# A DNS name; only such a value is returned in a header.
+_ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
 
-_REQUEST: Mapping[str, Any] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{AlertRequest.__name__}"}}, **TEXT_BODY}
+_TEXT_BODY: Mapping[str, Any] = {"text/plain": {"schema": {"type": "string", "minLength": 1, "maxLength": MAX_ALERT_BYTES}}}
+_ANY_JSON: Mapping[str, Any] = {"application/json": {"schema": {}}}
 
+AlertTypeQuery = Annotated[Name | None, Query(description="Which chain investigates, unless the body says so.")]
+RunbookQuery = Annotated[
+    Annotated[StorableText, Field(max_length=MAX_RUNBOOK_URL)] | None, Query(description="Where the runbook is, unless the body says so.")
+]
 IdempotencyKey = Annotated[
     Annotated[StorableText, Field(min_length=1, max_length=MAX_KEY)] | None,
     Header(description="Identifies this request: the same caller gets the same session for the same key."),
 ]
+Source = Annotated[
+    str,
+    Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="The sender: a known one, or one of `senders` in the configuration."),
+]
 
 
-@router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=described(_REQUEST))
+class AlertRequest(BaseModel):
+    """An alert to investigate."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"alert_type": "kubernetes", "data": {"pod": "api-7f9c", "reason": "CrashLoopBackOff"}}]},
+    )
+
+    # Any text, or any JSON value; its source text is stored unchanged.
+    data: JsonValue
+    # Which chain investigates; the configured default when absent.
+    alert_type: Annotated[str, Field(max_length=MAX_NAME)] | None = None
+    # Where the runbook for this alert is.
+    runbook: Annotated[str, Field(max_length=MAX_RUNBOOK_URL)] | None = None
+    # Tool servers to use instead of those of the chain's agents.
+    mcp: McpSelection | None = None
+    # A ceiling for the investigation, at or below that of its chain.
+    budget: Budget | None = None
+
+
+_JSON_BODY: Mapping[str, Any] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{AlertRequest.__name__}"}}}
+
+
+def _request_body(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `openapi_extra` of a route that reads its body itself: `content`, or plain text."""
+    return {"requestBody": {"required": True, "content": {**content, **_TEXT_BODY}}}
+
+
+@router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=_request_body(_JSON_BODY))
 async def submit_alert(
     request: Request,
     alerts: AlertsDep,
@@ -86,3 +141,157 @@ async def list_alert_types(alerts: AlertsDep) -> AlertTypes:
 async def list_samples(alerts: AlertsDep) -> Samples:
     """Sample incidents, to be submitted like any alert; they need neither a cluster nor a key."""
     return Samples(samples=[*alerts.samples()])
+
+
+@router.post("/webhook", status_code=202, operation_id="submitWebhook", openapi_extra=_request_body(_ANY_JSON))
+async def submit_webhook(
+    request: Request, incidents: IncidentsDep, auth: AuthDep, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+) -> WebhookAccepted:
+    """Receive a request of a monitoring system, recognised by its body.
+
+    TARSy groups alerts about the same problem into one incident and investigates it once. It treats a body it does not recognise as one alert and keeps its text.
+    """
+    received = await _webhook_request(request, None, auth, alert_type or None, runbook or None)
+    return WebhookAccepted.of(await incidents.service.receive(received))
+
+
+@router.post("/webhook/{source}", status_code=202, operation_id="submitWebhookOf", openapi_extra=_request_body(_ANY_JSON))
+async def submit_webhook_of(
+    source: Source,
+    request: Request,
+    incidents: IncidentsDep,
+    auth: AuthDep,
+    alert_type: AlertTypeQuery = None,
+    runbook: RunbookQuery = None,
+) -> WebhookAccepted:
+    """Receive a request of the monitoring system `source`. If the configuration requires this sender to authenticate, missing or wrong credentials get 401."""
+    received = await _webhook_request(request, source, auth, alert_type or None, runbook or None)
+    return WebhookAccepted.of(await incidents.service.receive(received))
+
+
+@router.options("/webhook", include_in_schema=False)
+@router.options("/webhook/{source}", include_in_schema=False)
+async def permit_webhook(request: Request) -> Response:
+    """Permit a sender of CloudEvents to deliver here; without this response, some send nothing or very little.
+
+    https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md#4-abuse-protection
+    It does not authenticate the sender: each delivery is checked. Only the requested permission is granted.
+    """
+    origin = request.headers.get("webhook-request-origin", "")
+    granted = {"WebHook-Allowed-Origin": origin, "WebHook-Allowed-Rate": "*"} if _ORIGIN.fullmatch(origin) else {}
+    return Response(status_code=200 if granted else 204, headers={"Allow": "POST", **granted})
+
+
+async def _webhook_request(
+    request: Request, source: str | None, auth: AuthSettings, alert_type: str | None, runbook: str | None
+) -> WebhookRequest:
+    body = await read_body(request, MAX_ALERT_BYTES)
+    text = decode(body)
+    if not text.strip():
+        raise AlertRefusedError("The alert is empty.")
+    # The query parameters are validated as for any alert.
+    check_text(Submission(data="-", author="", alert_type=alert_type, runbook_url=runbook))
+    identity: Identity | None = request.state.identity
+    return replace(
+        parse_request(text, request.headers),
+        raw=body,
+        query=dict(request.query_params),
+        source=source,
+        # A sender that cannot set headers may send its API token in the query.
+        author=identity.author if identity else auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, "")),
+        alert_type=alert_type,
+        runbook_url=runbook,
+    )
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body; the rest of one that is larger than `limit` is not read.
+
+    Raises:
+        AlertTooLargeError: it is larger.
+    """
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        raise AlertTooLargeError(int(declared))
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise AlertTooLargeError(len(body))
+    return bytes(body)
+
+
+def read_alert(body: bytes) -> tuple[AlertRequest, str]:
+    """Return the request, and its alert as text: the content of a string, or the source text of any other value.
+
+    Raises:
+        AlertRefusedError: it is not valid, or has no alert.
+        AlertTooLargeError: the alert is too large.
+    """
+    text = decode(body)
+    source = _source_of_data(text)
+    if not source.startswith('"') and len(source) > MAX_ALERT_BYTES:
+        raise AlertTooLargeError(len(source))
+    try:
+        request = AlertRequest.model_validate_json(text)
+    except ValidationError as error:
+        entries = error.errors(include_url=False, include_context=False, include_input=False)
+        shown = [f"{clip('.'.join(map(str, entry['loc'])), MAX_NAME) or 'body'}: {entry['msg']}" for entry in entries[:SHOWN_PROBLEMS]]
+        foreign = any(entry["type"] in {"extra_forbidden", "missing", "model_type"} and len(entry["loc"]) <= 1 for entry in entries)
+        raise AlertRefusedError("; ".join([*shown, _FOREIGN] if foreign else shown)) from error
+    if isinstance(request.data, str):
+        return request, request.data
+    if request.data in (None, [], {}):
+        raise AlertRefusedError("The alert is empty.")
+    return request, source
+
+
+def decode(body: bytes) -> str:
+    """Return the body as text.
+
+    Raises:
+        AlertRefusedError: it is not UTF-8.
+    """
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise AlertRefusedError(f"The body is not UTF-8 text (byte {error.start}).") from error
+
+
+def _source_of_data(text: str) -> str:
+    """Return the source text of the member `data` of a JSON object, the last one if it occurs twice; empty if there is none or `text` is not JSON.
+
+    Raises:
+        AlertRefusedError: the other members are too large to be parsed.
+    """
+    # Numbers stay text: they are not used, and some are too long to be parsed.
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str)
+    found, beside = "", 0
+    try:
+        start = _skip(text, 0)
+        position = _skip(text, start + 1) if text[start] == "{" else len(text)
+        while text[position] != "}":
+            name, end_of_name = decoder.raw_decode(text, position)
+            begin = _skip(text, _skip(text, end_of_name) + 1)  # the colon
+            _, end = decoder.raw_decode(text, begin)
+            if name == "data":
+                found = text[begin:end]
+            else:
+                beside += end - position
+            if beside > MAX_REST_BYTES:
+                break
+            position = _skip(text, end)
+            if text[position] == ",":
+                position = _skip(text, position + 1)
+    except (ValueError, IndexError, RecursionError):
+        # Pydantic reports where it is not JSON.
+        return ""
+    if beside > MAX_REST_BYTES:
+        raise AlertRefusedError(f"The request has more than {MAX_REST_BYTES} characters beside `data`. {_FOREIGN}")
+    return found
+
+
+def _skip(text: str, position: int) -> int:
+    while text[position] in _WHITESPACE:
+        position += 1
+    return position
