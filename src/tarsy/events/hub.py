@@ -211,9 +211,9 @@ class Hub:
     async def _refresh(self, channel: _Channel) -> None:
         """Query the channel's newest id, then fetch the events up to it."""
         feed = channel.feed
-        last_id, asked_at = 0, -1
-        while asked_at != channel.stale_count:
-            asked_at = channel.stale_count
+        last_id, queried_at = 0, -1
+        while queried_at != channel.stale_count:
+            queried_at = channel.stale_count
             last_id = await self._store.last_id(feed.channel)
         feed.refresh(last_id)
         for topic in self._live_state.on_channel(feed.channel):

@@ -82,7 +82,7 @@ def fetch_accepted(here: Repositories) -> None:
             _fetch(here, source, commit)
 
 
-def bring_accepted(directory: Path | None, env: Mapping[str, str]) -> None:
+def fetch_skills(directory: Path | None, env: Mapping[str, str]) -> None:
     """Fetch the accepted commits before a start or a reload loads the configuration.
 
     Raises:

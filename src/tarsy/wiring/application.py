@@ -31,7 +31,7 @@ from tarsy.kit.clock import SystemClock
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.settings import Role, Settings
-from tarsy.skills.sync import bring_accepted
+from tarsy.skills.sync import fetch_skills
 from tarsy.telemetry.exposition import show_installation
 from tarsy.telemetry.measured_requests import EventLag, MeasuredHttp
 from tarsy.telemetry.measured_work import MeasuredRecovery
@@ -65,7 +65,7 @@ async def application(
         DatabaseUnavailableError: there is no database to work with.
     """
     if loaded is None:
-        await to_thread.run_sync(bring_accepted, settings.config_dir, settings.env)
+        await to_thread.run_sync(fetch_skills, settings.config_dir, settings.env)
         loaded = load_config(settings.config_dir, settings.env)
     configured = Configured(settings, loaded, overrides or Overrides())
     async with open_infrastructure(settings, loaded, configured.overrides) as infrastructure:

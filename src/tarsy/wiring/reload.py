@@ -15,7 +15,7 @@ from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.kit.clock import Clock
 from tarsy.settings import API_TOKENS, Settings
-from tarsy.skills.sync import bring_accepted
+from tarsy.skills.sync import fetch_skills
 
 log = structlog.get_logger(__name__)
 
@@ -92,7 +92,7 @@ class Reload:
         return found
 
     def _read(self) -> tuple[Settings, LoadedConfig]:
-        bring_accepted(self._settings.config_dir, self._settings.env)
+        fetch_skills(self._settings.config_dir, self._settings.env)
         loaded = load_config(self._settings.config_dir, self._settings.env)
         settings = self._settings
         if loaded.env.get(API_TOKENS) != self._loaded.env.get(API_TOKENS):

@@ -83,7 +83,7 @@ class WarningSource(StrEnum):
     WORKERS = "workers"
     QUEUE = "queue"
     MODEL = "model"
-    UPKEEP = "upkeep"
+    MAINTENANCE = "upkeep"
 
 
 class SystemWarningItem(View):
