@@ -1,9 +1,10 @@
 """Asking a scripted vendor, and what the questions look like when they arrive there."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from support.vendor_server import VendorServer
 from support.vendors import Vendor
@@ -19,6 +20,22 @@ QUESTION = (ConversationMessage(Role.SYSTEM, "Be brief."), ConversationMessage(R
 PODS = ToolDefinition(
     "k8s.pods_list", "List pods", {"type": "object", "properties": {"ns": {"type": "string"}}, "required": ["ns"]}, read_only=True
 )
+
+Transport = Literal["in-process", "grpc"]
+
+
+class Route(NamedTuple):
+    """A way to a model: a vendor, called in process or through a gRPC service."""
+
+    transport: Transport
+    vendor: Vendor
+
+    def __str__(self) -> str:
+        return f"{self.transport}-{self.vendor.name}"
+
+
+def routes(vendors: Iterable[Vendor], *, over_grpc: Iterable[Vendor] = ()) -> list[Route]:
+    return [*(Route("in-process", vendor) for vendor in vendors), *(Route("grpc", vendor) for vendor in over_grpc)]
 
 
 @dataclass(frozen=True, slots=True)

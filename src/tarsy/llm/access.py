@@ -49,7 +49,14 @@ def resolve_access(
     base_url = _base_url(provider, env)
     local = base_url is not None and is_local(base_url, {})
     if provider.type is not ProviderType.VERTEXAI:
-        return Access(type=provider.type, api_key=_api_key(provider, env, local=local), base_url=base_url, local=local)
+        name = provider.api_key_env or USUAL_KEYS.get(provider.type)
+        key = env.get(name, "").strip() if name else ""
+        if name and not key and not local:
+            raise CredentialsMissingError(f"the provider {provider.name} has no key: set the environment variable {name}")
+        if not (key.isascii() and key.isprintable()):
+            # It cannot be sent, and the HTTP library would quote it in its error.
+            raise CredentialsMissingError(f"the provider {provider.name} has no key: {name} holds more than one line of plain characters")
+        return Access(type=provider.type, api_key=key or None, base_url=base_url, local=local)
     name = provider.project_env or USUAL_PROJECT
     project = project or env.get(name, "").strip()
     if not project and not local:
@@ -81,16 +88,3 @@ def _base_url(provider: ResolvedProvider, env: Mapping[str, str]) -> str | None:
             f"the provider {provider.name} has no address: what its base_url says is none (http://host or https://host)"
         )
     return address
-
-
-def _api_key(provider: ResolvedProvider, env: Mapping[str, str], *, local: bool) -> str | None:
-    name = provider.api_key_env or USUAL_KEYS.get(provider.type)
-    if name is None:
-        return None
-    key = env.get(name, "").strip()
-    if not key and not local:
-        raise CredentialsMissingError(f"the provider {provider.name} has no key: set the environment variable {name}")
-    if not (key.isascii() and key.isprintable()):
-        # It cannot be sent, and the HTTP library would quote it in its error.
-        raise CredentialsMissingError(f"the provider {provider.name} has no key: {name} holds more than one line of plain characters")
-    return key or None

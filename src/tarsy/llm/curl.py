@@ -65,36 +65,29 @@ def as_curl(provider: ResolvedProvider, asked: Asked) -> str:
             path = f"/v1beta/models/{quote(provider.model)}:generateContent"
             headers, body = [_key(provider, "x-goog-api-key: ")], _google(asked)
         case ProviderType.VERTEXAI:
-            path, headers, body = _vertex(provider, asked)
+            project, location = provider.project_env or USUAL_PROJECT, provider.location_env or USUAL_LOCATION
+            path = f"/v1/projects/{{{{.{project}}}}}/locations/{{{{.{location}}}}}/publishers"
+            headers = ['"Authorization: Bearer $(gcloud auth print-access-token)"']
+            if "claude" in provider.model:
+                path += f"/anthropic/models/{quote(provider.model)}:rawPredict"
+                # The path has the model's name here.
+                rest = {name: value for name, value in _anthropic(provider, asked).items() if name != "model"}
+                body = {"anthropic_version": _VERTEX_VERSION, **rest}
+            else:
+                path, body = f"{path}/google/models/{quote(provider.model)}:generateContent", _google(asked)
         case ProviderType.REPLAY:
             raise ValueError("a recording is played, not asked")
         case _:
             assert_never(provider.type)
-    address = _shell((provider.base_url or _ADDRESSES[provider.type]).rstrip("/") + path)
+    template = _USER.sub("", (provider.base_url or _ADDRESSES[provider.type]).rstrip("/") + path)
+    # Every second part is the name of a variable, which the shell expands; it expands nothing else.
+    parts = enumerate(text_and_names(template))
+    address = "".join(f'"${{{part}}}"' if place % 2 else shlex.quote(part) for place, part in parts if part)
     lines = [f"  -H {header} \\" for header in ("'Content-Type: application/json'", *headers)]
     # The lines of the body begin with a brace or a space, so that none ends the here-document; the shell expands nothing in it.
     return "\n".join(
         [f"curl -sS {address} \\", *lines, "  --data-binary @- <<'JSON'", json.dumps(body, ensure_ascii=False, indent=1), "JSON", ""]
     )
-
-
-def _vertex(provider: ResolvedProvider, asked: Asked) -> tuple[str, list[str], Body]:
-    """Build a call of Google's models, or of Claude, whose body lacks the model's name here."""
-    headers = ['"Authorization: Bearer $(gcloud auth print-access-token)"']
-    project, location = provider.project_env or USUAL_PROJECT, provider.location_env or USUAL_LOCATION
-    place = f"/v1/projects/{{{{.{project}}}}}/locations/{{{{.{location}}}}}/publishers"
-    model = quote(provider.model)
-    if "claude" not in provider.model:
-        return f"{place}/google/models/{model}:generateContent", headers, _google(asked)
-    body = {name: value for name, value in _anthropic(provider, asked).items() if name != "model"}
-    return f"{place}/anthropic/models/{model}:rawPredict", headers, {"anthropic_version": _VERTEX_VERSION, **body}
-
-
-def _shell(template: str) -> str:
-    """Quote a template for the shell, which expands its variables and nothing else."""
-    parts = text_and_names(_USER.sub("", template))
-    # Every second part is the name of a variable.
-    return "".join(f'"${{{part}}}"' if place % 2 else shlex.quote(part) for place, part in enumerate(parts) if part)
 
 
 def _key(provider: ResolvedProvider, header: str) -> str:

@@ -94,13 +94,25 @@ class GrpcLLMClient:
         self._open: grpc.aio.Channel | None = None
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        provider = request.provider
+        try:
+            # The contract carries addresses by value; keys stay with the service.
+            endpoint = Endpoint(
+                base_url=expand(provider.base_url, self._env) if provider.base_url else None,
+                project=self._env.get(provider.project_env or USUAL_PROJECT),
+                location=self._env.get(provider.location_env or USUAL_LOCATION),
+            )
+        except MissingVariableError as error:
+            yield ErrorChunk(f"the provider {provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
+            return
+        trace: dict[str, str] = {}
+        inject(trace)
+        message, metadata = request_to_proto(request, endpoint), ((CALL_METADATA, call_metadata(request)), *trace.items())
         answered = False
         for pause in (*RETRY_PAUSES, None):
-            try:
-                call = self._start(request)
-            except MissingVariableError as error:
-                yield ErrorChunk(f"the provider {request.provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
-                return
+            # Without a deserializer, because gRPC would only log a message that cannot be read.
+            channel: Any = self._channel()
+            call = channel.unary_stream(GENERATE, request_serializer=pb.GenerateRequest.SerializeToString)(message, metadata=metadata)
             try:
                 async with aclosing(_chunks(call)) as chunks:
                     async for chunk in chunks:
@@ -126,21 +138,6 @@ class GrpcLLMClient:
                 # When the reader leaves early, the service stops its call to the vendor.
                 call.cancel()
             await asyncio.sleep(pause)
-
-    def _start(self, request: GenerateInput) -> Any:
-        provider = request.provider
-        # The contract carries addresses by value; keys stay with the service.
-        endpoint = Endpoint(
-            base_url=expand(provider.base_url, self._env) if provider.base_url else None,
-            project=self._env.get(provider.project_env or USUAL_PROJECT),
-            location=self._env.get(provider.location_env or USUAL_LOCATION),
-        )
-        trace: dict[str, str] = {}
-        inject(trace)
-        # Without a deserializer, because gRPC would only log a message that cannot be read.
-        channel: Any = self._channel()
-        method = channel.unary_stream(GENERATE, request_serializer=pb.GenerateRequest.SerializeToString)
-        return method(request_to_proto(request, endpoint), metadata=((CALL_METADATA, call_metadata(request)), *trace.items()))
 
     async def health(self) -> LLMHealth:
         """Ask the service whether it accepts calls."""

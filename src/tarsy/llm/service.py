@@ -107,7 +107,17 @@ async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS 
     )
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Generate": handler}),))
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    service.port = _bind(server, address_of(host, port), tls)
+    address = address_of(host, port)
+    try:
+        if tls is None:
+            service.port = server.add_insecure_port(address)
+        else:
+            pair = (tls.key.read_bytes(), tls.certificate.read_bytes())
+            client_ca = tls.client_ca.read_bytes() if tls.client_ca else None
+            credentials = grpc.ssl_server_credentials([pair], root_certificates=client_ca, require_client_auth=client_ca is not None)
+            service.port = server.add_secure_port(address, credentials)
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {address}: {error}") from error
     await server.start()
     for name in ("", SERVICE):
         await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
@@ -118,15 +128,3 @@ async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS 
 def address_of(host: str, port: int) -> str:
     """Return host and port in gRPC's spelling: without brackets it takes the port of an IPv6 address for its last group."""
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
-
-
-def _bind(server: grpc.aio.Server, address: str, tls: ServerTLS | None) -> int:
-    try:
-        if tls is None:
-            return server.add_insecure_port(address)
-        pair = (tls.key.read_bytes(), tls.certificate.read_bytes())
-        client_ca = tls.client_ca.read_bytes() if tls.client_ca else None
-        credentials = grpc.ssl_server_credentials([pair], root_certificates=client_ca, require_client_auth=client_ca is not None)
-        return server.add_secure_port(address, credentials)
-    except RuntimeError as error:
-        raise OSError(f"cannot listen on {address}: {error}") from error

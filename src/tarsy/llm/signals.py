@@ -96,7 +96,13 @@ class ThinkTags:
             self._held = self._held[found + len(tag) :]
             self._thinking = not self._thinking
             self._after_tag = True
-        certain = found if found >= 0 else self._certain(tag)
+        certain = found
+        if found < 0:
+            # The end of the held text may be the beginning of the tag.
+            longest = min(len(tag) - 1, len(self._held))
+            certain = len(self._held) - next((size for size in range(longest, 0, -1) if self._held.endswith(tag[:size])), 0)
+            # White space before the first word may be white space before a tag.
+            certain = certain if self._begun or self._thinking or self._held[:certain].strip() else 0
         yield from self._emit(self._held[:certain])
         self._held = self._held[certain:]
 
@@ -104,14 +110,6 @@ class ThinkTags:
         """Yield the text that was held back."""
         yield from self._emit(self._held)
         self._held = ""
-
-    def _certain(self, tag: str) -> int:
-        """Return how many of the held characters cannot be part of `tag`."""
-        longest = min(len(tag) - 1, len(self._held))
-        partial = (size for size in range(longest, 0, -1) if self._held.endswith(tag[:size]))
-        certain = len(self._held) - next(partial, 0)
-        # White space before the first word may be white space before a tag.
-        return certain if self._begun or self._thinking or self._held[:certain].strip() else 0
 
     def _emit(self, text: str) -> Iterator[TextChunk | ThinkingChunk]:
         text = text.lstrip() if self._after_tag else text

@@ -35,6 +35,8 @@ from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 SERVICE = "llm.v1.LLMService"
 GENERATE = f"/{SERVICE}/Generate"
 CALL_METADATA = "tarsy-call-bin"
+# Settings of a provider that travel in the metadata.
+_PROVIDER_METADATA = ("first_chunk_timeout", "stall_timeout", "recording", "replay_speed")
 # A long conversation with large tool results; gRPC's own limit is 4 MiB.
 MESSAGE_SIZE = 64 * 1024 * 1024
 MESSAGE_OPTIONS = (("grpc.max_send_message_length", MESSAGE_SIZE), ("grpc.max_receive_message_length", MESSAGE_SIZE))
@@ -108,10 +110,7 @@ def call_metadata(request: GenerateInput) -> bytes:
             "track": request.track,
             "turn": request.turn,
             "max_output_tokens": request.max_output_tokens,
-            "first_chunk_timeout": request.provider.first_chunk_timeout,
-            "stall_timeout": request.provider.stall_timeout,
-            "recording": request.provider.recording,
-            "replay_speed": request.provider.replay_speed,
+            **request.provider.model_dump(include=set(_PROVIDER_METADATA)),
         }
     ).encode()
 
@@ -140,7 +139,16 @@ def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> t
                 for entry in message.messages
             ),
             tools=tuple(ToolDefinition(tool.name, tool.description, _schema(tool.parameters_schema)) for tool in message.tools),
-            provider=_provider(config, extra),
+            provider=ResolvedProvider(
+                name=extra.get("provider_name") or config.provider,
+                type=ProviderType(config.provider.lower()),
+                model=config.model,
+                api_key_env=config.api_key_env or None,
+                credentials_env=config.credentials_env or None,
+                base_url=config.base_url or None,
+                native_tools=dict(config.native_tools),
+                **{name: extra[name] for name in _PROVIDER_METADATA if extra.get(name) is not None},
+            ),
             backend=_BACKENDS_BACK[config.backend],
             track=str(extra.get("track", "")),
             turn=int(extra.get("turn", 0)),
@@ -149,22 +157,6 @@ def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> t
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UnreadableRequestError(f"the request cannot be read: {error!r}") from error
     return request, Endpoint(project=config.project or None, location=config.location or None)
-
-
-def _provider(config: pb.LLMConfig, extra: Mapping[str, Any]) -> ResolvedProvider:
-    known = {
-        name: extra[name] for name in ("first_chunk_timeout", "stall_timeout", "recording", "replay_speed") if extra.get(name) is not None
-    }
-    return ResolvedProvider(
-        name=extra.get("provider_name") or config.provider,
-        type=ProviderType(config.provider.lower()),
-        model=config.model,
-        api_key_env=config.api_key_env or None,
-        credentials_env=config.credentials_env or None,
-        base_url=config.base_url or None,
-        native_tools=dict(config.native_tools),
-        **known,
-    )
 
 
 def _schema(text: str) -> dict[str, Any]:
@@ -185,7 +177,21 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
         case CodeExecutionChunk(code, result):
             message = pb.GenerateResponse(code_execution=pb.CodeExecutionDelta(code=code, result=result))
         case GroundingChunk():
-            message = pb.GenerateResponse(grounding=_grounding_to_proto(chunk))
+            grounding = pb.GroundingDelta(
+                web_search_queries=chunk.web_search_queries,
+                grounding_chunks=[pb.GroundingChunkInfo(uri=source.uri, title=source.title) for source in chunk.sources],
+                grounding_supports=[
+                    pb.GroundingSupport(
+                        start_index=support.start_index,
+                        end_index=support.end_index,
+                        text=support.text,
+                        grounding_chunk_indices=support.source_indices,
+                    )
+                    for support in chunk.supports
+                ],
+                search_entry_point_html=chunk.search_entry_point_html,
+            )
+            message = pb.GenerateResponse(grounding=grounding)
         case TokenUsage():
             message = pb.GenerateResponse(usage=pb.UsageInfo(**asdict(chunk)))
         case FinishChunk(reason):
@@ -200,12 +206,6 @@ def chunk_to_proto(chunk: Chunk) -> pb.GenerateResponse:
 
 def chunks_from_proto(message: pb.GenerateResponse) -> tuple[Chunk, ...]:
     """Parse a response: its content, and the finish reason of an answer that was cut. Other services send no reason, or also one for a whole answer."""
-    chunk, finish = _content(message), _FINISHES.get(message.finish_reason)
-    chunks = () if chunk is None else (chunk,)
-    return chunks if finish is None else (*chunks, FinishChunk(finish))
-
-
-def _content(message: pb.GenerateResponse) -> Chunk | None:
     match message.WhichOneof("content"):
         case "text":
             chunk: Chunk | None = TextChunk(message.text.content)
@@ -216,7 +216,16 @@ def _content(message: pb.GenerateResponse) -> Chunk | None:
         case "code_execution":
             chunk = CodeExecutionChunk(message.code_execution.code, message.code_execution.result)
         case "grounding":
-            chunk = _grounding_from_proto(message.grounding)
+            grounding = message.grounding
+            chunk = GroundingChunk(
+                tuple(grounding.web_search_queries),
+                tuple(GroundingSource(source.uri, source.title) for source in grounding.grounding_chunks),
+                tuple(
+                    GroundingSupport(support.start_index, support.end_index, support.text, tuple(support.grounding_chunk_indices))
+                    for support in grounding.grounding_supports
+                ),
+                grounding.search_entry_point_html,
+            )
         case "usage":
             usage = message.usage
             chunk = TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.thinking_tokens, usage.cached_tokens)
@@ -226,7 +235,9 @@ def _content(message: pb.GenerateResponse) -> Chunk | None:
             chunk = None
         case unknown:
             assert_never(unknown)
-    return chunk
+    chunks = () if chunk is None else (chunk,)
+    finish = _FINISHES.get(message.finish_reason)
+    return chunks if finish is None else (*chunks, FinishChunk(finish))
 
 
 def _error_code(error: pb.ErrorInfo) -> ErrorCode:
@@ -238,32 +249,3 @@ def _error_code(error: pb.ErrorInfo) -> ErrorCode:
     if (meant in _FINAL) is not error.retryable:
         return meant
     return known or (ErrorCode.PROVIDER_UNAVAILABLE if error.retryable else ErrorCode.INVALID_REQUEST)
-
-
-def _grounding_to_proto(chunk: GroundingChunk) -> pb.GroundingDelta:
-    return pb.GroundingDelta(
-        web_search_queries=chunk.web_search_queries,
-        grounding_chunks=[pb.GroundingChunkInfo(uri=source.uri, title=source.title) for source in chunk.sources],
-        grounding_supports=[
-            pb.GroundingSupport(
-                start_index=support.start_index,
-                end_index=support.end_index,
-                text=support.text,
-                grounding_chunk_indices=support.source_indices,
-            )
-            for support in chunk.supports
-        ],
-        search_entry_point_html=chunk.search_entry_point_html,
-    )
-
-
-def _grounding_from_proto(message: pb.GroundingDelta) -> GroundingChunk:
-    return GroundingChunk(
-        tuple(message.web_search_queries),
-        tuple(GroundingSource(source.uri, source.title) for source in message.grounding_chunks),
-        tuple(
-            GroundingSupport(support.start_index, support.end_index, support.text, tuple(support.grounding_chunk_indices))
-            for support in message.grounding_supports
-        ),
-        message.search_entry_point_html,
-    )

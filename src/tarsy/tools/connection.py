@@ -131,7 +131,13 @@ class Connection:
             self.ready.set()
             self.ended.set()
         if self._left and isinstance(self._endpoint, HttpEndpoint) and self._endpoint.cleanup_url is not None:
-            await self._clean_up(self._endpoint, self._endpoint.cleanup_url)
+            # Tells the server that the execution is over.
+            seen.clear()
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS) as patience:
+                await send_cleanup(self._endpoint, self._endpoint.cleanup_url, seen)
+            if seen or patience.cancelled_caught:
+                problem = self._masker.mask(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
+                log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
 
     def stop(self) -> None:
         """Ask for an orderly end."""
@@ -192,25 +198,22 @@ class Connection:
         try:
             return await request(session)
         except SessionError as error:
-            raise self._renamed(error, seen) from error
+            failure = seen[-1] if seen else None
+            if failure is not None and failure.is_auth:
+                raise AuthRejected(self.server, failure) from error
+            gone = failure is not None and (failure.unsent or (failure.status == 404 and isinstance(self._endpoint, HttpEndpoint)))
+            if gone or error.over or (error.code == CONNECTION_CLOSED and self._stopping.is_set()):
+                self._stopping.set()
+                raise self._lost(never_ran=gone, detail=str(failure) if failure else str(error)) from error
+            if failure is not None:
+                raise CallRejected(self.server, f"Tool server '{self.server}' failed: {failure}") from error
+            text = f"Tool server '{self.server}' answered with error {error.code}: {error.message}"
+            raise CallRejected(self.server, text) from error
         except ValidationError as error:
             text = f"Tool server '{self.server}' gave an answer that is not valid MCP: {clip(str(error), LINE_EXCERPT)}"
             raise BadAnswer(self.server, text) from error
         finally:
             failures.reset(token)
-
-    def _renamed(self, error: SessionError, seen: list[HttpFailure]) -> ToolServerError:
-        """Return the meaning of a session's error for the call."""
-        failure = seen[-1] if seen else None
-        if failure is not None and failure.is_auth:
-            return AuthRejected(self.server, failure)
-        gone = failure is not None and (failure.unsent or (failure.status == 404 and isinstance(self._endpoint, HttpEndpoint)))
-        if gone or error.over or (error.code == CONNECTION_CLOSED and self._stopping.is_set()):
-            self._stopping.set()
-            return self._lost(never_ran=gone, detail=str(failure) if failure else str(error))
-        if failure is not None:
-            return CallRejected(self.server, f"Tool server '{self.server}' failed: {failure}")
-        return CallRejected(self.server, f"Tool server '{self.server}' answered with error {error.code}: {error.message}")
 
     def _lost(self, *, never_ran: bool, detail: str = "") -> ConnectionLost:
         text = f"The connection to tool server '{self.server}' was lost" + (f" ({detail})" if detail else "")
@@ -231,7 +234,15 @@ class Connection:
 
     @asynccontextmanager
     async def _new_session(self) -> AsyncGenerator[Session]:
-        callbacks = SessionCallbacks(on_log=self._on_log, on_tools_changed=self._on_tools_changed, on_end=self._stopping.set)
+        def on_tools_changed() -> None:
+            self.tool_changes += 1
+
+        def on_log(level: str, data: object) -> None:
+            # A log message does not name its call: all running calls get it, unless they belong to several executions.
+            for listener in () if self._shared else self._listeners:
+                listener(f"{level}: {data}\n")
+
+        callbacks = SessionCallbacks(on_log=on_log, on_tools_changed=on_tools_changed, on_end=self._stopping.set)
         match self._endpoint:
             case HttpEndpoint():
                 async with http_session(self._endpoint, callbacks, self._break) as session:
@@ -258,16 +269,6 @@ class Connection:
         if self._session is None:
             self._scope.cancel()
 
-    def _on_tools_changed(self) -> None:
-        self.tool_changes += 1
-
-    def _on_log(self, level: str, data: object) -> None:
-        # A log message does not name its call: all running calls get it, unless they belong to several executions.
-        if self._shared:
-            return
-        for listener in self._listeners:
-            listener(f"{level}: {data}\n")
-
     def _record(self, text: str, write: Callable[..., object], event: str) -> None:
         """Keep the lines that the server wrote outside the protocol, and log them."""
         shown = [clip(line, LINE_EXCERPT) for line in text.splitlines() if line.strip()]
@@ -281,13 +282,3 @@ class Connection:
     def _flush_output(self) -> None:
         self._stderr.flush()
         self._noise.flush()
-
-    async def _clean_up(self, endpoint: HttpEndpoint, url: str) -> None:
-        """Tell the server that the execution is over."""
-        seen: list[HttpFailure] = []
-        failures.set(seen)
-        with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS) as patience:
-            await send_cleanup(endpoint, url, seen)
-        if seen or patience.cancelled_caught:
-            problem = self._masker.mask(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
-            log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)

@@ -51,29 +51,25 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
             env = {name: expand(value) for name, value in transport.env.items()}
             return StdioEndpoint(expand(transport.command), tuple(expand(arg) for arg in transport.args), env)
         case "http" | "sse":
-            return _http(transport, expand, expand_for_session)
+            if not transport.url:
+                raise ValueError("transport.url is not set")
+            headers = {name: expand_for_session(value).strip() for name, value in transport.custom_headers.items()}
+            if transport.bearer_token:
+                headers["Authorization"] = f"Bearer {expand(transport.bearer_token).strip()}"
+            for name, value in headers.items():
+                # The HTTP library would refuse such a header later, and quote it.
+                if not (value.isascii() and value.isprintable()):
+                    raise ValueError(f"the header {name} holds a line break or another character that no header can hold")
+            return HttpEndpoint(
+                url=expand(transport.url),
+                headers=headers,
+                verify_ssl=transport.verify_ssl,
+                timeout=transport.timeout,
+                cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
+                sse=transport.type == "sse",
+            )
         case other:
             raise ValueError(f"transport.type '{other}' is not one of stdio, http, sse")
-
-
-def _http(transport: ResolvedTransport, expand: Expand, expand_for_session: Expand) -> HttpEndpoint:
-    if not transport.url:
-        raise ValueError("transport.url is not set")
-    headers = {name: expand_for_session(value).strip() for name, value in transport.custom_headers.items()}
-    if transport.bearer_token:
-        headers["Authorization"] = f"Bearer {expand(transport.bearer_token).strip()}"
-    for name, value in headers.items():
-        # The HTTP library would refuse such a header later, and quote it.
-        if not (value.isascii() and value.isprintable()):
-            raise ValueError(f"the header {name} holds a line break or another character that no header can hold")
-    return HttpEndpoint(
-        url=expand(transport.url),
-        headers=headers,
-        verify_ssl=transport.verify_ssl,
-        timeout=transport.timeout,
-        cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
-        sse=transport.type == "sse",
-    )
 
 
 def credentials(transport: ResolvedTransport, endpoint: Endpoint, env: Mapping[str, str]) -> frozenset[str]:

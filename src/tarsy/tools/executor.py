@@ -211,8 +211,13 @@ class McpToolExecutor:
             return refusal(f"There is no tool server '{name.server}'. Tool servers: {known}.")
         await server.ensure_listed()
         tool = next((tool for tool in server.tools if tool.name == call.name.strip()), None)
+        if tool is None and server.problem is not None:
+            return refusal(f"'{call.name}' cannot be used. {server.problem}")
         if tool is None:
-            return refusal(_no_such_tool(call.name, server))
+            names = [tool.name for tool in server.tools]
+            close = difflib.get_close_matches(call.name, names, n=MAX_SUGGESTIONS, cutoff=0.5) or names[:MAX_SUGGESTIONS]
+            hint = f" Did you mean: {', '.join(close)}?" if close else " It offers no tools."
+            return refusal(f"'{call.name}' is not a tool that may be used on server '{server.name}'.{hint}")
         arguments = parse_arguments(call.arguments, tool.parameters_schema)
         if isinstance(arguments, ArgumentProblem):
             return refusal(arguments.message)
@@ -257,12 +262,3 @@ def limited_output(on_output: OnOutput) -> OnOutput:
         on_output(text)
 
     return limited
-
-
-def _no_such_tool(name: str, server: ToolServer) -> str:
-    if server.problem is not None:
-        return f"'{name}' cannot be used. {server.problem}"
-    names = [tool.name for tool in server.tools]
-    close = difflib.get_close_matches(name, names, n=MAX_SUGGESTIONS, cutoff=0.5) or names[:MAX_SUGGESTIONS]
-    hint = f" Did you mean: {', '.join(close)}?" if close else " It offers no tools."
-    return f"'{name}' is not a tool that may be used on server '{server.name}'.{hint}"

@@ -95,25 +95,21 @@ class HealthMonitor:
 
     async def _watch(self, server: ToolServer) -> None:
         for check in itertools.count(1):
-            self._report(server, await _check(server))
+            problem = await _check(server)
+            # It may have been removed while this check ran.
+            if (before := self._reports.get(server.name)) is not None:
+                state = ServerState.CONNECTED if problem is None else ServerState.FAILED
+                now = self._clock.now()
+                since = before.since if before.state is state else now
+                # A failed server keeps the tools it had.
+                tools = server.tools or before.tools
+                self._reports[server.name] = replace(before, state=state, error=problem, checked_at=now, since=since, tools=tools)
+                if before.state is not state:
+                    log.info("tool_server.state", server=server.name, state=state, problem=problem)
             await anyio.sleep(self._interval)
             if check % CHECKS_PER_LISTING == 0:
                 # Not every server reports when its tools change.
                 server.forget_listing()
-
-    def _report(self, server: ToolServer, problem: str | None) -> None:
-        if server.name not in self._reports:
-            # Removed while this check ran.
-            return
-        before = self._reports[server.name]
-        state = ServerState.CONNECTED if problem is None else ServerState.FAILED
-        now = self._clock.now()
-        since = before.since if before.state is state else now
-        # A failed server keeps the tools it had.
-        tools = server.tools or before.tools
-        self._reports[server.name] = replace(before, state=state, error=problem, checked_at=now, since=since, tools=tools)
-        if before.state is not state:
-            log.info("tool_server.state", server=server.name, state=state, problem=problem)
 
 
 async def _check(server: ToolServer) -> str | None:

@@ -107,8 +107,11 @@ def render(result: CallResult) -> str:
     parts = [_block(block) for block in result.content]
     structured = result.structured_content
     # Behind a text that is clipped anyway, it would not be seen.
-    if structured is not None and sum(map(len, parts)) < MAX_CONTENT and not _repeats(structured, "\n".join(parts)):
-        parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
+    if structured is not None and sum(map(len, parts)) < MAX_CONTENT:
+        # The protocol asks servers to send structured content as text, too: such a text has all its words.
+        words = frozenset(_WORD.findall("\n".join(parts)))
+        if not words or any(word not in words for value in _values(structured) for word in _WORD.findall(value)):
+            parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
     return "\n".join(part for part in parts if part) or "(no output)"
 
 
@@ -142,12 +145,6 @@ def _block(block: Block) -> str:
 
 def _decoded_size(data: str) -> int:
     return len(data) * 3 // 4 - data.count("=", max(0, len(data) - 2))
-
-
-def _repeats(structured: Any, text: str) -> bool:
-    """Return whether the text has all the words of the structured content: the protocol asks servers to send it as text, too."""
-    words = frozenset(_WORD.findall(text))
-    return bool(words) and all(word in words for value in _values(structured) for word in _WORD.findall(value))
 
 
 def _values(structured: Any) -> Iterator[str]:

@@ -65,23 +65,21 @@ class LineReader:
         if not data:
             self._stop()
             self._end(None)
-        # Without a handler the data is dropped, so that a full pipe does not keep the server from ending.
-        elif self._handler is not None:
-            self._split(data, self._handler, loop)
-
-    def _split(self, data: bytes, handler: LineHandler, loop: asyncio.AbstractEventLoop) -> None:
-        """Queue the complete lines in `data`, without copying earlier parts of the last one."""
+            return
+        if self._handler is None:
+            # Dropped, so that a full pipe does not keep the server from ending.
+            return
+        # The parts of the last line are joined only when it is complete: copying them each time would be quadratic.
         *complete, rest = data.split(b"\n")
         if complete:
-            if self._parts:
-                complete[0] = b"".join((*self._parts, complete[0]))
-                self._parts, self._size = [], 0
+            complete[0] = b"".join((*self._parts, complete[0]))
+            self._parts, self._size = [], 0
             self._waiting.extend(complete)
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
-        if self._size > handler.limit:
-            self._end(OverflowError(f"a line of more than {handler.limit} bytes"))
+        if self._size > self._handler.limit:
+            self._end(OverflowError(f"a line of more than {self._handler.limit} bytes"))
         elif complete:
             self._handle_next(loop)
 
@@ -124,17 +122,13 @@ class PipeWriter:
         self._on_closed = on_closed
         if self._loop is None and not self._flush(self._fd):
             self._loop = asyncio.get_running_loop()
-            self._loop.add_writer(self._fd, self._send_rest, self._fd)
+            self._loop.add_writer(self._fd, self._flush, self._fd)
 
     def close(self) -> None:
         if self._fd is not None:
             self._stop(self._fd)
             os.close(self._fd)
             self._fd = None
-
-    def _send_rest(self, fd: int) -> None:
-        if self._flush(fd):
-            self._stop(fd)
 
     def _stop(self, fd: int) -> None:
         if self._loop is not None:
@@ -158,4 +152,5 @@ class PipeWriter:
             unsent.clear()
             if self._on_closed is not None:
                 self._on_closed()
+        self._stop(fd)
         return True

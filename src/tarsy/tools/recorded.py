@@ -1,8 +1,8 @@
 """Tools of a recording: the same results for the same calls, without any server."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, datetime
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
@@ -25,11 +25,7 @@ class RecordedToolServers:
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
     ) -> AbstractAsyncContextManager["RecordedTools"]:
         del agent, servers, execution_id
-        return self._open(track)
-
-    @asynccontextmanager
-    async def _open(self, track: str) -> AsyncGenerator["RecordedTools"]:
-        yield RecordedTools(self, track)
+        return nullcontext(RecordedTools(self, track))
 
     def catalog(self, track: str) -> RecordedCatalog | None:
         return self._catalogs.get(track)

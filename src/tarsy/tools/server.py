@@ -95,8 +95,33 @@ class ToolServer:
         async with self._lock:
             connection = self._connection
             changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != self._listed_on
-            if self.listing is None or changed:
-                await self._list()
+            if self.listing is not None and not changed:
+                return
+            started_at, started = self._clock.now(), self._clock.monotonic()
+            error: str | None = None
+            try:
+                try:
+                    listed = await self._request_tools()
+                except ConnectionLost:
+                    # Listing does no harm, so it is repeated over a new connection.
+                    listed = await self._request_tools()
+            except ToolServerError as trouble:
+                error = self.masker.mask(str(trouble))
+                log.warning("tool_server.unavailable", server=self.name, problem=error)
+                if self.tools:
+                    # Only the update failed: the known tools are still worth trying.
+                    return
+            else:
+                configured, allowed = self._config.tools, self._allowed
+                # Each name once, because a vendor refuses a call that offers one twice.
+                offered = {
+                    tool.name: self._definition(tool)
+                    for tool in listed
+                    if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
+                }
+                self.tools = tuple(offered.values())
+            names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
+            self.listing = ToolListing(server=self.name, tools=names, error=error, started_at=started_at, duration_ms=took)
 
     async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | Lost:
         """Run a tool, over a new connection if the old one is gone; a second time only if that does no harm.
@@ -145,32 +170,15 @@ class ToolServer:
         if self._connection is not None and not self._shared:
             self._connection.abort()
 
-    async def _list(self) -> None:
-        started_at, started = self._clock.now(), self._clock.monotonic()
-        error: str | None = None
-        try:
-            try:
-                listed = await self._request_tools()
-            except ConnectionLost:
-                # Listing does no harm, so it is repeated over a new connection.
-                listed = await self._request_tools()
-        except ToolServerError as trouble:
-            error = self.masker.mask(str(trouble))
-            log.warning("tool_server.unavailable", server=self.name, problem=error)
-            if self.tools:
-                # Only the update failed: the known tools are still worth trying.
-                return
-        else:
-            configured, allowed = self._config.tools, self._allowed
-            # Each name once, because a vendor refuses a call that offers one twice.
-            offered = {
-                tool.name: tool
-                for tool in listed
-                if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
-            }
-            self.tools = tuple(_definition(self.name, tool, self.masker) for tool in offered.values())
-        names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
-        self.listing = ToolListing(server=self.name, tools=names, error=error, started_at=started_at, duration_ms=took)
+    def _definition(self, tool: ListedTool) -> ToolDefinition:
+        hints = tool.annotations
+        return ToolDefinition(
+            name=str(ToolName(self.name, tool.name)),
+            description=self.masker.mask(tool.description or tool.title or ""),
+            parameters_schema={name: _masked(value, self.masker) for name, value in tool.input_schema.items()},
+            read_only=bool(hints and hints.read_only_hint),
+            idempotent=bool(hints and hints.idempotent_hint),
+        )
 
     async def _request_tools(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()
@@ -187,38 +195,26 @@ class ToolServer:
         """Return the live connection, or make one. To be called with the lock held."""
         if self._connection is not None and self._connection.is_alive:
             return self._connection
-        if self._endpoint is None:
+        endpoint = self._endpoint
+        if endpoint is None:
             raise Unreachable(self.name, f"Tool server '{self.name}' is not available: {self._misconfigured}")
-        self._connection = await self._new_connection(self._endpoint)
-        if self._connection.failure is not None:
-            raise self._connection.failure
-        return self._connection
 
-    async def _new_connection(self, endpoint: Endpoint) -> Connection:
         def make() -> Connection:
             return Connection(self.name, endpoint, ours=self._env, masker=self.masker, shared=self._shared)
 
         self._shared = self._pool is not None and self._pool.shares(self._config)
         if self._pool is not None and self._shared:
-            return await self._pool.connection(self._config, make)
-        # Stored before it is ready, so that an owner that gives up meanwhile can end it.
-        connection = self._connection = make()
-        self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
-        await connection.ready.wait()
-        if self._pool is not None and connection.is_stateless:
-            self._pool.mark_stateless(self._config)
+            connection = self._connection = await self._pool.connection(self._config, make)
+        else:
+            # Stored before it is ready, so that an owner that gives up meanwhile can end it.
+            connection = self._connection = make()
+            self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
+            await connection.ready.wait()
+            if self._pool is not None and connection.is_stateless:
+                self._pool.mark_stateless(self._config)
+        if connection.failure is not None:
+            raise connection.failure
         return connection
-
-
-def _definition(server: str, tool: ListedTool, masker: Masker) -> ToolDefinition:
-    hints = tool.annotations
-    return ToolDefinition(
-        name=str(ToolName(server, tool.name)),
-        description=masker.mask(tool.description or tool.title or ""),
-        parameters_schema={name: _masked(value, masker) for name, value in tool.input_schema.items()},
-        read_only=bool(hints and hints.read_only_hint),
-        idempotent=bool(hints and hints.idempotent_hint),
-    )
 
 
 def _masked(value: Any, masker: Masker) -> Any:

@@ -142,29 +142,28 @@ class StdioSession:
                 # We offer servers nothing but pings.
                 error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
                 self._link.send({"jsonrpc": "2.0", "id": request_id, "error": error})
-            case {"method": str(method)}:
-                self._handle_notification(method, message.get("params") or {})
+            case {"method": "notifications/tools/list_changed"}:
+                self._callbacks.on_tools_changed()
+            case {"method": "notifications/message", "params": {"level": str(level), "data": data}}:
+                self._callbacks.on_log(level, data)
+            case {
+                "method": "notifications/progress",
+                "params": {"progressToken": token, "progress": int() | float() as progress} as params,
+            }:
+                pending = self._pending_of(token)
+                if pending is not None and pending.on_progress is not None:
+                    total, text = params.get("total"), params.get("message")
+                    known = total if isinstance(total, int | float) else None
+                    pending.on_progress(progress, known, text if isinstance(text, str) else None)
+            case {"method": str()}:
+                # Other notifications do not concern us.
+                pass
             case _:
                 pending = self._pending_of(message.get("id"))
                 # An answer may come twice, or after its request was given up.
                 if pending is not None and not pending.answer.done():
                     error = message.get("error")
                     pending.answer.set_result(message["result"] if error is None else SessionError(error["code"], error["message"]))
-
-    def _handle_notification(self, method: str, params: Message) -> None:
-        match method, params:
-            case "notifications/tools/list_changed", _:
-                self._callbacks.on_tools_changed()
-            case "notifications/message", {"level": str(level), "data": data}:
-                self._callbacks.on_log(level, data)
-            case "notifications/progress", {"progressToken": token, "progress": int() | float() as progress}:
-                pending = self._pending_of(token)
-                if pending is not None and pending.on_progress is not None:
-                    total, message = params.get("total"), params.get("message")
-                    known = total if isinstance(total, int | float) else None
-                    pending.on_progress(progress, known, message if isinstance(message, str) else None)
-            case _:
-                pass
 
     def _pending_of(self, request_id: object) -> _Pending | None:
         """Return the request with this id. Ours are numbers, which some servers return as strings."""

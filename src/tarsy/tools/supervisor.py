@@ -200,10 +200,8 @@ class Server:
             return False
         self._received += data
         request = parse_request(self._received)
-        return request is None or self._start(request)
-
-    def _start(self, request: Request) -> bool:
-        """Start the server as the leader of its own session; return whether the fork succeeded."""
+        if request is None:
+            return True
         supervisor = os.getpid()
         try:
             pid = os.fork()
@@ -345,13 +343,10 @@ class Supervisor:
             if server.leader is None:
                 server.remains |= adopted - self._adopted
                 if server.remains.isdisjoint(adopted):
-                    self._forget(server)
+                    server.release_pipes()
+                    os.close(server.line)
+                    self._servers.remove(server)
         self._adopted = adopted
-
-    def _forget(self, server: Server) -> None:
-        server.release_pipes()
-        os.close(server.line)
-        self._servers.remove(server)
 
 
 def left_groups(ending: list[Server]) -> set[int]:

@@ -1,14 +1,13 @@
-"""Both transports over the same providers: what one says, the other must say too."""
+"""Clients of scripted vendors: every vendor in process, and a sample through a gRPC service with the same providers."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 import pytest
 
-from support.asking import Asking
+from support.asking import Asking, Route, Transport, routes
 from support.vendor_server import VendorServer, vendor_server
-from support.vendors import VENDORS, Vendor
+from support.vendors import VENDORS, ChatCompletions, Gemini
 from tarsy.agent.ports import LLMClient
 from tarsy.llm.attempts import RetryPolicy
 from tarsy.llm.grpc_client import GrpcLLMClient
@@ -28,25 +27,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("llm"))
 
 
-@asynccontextmanager
-async def open_client(transport: str) -> AsyncGenerator[LLMClient]:
-    client = in_process_client(env=ENV, policy=POLICY)
-    if transport == "in-process":
-        yield client
-        await client.aclose()
-        return
-    service = await start_service(client, host="127.0.0.1", port=0)
-    remote = GrpcLLMClient(f"127.0.0.1:{service.port}", env={})
-    yield remote
-    await remote.aclose()
-    await service.stop(grace=0)
+@pytest.fixture(scope="package", autouse=True)
+async def one_event_loop() -> AsyncGenerator[None]:
+    """Keep one event loop for all tests: gRPC may report the end of a call after its test, and fails if the loop is closed then."""
+    yield  # noqa: PT022 - the loop is kept while a generator waits
 
 
 # Shared by a module's tests, since making SDK clients is what takes time.
-@pytest.fixture(params=["in-process", "grpc"], scope="module")
-async def client(request: pytest.FixtureRequest) -> AsyncGenerator[LLMClient]:
-    async with open_client(request.param) as opened:
-        yield opened
+@pytest.fixture(scope="module")
+async def clients() -> AsyncGenerator[Mapping[Transport, LLMClient]]:
+    in_process = in_process_client(env=ENV, policy=POLICY)
+    service = await start_service(in_process, host="127.0.0.1", port=0)
+    over_grpc = GrpcLLMClient(f"127.0.0.1:{service.port}", env={})
+    yield {"in-process": in_process, "grpc": over_grpc}
+    await over_grpc.aclose()
+    # Closes the client in process, too.
+    await service.stop(grace=0)
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest, clients: Mapping[Transport, LLMClient]) -> LLMClient:
+    """In process, unless a test is parametrized with transports."""
+    transport: Transport = getattr(request, "param", "in-process")
+    return clients[transport]
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +64,12 @@ def server(shared_server: VendorServer) -> VendorServer:
     return shared_server
 
 
-@pytest.fixture(params=VENDORS, ids=lambda vendor: vendor.name)
-def vendor(request: pytest.FixtureRequest) -> Vendor:
+# Over gRPC, a vendor behind its own SDK and one behind LangChain: what travels there does not depend on the vendor.
+@pytest.fixture(params=routes(VENDORS, over_grpc=(Gemini(), ChatCompletions())), ids=str)
+def route(request: pytest.FixtureRequest) -> Route:
     return request.param
 
 
 @pytest.fixture
-def asking(client: LLMClient, server: VendorServer, vendor: Vendor) -> Asking:
-    return Asking(client, server, vendor)
+def asking(clients: Mapping[Transport, LLMClient], server: VendorServer, route: Route) -> Asking:
+    return Asking(clients[route.transport], server, route.vendor)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from support.asking import Asking
+from support.asking import Asking, Route, routes
 from support.vendor_server import Act, Reply
-from support.vendors import Anthropic, ChatCompletions, Gemini, Responses, Said, Vendor
+from support.vendors import Anthropic, ChatCompletions, Gemini, Responses, Said
 from tarsy.domain.llm import TextChunk
 
 # One for each SDK underneath.
@@ -18,8 +18,8 @@ SDKS = (Gemini(), ChatCompletions(), Responses(), Anthropic())
 SOON = 2.0
 
 
-@pytest.fixture(params=SDKS, ids=lambda vendor: vendor.name)
-def vendor(request: pytest.FixtureRequest) -> Vendor:
+@pytest.fixture(params=routes(SDKS, over_grpc=(ChatCompletions(),)), ids=str)
+def route(request: pytest.FixtureRequest) -> Route:
     return request.param
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from support.asking import PODS, QUESTION, Asking, results_of
+from support.asking import PODS, QUESTION, Asking, Route, results_of, routes
 from support.vendor_server import Reply
-from support.vendors import USAGE, Call, Gemini, Said, Vendor, sse
+from support.vendors import USAGE, Call, Gemini, Said, sse
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import (
     CodeExecutionChunk,
@@ -33,9 +33,10 @@ class Gemini3(Gemini):
     model = "gemini-3.7-flash"
 
 
-@pytest.fixture
-def vendor() -> Vendor:
-    return Gemini3()
+# Over gRPC too: only this vendor sends all kinds of chunks.
+@pytest.fixture(params=routes([Gemini3()], over_grpc=[Gemini3()]), ids=str)
+def route(request: pytest.FixtureRequest) -> Route:
+    return request.param
 
 
 def pieces(*parts: dict[str, Any], **candidate: Any) -> Reply:

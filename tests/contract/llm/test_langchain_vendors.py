@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.asking import PODS, QUESTION, Asking, results_of, without_words
+from support.asking import PODS, QUESTION, Asking, Route, results_of, without_words
 from support.vendor_server import Act, Reply, VendorServer
 from support.vendors import (
     USAGE,
@@ -20,7 +20,6 @@ from support.vendors import (
     GeminiThroughLangChain,
     Responses,
     Said,
-    Vendor,
     sse,
 )
 from tarsy.agent.ports import LLMClient
@@ -46,8 +45,8 @@ class BudgetedAnthropic(Anthropic):
 
 
 @pytest.fixture
-def vendor() -> Vendor:
-    return Anthropic()
+def route() -> Route:
+    return Route("in-process", Anthropic())
 
 
 @pytest.mark.parametrize("left_out", ["input_tokens", "cache_read_input_tokens", "both"])
@@ -177,8 +176,8 @@ class TestAServerOfOnesOwn:
     """Ollama, llama.cpp, vLLM: they speak like OpenAI, more or less."""
 
     @pytest.fixture
-    def vendor(self) -> Vendor:
-        return ChatCompletions()
+    def route(self) -> Route:
+        return Route("in-process", ChatCompletions())
 
     async def test_it_needs_no_key(self, asking: Asking) -> None:
         asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
@@ -321,8 +320,9 @@ class TestAServerOfOnesOwn:
         assert asking.server.bodies[0]["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}
 
 
-async def test_a_missing_key_is_named_and_nobody_is_asked(client: LLMClient, server: VendorServer, vendor: Vendor) -> None:
-    asking = Asking(client, server, vendor)
+@pytest.mark.parametrize("client", ["in-process", "grpc"], indirect=True)
+async def test_a_missing_key_is_named_and_nobody_is_asked(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, Anthropic())
     request = asking.request(api_key_env="NO_SUCH_KEY")
     provider = request.provider.model_copy(update={"base_url": None})
 
@@ -331,8 +331,9 @@ async def test_a_missing_key_is_named_and_nobody_is_asked(client: LLMClient, ser
     assert chunks == [ErrorChunk("the provider anthropic has no key: set the environment variable NO_SUCH_KEY", ErrorCode.CREDENTIALS)]
 
 
-async def test_an_address_with_an_unknown_variable_names_it(client: LLMClient, server: VendorServer, vendor: Vendor) -> None:
-    asking = Asking(client, server, vendor)
+@pytest.mark.parametrize("client", ["in-process", "grpc"], indirect=True)
+async def test_an_address_with_an_unknown_variable_names_it(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, Anthropic())
     request = asking.request()
     provider = request.provider.model_copy(update={"base_url": "{{.NO_SUCH_ADDRESS}}/v1"})
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from support.asking import Asking
-from support.vendors import Anthropic, ChatCompletions, Gemini, GeminiThroughLangChain, Responses, Said, Vendor
+from support.asking import Asking, Route, routes
+from support.vendors import Anthropic, ChatCompletions, Gemini, GeminiThroughLangChain, Responses, Said
 
 
 def limit_in(body: dict[str, Any]) -> Any:
@@ -19,9 +19,12 @@ def limit_in(body: dict[str, Any]) -> Any:
 _NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
 
-@pytest.fixture(params=[ChatCompletions, Responses, Anthropic, Gemini, GeminiThroughLangChain], ids=lambda vendor: vendor.name)
-def vendor(request: pytest.FixtureRequest) -> Vendor:
-    return request.param()
+VENDORS = (ChatCompletions(), Responses(), Anthropic(), Gemini(), GeminiThroughLangChain())
+
+
+@pytest.fixture(params=routes(VENDORS, over_grpc=(ChatCompletions(),)), ids=str)
+def route(request: pytest.FixtureRequest) -> Route:
+    return request.param
 
 
 async def test_the_limit_of_a_call_reaches_its_vendor(asking: Asking) -> None:

@@ -372,10 +372,11 @@ async def test_a_reader_that_leaves_cancels_its_own_call_and_no_other() -> None:
     go_on = asyncio.Event()
 
     async def begin(request: pb.GenerateRequest, _context: Any) -> AsyncGenerator[pb.GenerateResponse]:
-        yield text("Bec")
         try:
+            yield text("Bec")
             await go_on.wait()
-        except asyncio.CancelledError:
+        # The latter if the cancellation arrives before gRPC asks for the next message.
+        except (asyncio.CancelledError, GeneratorExit):
             cancelled.put_nowait(request.messages[0].content)
             raise
         yield text("ause.")

@@ -126,7 +126,11 @@ def request_body(request: GenerateInput, model: ClaudeModel, memory: TurnMemory[
     body: dict[str, Any] = {
         "model": request.provider.model,
         "max_tokens": longest or model.usual_length,
-        "messages": [{"role": role, "content": _content(blocks)} for role, blocks in turns],
+        # A turn of one plain text is sent as that text.
+        "messages": [
+            {"role": role, "content": blocks[0]["text"] if len(blocks) == 1 and set(blocks[0]) == {"type", "text"} else blocks}
+            for role, blocks in turns
+        ],
     }
     if system:
         body["system"] = system
@@ -174,12 +178,6 @@ def _mark_for_caching(block: Block) -> None:
         block |= {"content": [_text(block["content"])], "cache_control": _CACHE}
     elif block["type"] == "text" and block["text"]:
         block["cache_control"] = _CACHE
-
-
-def _content(blocks: list[Block]) -> str | list[Block]:
-    """Return a turn of one plain text as that text."""
-    only = blocks[0]
-    return only["text"] if len(blocks) == 1 and set(only) == {"type", "text"} else blocks
 
 
 def thinking_config(model: str, profile: Mapping[str, Any], *, complete: bool, longest: int | None = None) -> dict[str, Any] | None:
@@ -241,7 +239,11 @@ class ClaudeAnswer:
             case "content_block_delta":
                 yield from self._delta(event.index, event.delta)
             case "message_delta":
-                yield self._whole_usage(_usage(event.usage))
+                usage = _usage(event.usage)
+                # Compatible servers report the input tokens only in the first event.
+                given = max(usage.input_tokens, self._input.input_tokens)
+                cached = max(usage.cached_tokens, self._input.cached_tokens)
+                yield TokenUsage(given, usage.output_tokens, given + usage.output_tokens, usage.thinking_tokens, cached)
                 if event.delta.stop_reason:
                     self._finished = Finished(event.delta.stop_reason.lower())
             case _:
@@ -297,12 +299,6 @@ class ClaudeAnswer:
         if piece:
             self._blocks[index][name] += piece
             yield ThinkingChunk(piece) if name == "thinking" else TextChunk(piece)
-
-    def _whole_usage(self, usage: TokenUsage) -> TokenUsage:
-        """Add the input tokens, which compatible servers report only in the first event."""
-        given = max(usage.input_tokens, self._input.input_tokens)
-        cached = max(usage.cached_tokens, self._input.cached_tokens)
-        return TokenUsage(given, usage.output_tokens, given + usage.output_tokens, usage.thinking_tokens, cached)
 
 
 def _usage(usage: Any) -> TokenUsage:

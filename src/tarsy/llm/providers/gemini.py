@@ -108,8 +108,12 @@ class GeminiAnswer:
         return key, Signatures(dict(self._call_signatures), self._text_signature)
 
     def _translated(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
-        if response.usage_metadata is not None:
-            yield _usage(response.usage_metadata)
+        if (usage := response.usage_metadata) is not None:
+            # Thinking counts as output, because it is billed as such, as with the other vendors.
+            given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
+            thinking = usage.thoughts_token_count or 0
+            made = (usage.candidates_token_count or 0) + thinking
+            yield TokenUsage(given, made, usage.total_token_count or given + made, thinking, usage.cached_content_token_count or 0)
         for candidate in (response.candidates or [])[:1]:
             content = candidate.content
             for part in (content.parts if content is not None else None) or []:
@@ -144,14 +148,6 @@ class GeminiAnswer:
         elif part.text:
             self._text.append(part.text)
             yield TextChunk(part.text)
-
-
-def _usage(usage: types.GenerateContentResponseUsageMetadata) -> TokenUsage:
-    """Count thinking as output, because it is billed as such, as with the other vendors."""
-    given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
-    thinking = usage.thoughts_token_count or 0
-    made = (usage.candidates_token_count or 0) + thinking
-    return TokenUsage(given, made, usage.total_token_count or given + made, thinking, usage.cached_content_token_count or 0)
 
 
 def _grounding(metadata: types.GroundingMetadata) -> GroundingChunk:

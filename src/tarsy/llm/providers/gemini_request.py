@@ -8,7 +8,7 @@ from typing import Any, assert_never, cast
 
 from google.genai import types
 
-from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.conversation import Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.provider import TurnMemory, turn_key
@@ -101,7 +101,15 @@ def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[typ
                 built.append(types.Content(role="user", parts=[types.Part(text=message.content)]))
             case Role.ASSISTANT:
                 signatures = memory.recall(request.execution_id, turn_key(message)) or Signatures()
-                built.append(types.Content(role="model", parts=_model_parts(message, signatures, bypass)))
+                parts: list[types.Part] = []
+                if message.content or not message.tool_calls:
+                    parts.append(types.Part(text=message.content, thought_signature=signatures.text))
+                for position, call in enumerate(message.tool_calls):
+                    # Of parallel calls only the first has a signature.
+                    missing = bypass if position == 0 and not signatures.calls else None
+                    made = types.FunctionCall(id=_sent_id(call.id), name=vendor_name(call.name), args=arguments_object(call.arguments))
+                    parts.append(types.Part(function_call=made, thought_signature=signatures.calls.get(call.id, missing)))
+                built.append(types.Content(role="model", parts=parts))
             case Role.TOOL:
                 response = types.FunctionResponse(
                     id=_sent_id(message.tool_call_id or ""), name=vendor_name(message.tool_name or ""), response={"output": message.content}
@@ -116,18 +124,6 @@ def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[typ
             case _:
                 assert_never(message.role)
     return built
-
-
-def _model_parts(message: ConversationMessage, signatures: Signatures, bypass: bytes | None) -> list[types.Part]:
-    parts: list[types.Part] = []
-    if message.content or not message.tool_calls:
-        parts.append(types.Part(text=message.content, thought_signature=signatures.text))
-    for position, call in enumerate(message.tool_calls):
-        # Of parallel calls only the first has a signature.
-        missing = bypass if position == 0 and not signatures.calls else None
-        made = types.FunctionCall(id=_sent_id(call.id), name=vendor_name(call.name), args=arguments_object(call.arguments))
-        parts.append(types.Part(function_call=made, thought_signature=signatures.calls.get(call.id, missing)))
-    return parts
 
 
 def _sent_id(call_id: str) -> str | None:

@@ -20,8 +20,19 @@ def google_credentials(access: Access) -> Any:
     Raises:
         CredentialsMissingError: there are none, or they cannot be used.
     """
-    if access.credentials is not None:
-        return _from_file(access.credentials)
+    path = access.credentials
+    if path is not None:
+        # A service account, a user's login or a workload identity.
+        kinds: dict[str, Any] = {
+            "service_account": service_account.Credentials.from_service_account_info,  # pyright: ignore[reportUnknownMemberType] - untyped library
+            "authorized_user": credentials.Credentials.from_authorized_user_info,  # pyright: ignore[reportUnknownMemberType] - untyped library
+            "external_account": identity_pool.Credentials.from_info,  # pyright: ignore[reportUnknownMemberType] - untyped library
+        }
+        try:
+            info = json.loads(Path(path).read_text(encoding="utf-8"))
+            return kinds[info["type"]](info, scopes=_SCOPES)
+        except (GoogleAuthError, OSError, ValueError, KeyError, TypeError) as error:
+            raise CredentialsMissingError(f"the credentials file {path} cannot be used: {error!r}") from error
     if access.local:
         # A local server asks for no token, but the SDKs require one.
         return credentials.Credentials(token="local")  # noqa: S106 - not a secret
@@ -31,17 +42,3 @@ def google_credentials(access: Access) -> Any:
     except GoogleAuthError as error:
         raise CredentialsMissingError(f"this machine has no Google Cloud credentials: {error}") from error
     return found
-
-
-def _from_file(path: str) -> Any:
-    """Read a service account, a user's login or a workload identity."""
-    kinds: dict[str, Any] = {
-        "service_account": service_account.Credentials.from_service_account_info,  # pyright: ignore[reportUnknownMemberType] - untyped library
-        "authorized_user": credentials.Credentials.from_authorized_user_info,  # pyright: ignore[reportUnknownMemberType] - untyped library
-        "external_account": identity_pool.Credentials.from_info,  # pyright: ignore[reportUnknownMemberType] - untyped library
-    }
-    try:
-        info = json.loads(Path(path).read_text(encoding="utf-8"))
-        return kinds[info["type"]](info, scopes=_SCOPES)
-    except (GoogleAuthError, OSError, ValueError, KeyError, TypeError) as error:
-        raise CredentialsMissingError(f"the credentials file {path} cannot be used: {error!r}") from error

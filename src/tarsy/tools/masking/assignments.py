@@ -7,7 +7,7 @@ bounded, so that no text can make it slow.
 
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -131,7 +131,7 @@ _LEADS = re.compile(
       | (?P<entry>(?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?value(?:{_QUOTES})?\s{{0,4}}[:=][ \t]{{0,4}})
       | (?P<item>(?:{_QUOTES})?(?:,\s{{0,40}}(?={_QUOTES})|\r?\n[ \t]{{0,64}}-[ \t]{{1,8}})(?!(?:{_QUOTES})?-))
       | (?P<tag>>)
-      | (?P<told>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?(?:is|was|has[ \t]been|will[ \t]be)
+      | (?P<stated>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?(?:is|was|has[ \t]been|will[ \t]be)
             (?:[ \t](?:now|(?:(?:re)?set|changed|updated|rotated)[ \t]to))?:?[ \t]{{1,2}}(?=[^\s-]))
       | (?P<set>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?to:?[ \t]{{1,2}}(?=[^\s-]))
       | (?P<gap>[ \t]{{1,4}}(?=[^\s-]))
@@ -148,9 +148,9 @@ _LEAD_PAIRS = frozenset(
 )
 _STEM_CHARACTERS = Alphabet(string.ascii_lowercase + string.digits + "_")
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
-# The usual length of a name, and the greatest.
-_USUAL_NAME = 24
+# The greatest length of a name, and of the word before `key` with the space before it.
 _NAME_WINDOW = 100
+_WORD_WINDOW = 24
 _BEFORE_KEY = ("api ", "access ", "secret ", "signing ", "encryption ", "license ", "auth ")
 _LABEL = MASK_PREFIX.lower()
 _BEFORE_ENTRY = re.compile(rf"(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?\Z")
@@ -170,6 +170,19 @@ class Placed:
     prose: bool = False
     stated: bool = False
 
+    def secrets(self, text: str, sort: Sort) -> list[Span]:
+        """Return the spans whose values are secrets."""
+        found: list[Span] = []
+        for start, stop in self.spans:
+            value, quoted = text[start:stop], text[start - 1] in "\"'`"
+            if (
+                is_stated_secret(value, sort, quoted=quoted)
+                if self.stated
+                else is_secret(value, sort, prose=self.prose and not quoted, quoted=quoted)
+            ):
+                found.append((start, stop))
+        return found
+
 
 class AssignmentMasker:
     """Masks the values next to the names of some patterns."""
@@ -184,31 +197,28 @@ class AssignmentMasker:
 
     def mask(self, indexed: IndexedText) -> str:
         text, view = indexed.text, PlainView.of(indexed.text)
-        parts: list[str] = []
-        done = 0
-        for start, stop, mark in self._secrets(indexed if view.text is text else IndexedText(view.text)):
-            parts += [text[done : view.place(start)], mark]
-            done = view.place(stop - 1) + 1
-        return "".join((*parts, text[done:])) if parts else text
-
-    def _secrets(self, indexed: IndexedText) -> Iterator[tuple[int, int, str]]:
-        """Yield the spans of the secrets, in order, with their replacements."""
-        stems = self._stems(indexed)
+        plain = view.text
+        stems = self._stems(indexed if plain is text else IndexedText(plain))
         if not stems:
-            return
-        text = indexed.text
+            return text
         # This letter becomes two in lower case; without it both texts have the same offsets.
-        lowered = text.replace("İ", "I").lower()
-        done = 0
+        lowered = plain.replace("İ", "I").lower()
+        parts: list[str] = []
+        # How far secrets were replaced: in the view, and in the text.
+        done = copied = 0
         for end in _ends(stems, lowered):
             name = self._name(lowered, end) if end > done else None
-            if name is None:
+            leads = _LEADS.match(lowered, end) if name else None
+            if name is None or leads is None:
                 continue
             name_at, known = name
-            for start, stop in _secrets_after(text, lowered, (name_at, end), known):
+            placed = _placed(plain, lowered, name_at, leads, known)
+            for start, stop in placed.secrets(plain, known.sort) if placed else ():
                 if start >= done:
-                    yield start, stop, label(known.pattern)
+                    parts += [text[copied : view.place(start)], label(known.pattern)]
+                    copied = view.place(stop - 1) + 1
                     done = stop
+        return "".join((*parts, text[copied:])) if parts else text
 
     def announces(self, text: str) -> bool:
         """Return whether `text` has a name that may be followed by its value."""
@@ -219,7 +229,11 @@ class AssignmentMasker:
 
     def _name(self, lowered: str, end: int) -> tuple[int, Known] | None:
         """Return where the name that ends here begins, and its meaning, or None if it announces nothing."""
-        name_at = _name_start(lowered, end)
+        earliest = max(0, end - _NAME_WINDOW)
+        name_at = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
+        # In prose, an API key is written in two words.
+        if name_at > earliest and lowered.startswith("key", name_at) and lowered.endswith(_BEFORE_KEY, 0, name_at):
+            name_at = lowered.rfind(" ", max(0, name_at - _WORD_WINDOW), name_at - 1) + 1
         known = self._table.classify(lowered[name_at:end])
         # The replacement of a secret is no name, though it ends like one.
         if known is None or (lowered[end] == "]" and lowered.startswith(_LABEL, name_at - 1)):
@@ -245,53 +259,24 @@ def _ends(stems: Iterable[str], lowered: str) -> list[int]:
     return [end for end in sorted(ends) if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
 
 
-def _secrets_after(text: str, lowered: str, name: Span, known: Known) -> list[Span]:
-    """Return the spans of the secrets that a known name announces."""
-    leads = _LEADS.match(lowered, name[1])
-    if leads is None or _is_masked(text, leads.end()):
-        return []
-    placed = _placed(text, lowered, name[0], leads, known)
-    return [span for span in placed.spans if _counts(text, span, placed, known.sort)] if placed else []
-
-
-def _counts(text: str, span: Span, placed: Placed, sort: Sort) -> bool:
-    value, quoted = text[span[0] : span[1]], text[span[0] - 1] in "\"'`"
-    if placed.stated:
-        return is_stated_secret(value, sort, quoted=quoted)
-    return is_secret(value, sort, prose=placed.prose and not quoted, quoted=quoted)
-
-
-def _is_masked(text: str, at: int) -> bool:
-    """Return whether the value that begins here, perhaps with a quote, was masked by an earlier rule."""
-    opens = text[at : at + 2].find("[")
-    return opens != -1 and text.startswith(MASK_PREFIX, at + opens)
-
-
-def _name_start(lowered: str, end: int) -> int:
-    earliest = end - _USUAL_NAME if end > _USUAL_NAME else 0
-    start = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
-    if start == earliest:
-        earliest = max(0, end - _NAME_WINDOW)
-        start = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
-        if start == earliest:
-            return earliest
-    # In prose, an API key is written in two words.
-    if lowered.startswith("key", start) and lowered.endswith(_BEFORE_KEY, 0, start):
-        return lowered.rfind(" ", max(0, start - _USUAL_NAME), start - 1) + 1
-    return start
-
-
 def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
     """Return the values after a name, or None if there are none."""
     at, kind = leads.end(), leads.lastgroup
+    # A value, perhaps in quotes, that an earlier rule has masked.
+    opens = text[at : at + 2].find("[")
+    if opens != -1 and text.startswith(MASK_PREFIX, at + opens):
+        return None
     if kind == "assign":
         return _assigned(text, name_at, leads, known)
     if known.plural or not _leads_on(text, lowered, name_at, leads, certain=known.sort is Sort.CERTAIN):
         return None
-    span = _tag_span(text, at) if kind == "tag" else value_span(text, at, yaml_line=kind == "entry", spaces=known.sort is Sort.CERTAIN)
+    if kind == "tag":
+        closing = text.find("<", at, at + 4096)
+        return Placed([(at, closing)]) if closing > at else None
+    span = value_span(text, at, yaml_line=kind == "entry", spaces=known.sort is Sort.CERTAIN)
     if span is None or (kind == "set" and _HOST.fullmatch(text, *span)):
         return None
-    return Placed([span], prose=kind == "gap", stated=kind in {"told", "set"})
+    return Placed([span], prose=kind == "gap", stated=kind in {"stated", "set"})
 
 
 def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> bool:
@@ -309,11 +294,6 @@ def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, ce
             return _takes_next_word(text, lowered, name_at, leads.end(), certain=certain)
         case _:
             return True
-
-
-def _tag_span(text: str, at: int) -> Span | None:
-    closing = text.find("<", at, at + 4096)
-    return (at, closing) if closing > at else None
 
 
 def _assigned(text: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:

@@ -7,7 +7,6 @@ inspected; of all others only the indentation matters.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from tarsy.tools.masking.secret_json import LAST_APPLIED, MASK, MENTIONS, PAYLOADS, SECRET_TYPE, mask_whole, mask_within
 from tarsy.tools.masking.text_views import IndexedText
@@ -40,12 +39,14 @@ def mask_kubernetes_secrets(indexed: IndexedText) -> str:
     head, rest = mask_within(text, _mask_nested)
     # Masked JSON is serialized again and may contain mentions that the text did not; the cheap check comes first.
     loose = any(word in rest for word in mentions) or IndexedText(rest).held(MENTIONS)
-    return _mask_yaml(_mask_flow(head + (_mask_loose(rest) if loose else rest)))
-
-
-def _mask_yaml(text: str) -> str:
-    """Mask YAML, also if other words precede it on its first line."""
+    text = head + (_mask_loose(rest) if loose else rest)
+    # YAML's one-line style, whether or not its line belongs to a Secret.
+    if "{" in text and re.search(r"kind: ?['\"]?Secret(?:List)?\b", text):
+        text = _FLOW_PAYLOAD.sub(
+            lambda found: found.group() if MASK_PREFIX in found["body"] else f"ata:{found['gap']}{{{MASK}: {MASK}}}", text
+        )
     text = mask_yaml(text)
+    # YAML whose first line begins with other words.
     at = min((found.start() for begin in _AFTER_WORDS if (found := begin.search(text))), default=None)
     return text if at is None else text[:at] + mask_yaml(text[at:])
 
@@ -68,15 +69,6 @@ def _mask_loose(text: str) -> str:
         parts += [text[done : found.end()], masked]
         done = end
     return "".join((*parts, text[done:]))
-
-
-def _mask_flow(text: str) -> str:
-    """Mask YAML's one-line style in a text that mentions a Secret, whether or not the line belongs to it."""
-    if "{" not in text or not re.search(r"kind: ?['\"]?Secret(?:List)?\b", text):
-        return text
-    return _FLOW_PAYLOAD.sub(
-        lambda found: found.group() if MASK_PREFIX in found.group("body") else f"ata:{found.group('gap')}{{{MASK}: {MASK}}}", text
-    )
 
 
 # Each expression begins with a newline, so that the matcher skips from line to line.
@@ -154,7 +146,27 @@ def mask_yaml(text: str) -> str:
     if not payloads:
         return text
     lines = text.split("\n")
-    return "\n".join(_masked_lines(lines, _numbered(text, payloads)))
+    masked: list[str] = []
+    number = at = done = 0
+    for payload_at, column in payloads:
+        number += text.count("\n", at, payload_at)
+        at = payload_at
+        if number < done:
+            continue
+        head, _, value = lines[number].partition(":")
+        below = _deeper(lines, number + 1, column)
+        masked += lines[done:number]
+        if not value.partition("#")[0].strip():
+            masked.append(lines[number])
+            masked += _masked_entries(lines[number + 1 : below])
+        elif MASK in value or (value.strip() == "{" and all(MASK in line for line in lines[number + 1 : below] if ":" in line)):
+            # Masked already: as JSON, or in an earlier pass.
+            masked += lines[number:below]
+        else:
+            # A flow mapping, a scalar or a block scalar, with the lines that continue it.
+            masked.append(f"{head}: {MASK}")
+        done = below
+    return "\n".join(masked + lines[done:])
 
 
 def _payloads(text: str) -> list[Span]:
@@ -183,19 +195,15 @@ def _payloads(text: str) -> list[Span]:
 def _leave(stack: list[_Group], text: str, start: int, stop: int) -> None:
     """Close the mappings that end on the lines between two inspected ones."""
     while stack:
-        line = _shallower(stack[-1].column).search(text, start, stop)
+        column = stack[-1].column
+        shallower = re.compile(rf"\n(?P<indent> {{0,{column - 1}}}+)(?! )[^\n:]*+:") if 0 < column <= _MAX_COLUMN else _ANY_LINE
+        line = shallower.search(text, start, stop)
         if line is None:
             return
         indent = len(line["indent"])
         while stack and stack[-1].column > indent:
             stack.pop()
         start = line.end()
-
-
-@lru_cache(maxsize=_MAX_COLUMN + 1)
-def _shallower(column: int) -> re.Pattern[str]:
-    """Return an expression for a line with a key before `column`; beyond `_MAX_COLUMN`, for any line."""
-    return re.compile(rf"\n(?P<indent> {{0,{column - 1}}}+)(?! )[^\n:]*+:") if 0 < column <= _MAX_COLUMN else _ANY_LINE
 
 
 def _enter(stack: list[_Group], text: str, segment: Span, line: re.Match[str]) -> _Group:
@@ -235,37 +243,6 @@ def _ancestors(text: str, segment: Span, between: Span, limit: int) -> list[int]
             below = column
         limit = min(limit, dash_at) if column != dash_at else min(limit, column - 1)
     return columns[::-1]
-
-
-def _numbered(text: str, payloads: list[Span]) -> Iterator[Span]:
-    """Yield line numbers instead of offsets."""
-    number = done = 0
-    for at, column in payloads:
-        number += text.count("\n", done, at)
-        done = at
-        yield number, column
-
-
-def _masked_lines(lines: list[str], payloads: Iterator[Span]) -> list[str]:
-    masked: list[str] = []
-    done = 0
-    for number, column in payloads:
-        if number < done:
-            continue
-        head, _, value = lines[number].partition(":")
-        below = _deeper(lines, number + 1, column)
-        masked += lines[done:number]
-        if not value.partition("#")[0].strip():
-            masked.append(lines[number])
-            masked += _masked_entries(lines[number + 1 : below])
-        elif MASK in value or (value.strip() == "{" and all(MASK in line for line in lines[number + 1 : below] if ":" in line)):
-            # Masked already: as JSON, or in an earlier pass.
-            masked += lines[number:below]
-        else:
-            # A flow mapping, a scalar or a block scalar, with the lines that continue it.
-            masked.append(f"{head}: {MASK}")
-        done = below
-    return masked + lines[done:]
 
 
 def _deeper(lines: list[str], start: int, column: int) -> int:

@@ -45,8 +45,8 @@ FLOOR: tuple[ListedRule, ...] = (
 
 _RULES: dict[str, ListedRule] = {
     "certificate": (mask_certificates, CERTIFICATES),
-    "ssh_key": (mask_ssh_keys, SSH_KEYS),
     "token": (mask_bearer, BEARERS),
+    "ssh_key": (mask_ssh_keys, SSH_KEYS),
 }
 
 
@@ -54,7 +54,12 @@ class KnownRules:
     """The rules of some patterns and the floor. They keep no state, so that all maskers with the same patterns share them."""
 
     def __init__(self, names: frozenset[str]) -> None:
-        listed = (*FLOOR, *_named_rules(names))
+        assignments = AssignmentMasker(names)
+        listed = [*FLOOR, *(rule for name, rule in _RULES.items() if name in names), (assignments.mask, assignments.literals)]
+        if "email" in names:
+            listed.append((mask_emails, EMAILS))
+        if "base64_secret" in names:
+            listed.append((encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask), ()))
         self._rules = tuple(rule for rule, _ in listed)
         self._literals = frozenset(literal for _, literals in listed for literal in literals)
         self._for_long_words = tuple(rule for rule, literals in listed if not literals)
@@ -87,7 +92,11 @@ class Masker:
         unknown = names - frozenset(PATTERNS)
         if unknown:
             raise ValueError(f"unknown masking pattern: {', '.join(sorted(unknown))}")
-        self._rules = (*_literal_rule(literals), known_rules(names).mask, *_custom_rules(custom))
+        self._rules: list[Rule] = [known_rules(names).mask]
+        known = sorted({literal for literal in literals if literal}, key=len, reverse=True)
+        if known:
+            self._rules.insert(0, _substitution("|".join(re.escape(literal) for literal in known), label("credential")))
+        self._rules += [_substitution(pattern, replacement) for pattern, replacement in custom]
 
     @classmethod
     def for_server(cls, masking: ResolvedMasking, *, literals: Iterable[str] = ()) -> "Masker":
@@ -145,28 +154,6 @@ def _applied(rules: Iterable[Rule], indexed: IndexedText) -> str:
     return indexed.text
 
 
-def _named_rules(names: frozenset[str]) -> Iterable[ListedRule]:
-    yield from (_RULES[name] for name in PATTERNS if name in names and name in _RULES)
-    assignments = AssignmentMasker(names)
-    yield assignments.mask, assignments.literals
-    if "email" in names:
-        yield mask_emails, EMAILS
-    if "base64_secret" in names:
-        yield encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask), ()
-
-
-def _custom_rules(custom: Iterable[tuple[str, str]]) -> Iterable[Rule]:
-    for pattern, replacement in custom:
-        compiled = re.compile(pattern)
-
-        def rule(indexed: IndexedText, compiled: re.Pattern[str] = compiled, replacement: str = replacement) -> str:
-            return compiled.sub(replacement, indexed.text)
-
-        yield rule
-
-
-def _literal_rule(literals: Iterable[str]) -> Iterable[Rule]:
-    known = sorted({literal for literal in literals if literal}, key=len, reverse=True)
-    if known:
-        compiled = re.compile("|".join(re.escape(literal) for literal in known))
-        yield lambda indexed: compiled.sub(label("credential"), indexed.text)
+def _substitution(pattern: str, replacement: str) -> Rule:
+    compiled = re.compile(pattern)
+    return lambda indexed: compiled.sub(replacement, indexed.text)

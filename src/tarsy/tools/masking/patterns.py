@@ -154,23 +154,16 @@ def mask_emails(indexed: IndexedText) -> str:
     parts: list[str] = []
     done = 0
     for domain in _DOMAIN.finditer(text):
-        span = _address(text, domain) if domain.start() >= done else None
-        if span is not None and span[0] >= done:
-            parts += [text[done : span[0]], label("email")]
-            done = span[1]
+        start = at = domain.start()
+        if at < done or domain.group(2).lower() in _NO_ADDRESS:
+            continue
+        while start > max(0, at - 64) and text[start - 1] in _LOCAL_PART:
+            start -= 1
+        in_url = text[max(0, start - 3) : start] == "://" or text[max(0, start - 1) : start] in {"/", ":"}
+        if start >= done and not in_url and text[start:at] not in {"", "git"}:
+            parts += [text[done:start], label("email")]
+            done = domain.end(1)
     return "".join((*parts, text[done:])) if parts else text
-
-
-def _address(text: str, domain: re.Match[str]) -> tuple[int, int] | None:
-    if domain.group(2).lower() in _NO_ADDRESS:
-        return None
-    start = at = domain.start()
-    while start > max(0, at - 64) and text[start - 1] in _LOCAL_PART:
-        start -= 1
-    local = text[start:at]
-    if not local or local == "git" or text[max(0, start - 3) : start] == "://" or text[max(0, start - 1) : start] in {"/", ":"}:
-        return None
-    return start, domain.end(1)
 
 
 def encoded_secrets(inner: Callable[[str], str]) -> Rule:
@@ -246,13 +239,10 @@ def _url_passwords(text: str) -> Iterator[Span]:
         end = _URL_END.search(text, start, start + _LONGEST)
         rest = text[start : end.start() if end else start + _LONGEST]
         if "@" in rest and not _PORT.match(rest):
-            yield start, start + _password_length(rest)
-
-
-def _password_length(rest: str) -> int:
-    """Return the length up to the last `@` before a host; an `@` of a path, as in `/@scope`, counts only if there is no other."""
-    ends = [at for at, character in enumerate(rest) if character == "@" and _HOST.match(rest, at + 1)]
-    return next((at for at in reversed(ends) if rest[at - 1 : at] != "/"), ends[0] if ends else rest.index("@"))
+            # Up to the last `@` before a host; an `@` of a path, as in `/@scope`, counts only if there is no other.
+            ends = [at for at, character in enumerate(rest) if character == "@" and _HOST.match(rest, at + 1)]
+            length = next((at for at in reversed(ends) if rest[at - 1 : at] != "/"), ends[0] if ends else rest.index("@"))
+            yield start, start + length
 
 
 def _go_passwords(text: str) -> Iterator[Span]:

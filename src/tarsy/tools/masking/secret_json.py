@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
-import orjson
-
 from tarsy.tools.masking.values import label
 
 MASK = label("kubernetes_secret")
@@ -33,8 +31,6 @@ _START = re.compile(r"[{\[]")
 _INDENTED = re.compile(r"[{\[]\r?\n([ \t]+)")
 # Each failed attempt parses up to its error; a text with so many of them is not JSON.
 _MAX_MISSES = 50
-# The indentation of orjson.
-_STEP = "  "
 
 # Masks the text in a JSON string.
 MaskNested = Callable[[str], str]
@@ -64,7 +60,9 @@ def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
     misses = 0
     for found in _START.finditer(text):
         start = found.start()
-        if start < done or not _opens_json(text, start):
+        # Where something else follows, it is a placeholder or a log prefix in brackets.
+        following = text[start + 1 : start + 40].lstrip()[:1]
+        if start < done or following not in ({'"', "}"} if text[start] == "{" else {"{", "[", '"'}):
             continue
         try:
             value, end = decoder.raw_decode(text, start)
@@ -83,12 +81,6 @@ def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
             parts.append(text[done:end])
             done = end
     return "".join(parts[:sound]), "".join(parts[len(parts) if sound is None else sound :]) + text[done:]
-
-
-def _opens_json(text: str, at: int) -> bool:
-    """Return whether a JSON object or array may begin here, rather than a placeholder or a log prefix in brackets."""
-    following = text[at + 1 : at + 40].lstrip()[:1]
-    return following in ({'"', "}"} if text[at] == "{" else {"{", "[", '"'})
 
 
 def _mask_value(value: Any, nested: MaskNested, *, in_secret_list: bool) -> bool:
@@ -124,20 +116,19 @@ def _is_secret(node: dict[str, Any], *, in_secret_list: bool) -> bool:
 
 
 def _mask_secret(node: dict[str, Any]) -> bool:
-    masked = [_mask_entries(node, name) for name in PAYLOADS]
+    masked = False
+    for name in PAYLOADS:
+        payload = node.get(name)
+        if isinstance(payload, dict):
+            entries = cast("dict[str, Any]", payload)
+            masked |= any([_mask_entry(entries, key) for key in entries])  # noqa: C419 - no short cut: every entry has to be masked
+        else:
+            masked |= _mask_entry(node, name)
     metadata = node.get("metadata")
     annotations = cast("dict[str, Any]", metadata).get("annotations") if isinstance(metadata, dict) else None
     if isinstance(annotations, dict):
-        masked.append(_mask_entry(cast("dict[str, Any]", annotations), LAST_APPLIED))
-    return any(masked)
-
-
-def _mask_entries(node: dict[str, Any], name: str) -> bool:
-    payload = node.get(name)
-    if not isinstance(payload, dict):
-        return _mask_entry(node, name)
-    entries = cast("dict[str, Any]", payload)
-    return any([_mask_entry(entries, key) for key in entries])  # noqa: C419 - no short cut: every entry has to be masked
+        masked |= _mask_entry(cast("dict[str, Any]", annotations), LAST_APPLIED)
+    return masked
 
 
 def _mask_entry(node: dict[str, Any], key: str) -> bool:
@@ -156,17 +147,4 @@ def _dumped(value: Any, original: str) -> str:
     margin = original[original.rfind("\n") + 1 : -1]
     margin = margin if margin.isspace() else ""
     # Every newline here is between two lines: those in strings are escaped.
-    return _indented(value, indented.group(1).removeprefix(margin) or _STEP).replace("\n", f"\n{margin}")
-
-
-def _indented(value: Any, step: str) -> str:
-    """Return the output of `json.dumps`, by orjson if it can produce it, which takes a tenth of the time."""
-    times, odd = divmod(len(step), len(_STEP))
-    if odd or step.strip(" "):
-        return json.dumps(value, ensure_ascii=False, indent=step)
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    except orjson.JSONEncodeError:
-        # Numbers beyond 64 bits and halves of characters.
-        return json.dumps(value, ensure_ascii=False, indent=step)
-    return text if times == 1 else re.sub(r"\n +", lambda found: "\n" + found.group()[1:] * times, text)
+    return json.dumps(value, ensure_ascii=False, indent=indented.group(1).removeprefix(margin) or "  ").replace("\n", f"\n{margin}")

@@ -61,13 +61,13 @@ class StreamMasker:
         # Whether the current line has passed the prefilter so far.
         self._harmless = True
         # The current line: the end of what was passed on already (masked), and the rest.
-        self._passed = ""
+        self._passed: str = ""
         self._rest: list[str] = []
         self._size = 0
         self._opens = False
         # The lines held back, the first perhaps without its beginning, and the part of it that was passed on.
         self._block: list[str] = []
-        self._before_block = ""
+        self._before_block: str = ""
         self._block_size = 0
         self._in_fence = False
         self._in_key = False
@@ -109,7 +109,9 @@ class StreamMasker:
         harmless = self._stays_harmless(words)
         if not harmless and self._size < _BATCH:
             return
-        if self._in_key or not words or (not harmless and self._opening(_last_word(self._passed) + words)):
+        # An announcement may begin with the last word that was passed on: `api ` before `key`.
+        last_word = self._passed[self._passed.rstrip().rfind(" ") + 1 :]
+        if self._in_key or not words or (not harmless and self._opening(last_word + words)):
             # The rest of this line waits until it is complete.
             self._opens = bool(words)
             return
@@ -119,7 +121,8 @@ class StreamMasker:
         self._size = len(text) - len(words)
 
     def _end_line(self, out: list[str]) -> None:
-        line, passed = "".join(self._rest), self._passed
+        line: str = "".join(self._rest)
+        passed: str = self._passed
         self._rest, self._size, self._passed, self._opens = [], 0, "", False
         whole = passed + line
         if self._block and not self._goes_on(whole):
@@ -129,7 +132,12 @@ class StreamMasker:
         opening = not (was_in_key or harmless) and self._opening(whole)
         self._track(whole)
         if self._block or (opening and self._leads_on(whole)):
-            self._hold(line, passed, out)
+            if not self._block:
+                self._before_block = passed
+            self._block.append(line)
+            self._block_size += len(line)
+            if self._block_size > _LONGEST_BLOCK:
+                self._release(out)
         elif not was_in_key:
             out.append(line if harmless else self._masked_after(passed, line))
 
@@ -137,14 +145,6 @@ class StreamMasker:
         """Apply the prefilter to the next words of the line."""
         self._harmless = self._harmless and self._prefilter is not None and self._prefilter.passes(text)
         return self._harmless
-
-    def _hold(self, line: str, passed: str, out: list[str]) -> None:
-        if not self._block:
-            self._before_block = passed
-        self._block.append(line)
-        self._block_size += len(line)
-        if self._block_size > _LONGEST_BLOCK:
-            self._release(out)
 
     def _release(self, out: list[str]) -> None:
         if self._block:
@@ -174,7 +174,10 @@ class StreamMasker:
         """Return whether a secret may follow on the lines after this one."""
         if self._in_key:
             return True
-        if _OBJECT.search(line) and not _is_whole_object(line):
+        bare = line.strip()
+        # No other line can change the meaning of a whole JSON object.
+        is_whole = bare[:1] == "{" and bare[-1:] == "}" and bare.count("{") == bare.count("}")
+        if _OBJECT.search(line) and not is_whole:
             return True
         if not (_MAY_LEAD_ON.search(line) or line.count('"') % 2 or line.count("'") % 2):
             return False
@@ -186,14 +189,3 @@ class StreamMasker:
         masked = self._mask(before + text)
         # The text that was passed on is masked already and stays as it is; if not, the new text is masked by itself.
         return masked[len(before) :] if masked.startswith(before) else self._mask(text)
-
-
-def _last_word(passed: str) -> str:
-    """Return the last word that was passed on, with which an announcement may begin: `api ` before `key`."""
-    return passed[passed.rstrip().rfind(" ") + 1 :]
-
-
-def _is_whole_object(line: str) -> bool:
-    """Return whether a line is a whole JSON object and nothing else, so that no other line can change its meaning."""
-    bare = line.strip()
-    return bare[:1] == "{" and bare[-1:] == "}" and bare.count("{") == bare.count("}")

@@ -85,7 +85,11 @@ class PlainView:
         here, there = [0], [0]
         size = done = 0
         for found in _ESCAPED.finditer(original):
-            start, shown = _start(original, found, done), "\n" if found.group()[-1] in "nN" else ""
+            start, shown = found.start(), "\n" if found.group()[-1] in "nN" else ""
+            if original[start] == "\\":
+                # The backslashes before the last one belong to the escape.
+                before = max(done, start - _MORE_BACKSLASHES)
+                start = before + len(original[before:start].rstrip("\\"))
             parts += [original[done:start], shown]
             size += start - done + len(shown)
             done = found.end()
@@ -97,15 +101,6 @@ class PlainView:
         """Return the offset in the original of the character at `at` of the view."""
         part = bisect_right(self._here, at) - 1
         return self._there[part] + at - self._here[part]
-
-
-def _start(text: str, found: re.Match[str], earliest: int) -> int:
-    """Return where an escape begins, including the backslashes before its last one; an invisible character begins at itself."""
-    at = found.start()
-    if text[at] != "\\":
-        return at
-    before = max(earliest, at - _MORE_BACKSLASHES)
-    return before + len(text[before:at].rstrip("\\"))
 
 
 class Alphabet:

@@ -28,13 +28,8 @@ class TokenFormat:
         return cls(literal, pattern, mark, frozenset(literal))
 
     def masked(self, run: str) -> str:
-        return _compiled(self.pattern).sub(self.mark, run) if self.literal in run else run
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile an expression when its literal first occurs: compiling all at once would block the event loop for a tenth of a second."""
-    return re.compile(pattern)
+        # Compiled when the literal first occurs: compiling all at once would block the event loop for a tenth of a second.
+        return re.sub(self.pattern, self.mark, run) if self.literal in run else run
 
 
 _TOKEN, _API_KEY = label("token"), label("api_key")

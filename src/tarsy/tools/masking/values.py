@@ -212,7 +212,11 @@ def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
     """Return the span of a YAML value: the rest of the line if it may contain spaces, or the block of deeper lines below it."""
     block = _BLOCK.match(text, start)
     if block is not None:
-        return _block_span(text, start, block.end() + 1)
+        lines = list(_deeper_lines(text, block.end() + 1, _indent(text, start)))
+        if not lines:
+            return None
+        first, stop = lines[0]
+        return first + len(text[first:stop]) - len(text[first:stop].lstrip(" ")), lines[-1][1]
     end = text.find("\n", start)
     value, _, _ = text[start : len(text) if end == -1 else end].partition(" #")
     value = value.rstrip()
@@ -230,15 +234,6 @@ def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
     ):
         return _bare_span(text, start)
     return start, start + len(value)
-
-
-def _block_span(text: str, key_at: int, start: int) -> Span | None:
-    """Return the lines from `start` on that are indented deeper than the key."""
-    lines = list(_deeper_lines(text, start, _indent(text, key_at)))
-    if not lines:
-        return None
-    first = lines[0]
-    return first[0] + len(text[first[0] : first[1]]) - len(text[first[0] : first[1]].lstrip(" ")), lines[-1][1]
 
 
 def _indent(text: str, at: int) -> int:
