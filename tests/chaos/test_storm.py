@@ -11,7 +11,6 @@ import pytest
 
 from support.queue_ground import ROUNDS, Ground
 from support.tarsy_process import Served, served
-from support.warm_tarsy import warm_tarsy
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(900 if ROUNDS else 170)]
@@ -54,16 +53,14 @@ def replicas(ground: Ground) -> Iterator[list[str]]:
     (config / "recording.json").write_text(_recording().model_dump_json(exclude_none=True))
     (config / "llm-providers.yaml").write_text(PROVIDERS.format(recording=config / "recording.json"))
     with ExitStack() as stack:
-        command = stack.enter_context(warm_tarsy(ground.directory))
-        yield [stack.enter_context(_server(command, config, ground, number)).url for number in range(REPLICAS)]
+        yield [stack.enter_context(_server(config, ground, number)).url for number in range(REPLICAS)]
 
 
-def _server(command: tuple[str, ...], config: Path, ground: Ground, number: int) -> AbstractContextManager[Served]:
+def _server(config: Path, ground: Ground, number: int) -> AbstractContextManager[Served]:
     return served(
         ground.directory,
         "--config",
         str(config),
-        command=command,
         env={"DATABASE_URL": ground.url},
         log=ground.directory / f"replica-{number}.log",
     )

@@ -1,7 +1,6 @@
 """`tarsy config` as a person runs it: a process, its output, its exit status."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,18 +8,13 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from support.tarsy_process import tarsy
+from support.warm_tarsy import warm_command
 from tarsy import __version__
-
-TARSY = [sys.executable, "-c", "from tarsy.cli.main import main; main()"]
-
-
-def tarsy(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    plain = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}}
-    return subprocess.run([*TARSY, *map(str, arguments)], cwd=cwd, env=plain | env, capture_output=True, text=True, timeout=60, check=False)
 
 
 def tarsy_config(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return tarsy("config", *arguments, cwd=cwd, **env)
+    return tarsy("config", *arguments, cwd=cwd, env=env, command=warm_command())
 
 
 def test_check_lists_every_mistake_and_exits_with_one(tmp_path: Path) -> None:
@@ -43,7 +37,9 @@ def test_check_lists_every_mistake_and_exits_with_one(tmp_path: Path) -> None:
 def test_the_server_refuses_to_start_with_the_same_list(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("queue:\n  worker_cont: 1\n  poll_interval: soon\nagents: {A: {mcp_servers: [x]}}\n")
     checked = tarsy_config("check", "--config", tmp_path, cwd=tmp_path)
-    served = tarsy("serve", "--config", tmp_path, "--port", "0", cwd=tmp_path, TARSY_DATA_DIR=str(tmp_path / "data"))
+    served = tarsy(
+        "serve", "--config", tmp_path, "--port", "0", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")}, command=warm_command()
+    )
     assert served.returncode == checked.returncode == 1
     assert served.stderr.splitlines() == checked.stderr.splitlines()[:-1]
     assert len(served.stderr.splitlines()) == 3

@@ -3,16 +3,18 @@
 import json
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import anyio
 import httpx
 import pytest
 
-from support.tarsy_process import TARSY, Tarsy, plain_environment, served
+from support.tarsy_process import Tarsy, plain_environment, served
 from support.tarsy_process import tarsy as cold_tarsy
 from support.vendor_server import vendor_server
 from support.vendors import ChatCompletions, Said
+from support.warm_tarsy import warm_command
 from tarsy.cli.config import Template
 from tarsy.config.load.loader import load_config
 from tarsy.config.schema.configuration import vendor_variables
@@ -88,7 +90,7 @@ async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(data
         vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in ("It was the config map.", "A config map broke it."))
         with anyio.fail_after(100):
             run = await anyio.run_process(
-                [*TARSY, "demo", "crashloop"], cwd=tmp_path, env=plain_environment(DATABASE_URL=database_url), check=False
+                [*warm_command(), "demo", "crashloop"], cwd=tmp_path, env=plain_environment(DATABASE_URL=database_url), check=False
             )
         asked = vendor.bodies
     said = run.stdout.decode()
@@ -113,7 +115,7 @@ def test_a_sample_on_a_real_model_keeps_what_is_configured_for_it(tmp_path: Path
 
 def test_samples_play_through_an_llm_service_too(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     service = subprocess.Popen(
-        [*TARSY, "llm-service", "--port", "0"],
+        [*warm_command(), "llm-service", "--port", "0"],
         cwd=tmp_path,
         env=plain_environment(TARSY_REPLAY_SPEED="0"),
         stdout=subprocess.PIPE,
@@ -265,7 +267,7 @@ async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_aske
     model = ChatCompletions()
     async with vendor_server() as vendor:
         models = {name: {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"} for name in ("local", "spare")}
-        server = {"type": "stdio", "command": TARSY[0], "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
+        server = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "tarsy.demo.cluster", "--incident", "crashloop"]}
         defaults = {"llm_provider": "local", "fallback_providers": [{"provider": "spare"}]}
         config = {"mcp_servers": {"kubernetes-server": {"transport": server}}, "defaults": defaults}
         (tmp_path / "config").mkdir()
@@ -274,7 +276,10 @@ async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_aske
         vendor.replies += [model.reply(Said(text=("ready",))), model.error(401, "who are you")]
         with anyio.fail_after(100):
             run = await anyio.run_process(
-                [*TARSY, "doctor", "--call", "--port", "0"], cwd=tmp_path, env=plain_environment(DATABASE_URL=database_url), check=False
+                [*warm_command(), "doctor", "--call", "--port", "0"],
+                cwd=tmp_path,
+                env=plain_environment(DATABASE_URL=database_url),
+                check=False,
             )
     said = run.stdout.decode()
     assert "ok    call          local answers (5 characters)" in said, said + run.stderr.decode()

@@ -1,7 +1,6 @@
 """Two server processes on one database: whatever happens, each client sees the stored truth, and text crosses processes."""
 
 import os
-import sys
 import tempfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
+from support.warm_tarsy import warm_command
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.outbox import Outbox, publish
@@ -28,7 +28,6 @@ from tarsy.db.tables import events
 from tarsy.demo.samples import list_samples
 from tarsy.domain.live_events import LiveEvent, LiveEventType, session_channel
 
-TARSY = "from tarsy.cli.main import main; main()"
 START_SECONDS = 60
 GIVE_UP_SECONDS = 90
 # Below the catch-up limit, so that no reader may be told to reload.
@@ -52,7 +51,7 @@ def own_server() -> Generator[EmbeddedServer]:
 async def tarsy(database_url: str, *options: str, **environment: str) -> AsyncGenerator[str]:
     """A real server process; yields host and port."""
     env = {**os.environ, "DATABASE_URL": database_url, **environment}
-    command = [sys.executable, "-c", TARSY, "serve", "--port", "0", *options]
+    command = [*warm_command(), "serve", "--port", "0", *options]
     async with await anyio.open_process(command, env=env, stderr=None) as process:
         try:
             assert process.stdout is not None
@@ -204,7 +203,7 @@ async def test_text_of_one_process_is_seen_on_the_other_as_it_is_written(databas
 
 @pytest.mark.timeout(240)
 async def test_a_terminal_follows_a_session_to_its_end_and_can_look_at_it_again(database_url: str) -> None:
-    command = [sys.executable, "-c", TARSY, "watch"]
+    command = [*warm_command(), "watch"]
     async with tarsy(database_url, TARSY_REPLAY_SPEED="50") as address:
         session = await submit(address)
         with anyio.fail_after(GIVE_UP_SECONDS):

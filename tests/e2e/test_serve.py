@@ -10,7 +10,7 @@ import httpx
 import psutil
 import pytest
 
-from support.tarsy_process import Served, Tarsy, served
+from support.tarsy_process import TARSY, Served, Tarsy, served
 from tarsy.demo.samples import load_sample
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
@@ -57,7 +57,12 @@ def _processes_of(directory: Path) -> list[list[str]]:
 
 
 def test_two_servers_share_a_data_directory_and_leave_no_process_behind(home: Path) -> None:
-    with served(home) as first, served(home, log=home / "second.log") as second, first.client() as here, second.client() as there:
+    with (
+        served(home, command=TARSY) as first,
+        served(home, command=TARSY, log=home / "second.log") as second,
+        first.client() as here,
+        second.client() as there,
+    ):
         session = _submit(here, "crashloop")
         assert any(event["type"] == "session.completed" for event in _events(there, session))
         assert there.get(f"/api/v1/sessions/{session}").json()["status"] == "completed"
@@ -69,7 +74,7 @@ def test_a_killed_server_is_started_again_with_every_session_and_goes_on(home: P
         server.process.kill()
         server.process.wait(30)
 
-    with served(home, env={"TARSY_REPLAY_SPEED": "3"}) as server, server.client() as http:
+    with served(home, command=TARSY, env={"TARSY_REPLAY_SPEED": "3"}) as server, server.client() as http:
         before = {session["id"] for session in http.get("/api/v1/sessions").json()["sessions"]}
         session = _submit(http, "crashloop")
         # In the middle: it has called a tool, and the model is far from its end.

@@ -11,7 +11,9 @@ import psutil
 import pytest
 
 from support.otlp_receiver import otlp_receiver
-from support.tarsy_process import TARSY, Served, plain_environment, served, tarsy
+from support.tarsy_process import TARSY, Served, Tarsy, plain_environment, served
+from support.tarsy_process import tarsy as cold_tarsy
+from support.warm_tarsy import warm_command
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 
@@ -44,7 +46,7 @@ def _log(home: Path) -> list[dict[str, object]]:
 
 
 def test_a_worker_that_dies_is_replaced_and_all_end_in_order_when_the_parent_is_told(home: Path, database_url: str) -> None:
-    with served(home, "--processes", "2", env={"DATABASE_URL": database_url}) as server, server.client() as http:
+    with served(home, "--processes", "2", command=TARSY, env={"DATABASE_URL": database_url}) as server, server.client() as http:
         before = _workers(server)
         assert len(before) == 2
         before[0].kill()
@@ -68,7 +70,7 @@ def test_a_worker_that_dies_is_replaced_and_all_end_in_order_when_the_parent_is_
 def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, database_url: str) -> None:
     """Channels and exporters have threads, which do not survive a fork: each process creates its own."""
     service = subprocess.Popen(
-        [*TARSY, "llm-service", "--port", "0"],
+        [*warm_command(), "llm-service", "--port", "0"],
         env=plain_environment(TARSY_REPLAY_SPEED="0"),
         stdout=subprocess.PIPE,
         text=True,
@@ -78,7 +80,7 @@ def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, data
         address = service.stdout.readline().split()[-1]
         with otlp_receiver() as collector:
             env = {"DATABASE_URL": database_url, "TARSY_LLM_SERVICE_ADDR": address, **collector.env}
-            with served(home, "--processes", "2", env=env) as server, server.client() as http:
+            with served(home, "--processes", "2", command=TARSY, env=env) as server, server.client() as http:
                 sample = http.get("/api/v1/samples").json()["samples"][0]
                 alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
                 sessions = [http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"] for _ in range(4)]
@@ -91,7 +93,7 @@ def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, data
 
 
 def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_url: str) -> None:
-    with served(home, "--processes", "2", env={"DATABASE_URL": database_url}) as server:
+    with served(home, "--processes", "2", command=TARSY, env={"DATABASE_URL": database_url}) as server:
         everything = psutil.Process(server.process.pid).children(recursive=True)
         assert len(everything) >= 3
         server.process.kill()
@@ -101,12 +103,12 @@ def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_u
 
 def test_what_no_restart_would_mend_ends_all_of_them_with_its_reason(home: Path) -> None:
     (home / "config" / "tarsy.yaml").write_text("queue: {worker_count: many}\n")
-    ended = tarsy("serve", "--port", "0", "--processes", "2", cwd=home, env={"TARSY_DATA_DIR": str(home / "data")})
+    ended = cold_tarsy("serve", "--port", "0", "--processes", "2", cwd=home, env={"TARSY_DATA_DIR": str(home / "data")})
     assert ended.returncode == 1
     assert "worker_count" in ended.stderr
 
 
-def test_several_processes_are_a_matter_of_the_whole(home: Path) -> None:
+def test_several_processes_are_a_matter_of_the_whole(home: Path, tarsy: Tarsy) -> None:
     refused = tarsy("serve", "--role", "worker", "--processes", "2", cwd=home)
     assert refused.returncode == 1
     assert "cannot be combined with --role worker" in refused.stderr

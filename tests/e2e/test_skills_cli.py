@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +11,15 @@ import pytest
 import yaml
 
 from support.git_server import GitServer, SkillRepository, git_server
+from support.warm_tarsy import warm_command
 from tarsy.config.load.loader import load_config
 from tarsy.skills.git import GitError
 from tarsy.skills.sync import fetch_accepted, repositories, sync
 
-TARSY = [sys.executable, "-c", "from tarsy.cli.main import main; main()"]
-
 
 def tarsy_skills(*arguments: str | Path, config: Path, **env: str) -> subprocess.CompletedProcess[str]:
     plain = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "VIRTUAL_ENV", "TARSY_DATA_DIR"}}
-    command = [*TARSY, "skills", *map(str, arguments), "--config", str(config)]
+    command = [*warm_command(), "skills", *map(str, arguments), "--config", str(config)]
     return subprocess.run(command, cwd=config, env=plain | env, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import httpx
 
+from support.warm_tarsy import warm_command
+
 TARSY = (sys.executable, "-P", "-c", "from tarsy.cli.main import main; main()")
 _KEPT = {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}
 # Generous: a machine that runs other tests too starts a database in ten seconds.
 COMMAND_SECONDS = 110.0
-# `tarsy` below, or one that is warm already.
+# `tarsy` below, or the same with a command that is warm already.
 Tarsy = Callable[..., "subprocess.CompletedProcess[str]"]
 READY = re.compile(r"TARSy is ready: (http://\S+?)/?\n")
 
@@ -55,13 +57,13 @@ class Served:
 
 @contextmanager
 def served(
-    cwd: Path, *arguments: str, command: tuple[str, ...] = TARSY, env: Mapping[str, str] | None = None, log: Path | None = None
+    cwd: Path, *arguments: str, command: tuple[str, ...] | None = None, env: Mapping[str, str] | None = None, log: Path | None = None
 ) -> Generator[Served]:
-    """Run `tarsy serve` on a free port until the block ends, then stop it as an operator would."""
+    """Run `tarsy serve` on a free port until the block ends, then stop it as an operator would. With `TARSY` as the command it starts cold."""
     surroundings = {"TARSY_DATA_DIR": str(cwd / "data"), "TARSY_REPLAY_SPEED": "0", **(env or {})}
     with (log or cwd / "serve.log").open("w") as errors:
         process = subprocess.Popen(
-            [*command, "serve", "--port", "0", *arguments],
+            [*(command or warm_command()), "serve", "--port", "0", *arguments],
             cwd=cwd,
             env=plain_environment(**surroundings),
             stdout=subprocess.PIPE,

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.tarsy_process import TARSY, plain_environment
+from support.tarsy_process import plain_environment
+from support.warm_tarsy import warm_command
 
 SAID = re.compile(r"TARSy is ready: (http://\S+?)/\r?\n.*?/setup and enter the code ([A-Z0-9]{4}-[A-Z0-9]{4})", re.DOTALL)
 # Generous: a machine that runs other tests too starts a database in ten seconds.
@@ -33,7 +34,7 @@ def served_in_terminal(cwd: Path, env: Mapping[str, str]) -> Generator[Shown]:
     surroundings = {"TARSY_DATA_DIR": str(cwd / "data"), "TARSY_REPLAY_SPEED": "0", **env}
     with log.open("w") as errors:
         process = subprocess.Popen(
-            [*TARSY, "serve", "--port", "0"], cwd=cwd, env=plain_environment(**surroundings), stdout=theirs, stderr=errors
+            [*warm_command(), "serve", "--port", "0"], cwd=cwd, env=plain_environment(**surroundings), stdout=theirs, stderr=errors
         )
     os.close(theirs)
     try:

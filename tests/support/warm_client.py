@@ -18,7 +18,7 @@ def main() -> None:
         socket.send_fds(connection, [len(request).to_bytes(4, "big")], [0, 1, 2])
         connection.sendall(request)
         child = int.from_bytes(connection.recv(4), "big")
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda received, _: os.kill(child, received))
         status = connection.recv(1)
     # Nothing is said by one that was killed.

@@ -1,20 +1,23 @@
 """A process that has imported the program already and becomes `tarsy` for every command it is asked to run, in a fork of its own.
 
-A command imports for one to two seconds before it does anything. Tests that run dozens of them would do little else; that a
-command also starts cold is shown by the tests that start servers, read configurations and install the wheel.
+A command imports for one second before it does anything, a server for three. Tests that run dozens of them would do little else;
+that both also start cold is shown by the tests of `tarsy serve`, of its processes, of `tarsy demo`, of `tarsy --help` and of the wheel.
 """
 
+import atexit
+import fcntl
 import json
 import os
+import select
 import selectors
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
-from collections.abc import Generator
-from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -33,17 +36,18 @@ PRELOADED = (
 CLIENT = Path(__file__).with_name("warm_client.py")
 
 
-@contextmanager
-def warm_tarsy(directory: Path) -> Generator[tuple[str, ...]]:
-    """Keep the process running; yields the command that stands for `tarsy` meanwhile."""
-    address = directory / "socket"
-    with subprocess.Popen(
+@cache
+def warm_command() -> tuple[str, ...]:
+    """Return the command that stands for `tarsy` until this process ends. The first call starts the process behind it."""
+    address = Path(tempfile.mkdtemp(prefix="warm-", dir=os.environ.get("TARSY_TESTS_SERVER_DIR"))) / "socket"
+    process = subprocess.Popen(
         [sys.executable, "-P", __file__, str(address)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-    ) as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"ready\n"
-        # It ends with its standard input, even when this process is killed.
-        yield sys.executable, "-I", "-S", str(CLIENT), str(address)
+    )
+    # It ends with its standard input, even when this process is killed.
+    atexit.register(process.communicate)
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    return sys.executable, "-I", "-S", str(CLIENT), str(address)
 
 
 def _serve(address: str) -> None:
@@ -80,11 +84,21 @@ def _become_tarsy(connection: socket.socket) -> NoReturn:
     os.environ.update(asked["environment"])
     sys.argv = ["tarsy", *asked["arguments"]]
     connection.sendall(os.getpid().to_bytes(4, "big"))
+    _die_with(connection)
     status = _status_of_main()
     sys.stdout.flush()
     sys.stderr.flush()
     connection.sendall(bytes([status]))
     os._exit(status)
+
+
+def _die_with(connection: socket.socket) -> None:
+    """Kill this process when its client is killed, as one process would end: the kernel sends the signal when the client's end closes."""
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([connection], [], [], 0)[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _status_of_main() -> int:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from support.paths import FAULT_SERVER, UNPRIVILEGED
+from support.warm_tarsy import warm_command
 
 
 @pytest.fixture
@@ -27,8 +28,7 @@ def config(tmp_path: Path) -> str:
 
 def run(*arguments: str) -> tuple[int, str, str]:
     # In a process of its own: the command sets up logging for the whole process it runs in.
-    tarsy = Path(sys.executable).with_name("tarsy")
-    done = subprocess.run([tarsy, "tools", *arguments], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*warm_command(), "tools", *arguments], capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

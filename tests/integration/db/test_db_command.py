@@ -1,18 +1,15 @@
-import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import anyio
 
+from support.warm_tarsy import warm_command
 from tarsy.db import migrate
-
-# Beside the interpreter, where an installation puts it.
-TARSY = Path(sys.executable).with_name("tarsy")
 
 
 async def tarsy(*arguments: str) -> CompletedProcess[bytes]:
     with anyio.fail_after(60):
-        return await anyio.run_process([TARSY, *arguments], check=False)
+        return await anyio.run_process([*warm_command(), *arguments], check=False)
 
 
 async def test_the_schema_of_an_empty_database_can_be_looked_at_and_brought_up_to_date(empty_database_url: str) -> None:

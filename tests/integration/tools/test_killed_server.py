@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 from support.paths import FAULT_SERVER
-from support.tarsy_process import served
+from support.tarsy_process import TARSY, served
 
 CONFIGURATION = f"""
 mcp_servers:
@@ -42,7 +42,7 @@ def test_a_server_that_is_killed_leaves_no_tool_server_behind(database_url: str,
     config.joinpath("llm-providers.yaml").write_text(
         "llm_providers: {recorded: {type: replay, recording: 'sample:crashloop'}}\n", encoding="utf-8"
     )
-    with served(tmp_path, "--config", str(config), env={"DATABASE_URL": database_url}) as tarsy:
+    with served(tmp_path, "--config", str(config), command=TARSY, env={"DATABASE_URL": database_url}) as tarsy:
         with tarsy.client() as client:
 
             def seen() -> bool:
