@@ -55,7 +55,7 @@ bench: setup ## run the benchmarks and print their figures
 first-run: setup ## time a stranger's first minutes: clone, `make run`, one click, a finished investigation
 	@$(BIN)/python benchmarks/first_run.py
 
-chaos: setup ## kill processes at random for a long time and see that nothing is lost; try new examples on the pure rules; pages of thousands of rows
+chaos: setup ## kill processes at random for a long time and see that nothing is lost; try new examples on the pure rules; how time and memory grow
 	$(BIN)/pytest tests/unit --hypothesis-profile=search -n 2 --timeout=1800 $(PYTEST_ARGS)
 	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos tests/e2e/agents/test_size.py --timeout=3600 -rP $(PYTEST_ARGS)
 	$(BIN)/pytest $(SMOOTHNESS) -rP $(PYTEST_ARGS)
@@ -103,13 +103,13 @@ imports: $(INSTALLED)
 # Tests marked with the same xdist_group never run at the same time.
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 pytest: installed $(SERVERS_MODULES)
-	$(BIN)/pytest -n 3 --dist loadgroup --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+	$(BIN)/pytest -n 3 --dist loadgroup -m "not growth" --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 browser: installed
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
 
 unit: $(INSTALLED)
-	$(BIN)/pytest tests/unit $(PYTEST_ARGS)
+	$(BIN)/pytest tests/unit -m "not growth" $(PYTEST_ARGS)
 
 dashboard-test: $(DASHBOARD_MODULES)
 ifneq ($(DASHBOARD),)

@@ -15,6 +15,8 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 
+pytestmark = pytest.mark.growth
+
 TRACK = "0.look/1.Investigator"
 SMALL = PROVIDER.model_copy(update={"context_window": 16_000})
 TURNS = 200

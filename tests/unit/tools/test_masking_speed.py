@@ -2,7 +2,11 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tarsy.tools.masking import Masker
+
+pytestmark = pytest.mark.growth
 
 MASKER = Masker.for_group("all")
 # Masked in a few hundredths of a second when time grows with the text, in minutes when it grows with its square: longer than a test may take.

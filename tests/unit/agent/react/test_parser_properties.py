@@ -90,6 +90,7 @@ def read_in_pieces(text: str) -> None:
     splitter.finish()
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("read", [read_whole, read_in_pieces])
 @pytest.mark.parametrize("shape", HOSTILE)
 def test_a_megabyte_is_read_to_its_end(shape: str, read: Callable[[str], None]) -> None:
