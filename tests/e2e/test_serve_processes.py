@@ -68,7 +68,7 @@ def test_a_worker_that_dies_is_replaced_and_all_end_in_order_when_the_parent_is_
 
 
 def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, database_url: str) -> None:
-    """Channels and exporters have threads, which do not survive a fork: each process creates its own."""
+    """Channels and exporters have threads, which do not survive a fork: each process creates its own, and the parent has none."""
     service = subprocess.Popen(
         [*warm_command(), "llm-service", "--port", "0"],
         env=plain_environment(TARSY_REPLAY_SPEED="0"),
@@ -85,6 +85,8 @@ def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, data
                 alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
                 sessions = [http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"] for _ in range(4)]
                 _until(lambda: all(http.get(f"/api/v1/sessions/{one}").json()["status"] == "completed" for one in sessions))
+                assert psutil.Process(server.process.pid).num_threads() == 1
+                assert all(worker.num_threads() > 1 for worker in _workers(server))
             roots = {UUID(bytes=span.trace_id) for span in collector.spans if not span.parent_span_id}
             assert roots == {UUID(one) for one in sessions}
     finally:
