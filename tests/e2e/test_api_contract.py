@@ -11,13 +11,20 @@ import anyio
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
+from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from support.api_world import world
 from tarsy.api.app import describe_app, openapi_document
 
+# A fixture, since making the requests takes seconds: the one process that runs the test makes them, not each that collects it.
 # Server-sent events have no end: a tester that reads to it would wait for ever.
-schema = schemathesis.openapi.from_dict(openapi_document(describe_app())).exclude(path_regex="/events$")
+schema = schemathesis.pytest.from_fixture("openapi").exclude(path_regex="/events$")
+
+
+@pytest.fixture(scope="module")
+def openapi() -> BaseSchema:
+    return schemathesis.openapi.from_dict(openapi_document(describe_app()))
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +48,7 @@ def served(module_database_url: str) -> Iterator[str]:
     thread.join(30)
 
 
+@pytest.mark.timeout(600)
 @schema.parametrize()
 @settings(
     max_examples=15,
