@@ -15,7 +15,6 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from anyio.streams.text import TextReceiveStream
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -28,7 +27,7 @@ from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import metadata
 from tarsy.domain.status import SessionStatus
 
-UPGRADING_PROCESS = Path(__file__).with_name("upgrading_process.py")
+UPGRADING_PROCESSES = Path(__file__).with_name("upgrading_processes.py")
 # PostgreSQL 15 is the oldest we promise to run on; where it is not installed, the wheel's older server is the oldest at hand.
 POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
 POSTGRES_16 = program("postgres").parents[2] / "pginstall" / "bin"
@@ -80,29 +79,16 @@ async def test_the_migrations_make_exactly_the_tables_the_code_knows(empty_datab
             assert await connection.run_sync(differences) == []
 
 
-async def test_ten_replicas_that_start_together_on_an_empty_database_all_find_it_migrated(empty_database_url: str) -> None:
-    started, done = 0, [""] * 10
-    all_started = anyio.Event()
-
-    async def replica(number: int) -> None:
-        nonlocal started
-        async with await anyio.open_process([sys.executable, UPGRADING_PROCESS, empty_database_url]) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            await process.stdout.receive()
-            started += 1
-            if started == len(done):
-                all_started.set()
-            await all_started.wait()
-            await process.stdin.aclose()
-            done[number] = "".join([said async for said in TextReceiveStream(process.stdout)])
-
-    with anyio.fail_after(100):
-        async with anyio.create_task_group() as replicas:
-            for number in range(len(done)):
-                replicas.start_soon(replica, number)
-    assert [said.splitlines()[-1] for said in done] == [migrate.head()] * 10
-    assert sum("database.migrated" in said for said in done) == 1
+def test_ten_replicas_that_start_together_on_an_empty_database_all_find_it_migrated(empty_database_url: str, tmp_path: Path) -> None:
+    command = [sys.executable, UPGRADING_PROCESSES, empty_database_url, tmp_path, "10"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as processes:
+        assert processes.stdout is not None
+        assert processes.stdout.readline() == b"ready\n"
+        # Closes what all of them wait for.
+        processes.communicate(timeout=100)
+    done = [file.read_text() for file in tmp_path.iterdir()]
+    assert [output.splitlines()[-1] for output in done] == [migrate.head()] * 10
+    assert sum("database.migrated" in output for output in done) == 1
 
 
 def test_the_head_read_from_file_names_is_the_one_alembic_finds() -> None:
