@@ -1,6 +1,7 @@
 """What every test stands on: a real PostgreSQL, an empty environment, and no way off this machine."""
 
 import asyncio
+import gc
 import ipaddress
 import os
 import shutil
@@ -43,6 +44,11 @@ def pytest_configure(config: pytest.Config) -> None:
         directory = os.environ[SERVER_DIR_VARIABLE] = tempfile.mkdtemp(prefix="tarsy-tests-", dir=_in_memory())
         # pytest's own directory is closed again by every run that begins; databases that run under another account would be cut off.
         config.option.basetemp = config.option.basetemp or f"{directory}/files"
+
+
+def pytest_collection_finish() -> None:
+    """Keep the modules and the thousands of collected tests out of every later garbage collection: they stay until the end."""
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
