@@ -11,7 +11,7 @@ from tarsy.agent.execution import ExecutionContext, ExecutionResult, Stopping, S
 from tarsy.agent.iterating import IteratingController, ceiling_warning
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.run import Run
-from tarsy.agent.single_shot import EXECUTIVE_SUMMARY, SCORING, SYNTHESIS, SingleShotController
+from tarsy.agent.single_shot import EXECUTIVE_SUMMARY, SCORING, SYNTHESIS, run_single_shot
 from tarsy.agent.tool_calls import tool_call_format
 from tarsy.agent.tool_turn import RunWaitsError
 from tarsy.domain.claim import ClaimLostError
@@ -36,7 +36,18 @@ async def execute(context: ExecutionContext, stopping: Stopping) -> ExecutionRes
     try:
         # An agent that is stopped before it begins calls no model. Its first writes are shielded, and would hide the cancellation.
         await checkpoint_if_cancelled()
-        return await _controller(Run(context, recorder, stored)).run(stored)
+        run = Run(context, recorder, stored)
+        match context.config.type:
+            case AgentType.DEFAULT:
+                return await IteratingController(run, tool_call_format(context.config.tool_calling)).run(stored)
+            case AgentType.SYNTHESIS:
+                return await run_single_shot(run, SYNTHESIS, stored)
+            case AgentType.EXEC_SUMMARY:
+                return await run_single_shot(run, EXECUTIVE_SUMMARY, stored)
+            case AgentType.SCORING:
+                return await run_single_shot(run, SCORING, stored)
+            case _:
+                assert_never(context.config.type)
     except CeilingMetError as error:
         return await _end_at_ceiling(context, recorder, error)
     except anyio.get_cancelled_exc_class():
@@ -50,21 +61,6 @@ async def execute(context: ExecutionContext, stopping: Stopping) -> ExecutionRes
         # The stage reports the failure; here the open events of this agent end.
         await recorder.commit(closed=recorder.close_all(TimelineStatus.FAILED))
         raise
-
-
-def _controller(run: Run) -> IteratingController | SingleShotController:
-    config = run.context.config
-    match config.type:
-        case AgentType.DEFAULT:
-            return IteratingController(run, tool_call_format(config.tool_calling))
-        case AgentType.SYNTHESIS:
-            return SingleShotController(run, SYNTHESIS)
-        case AgentType.EXEC_SUMMARY:
-            return SingleShotController(run, EXECUTIVE_SUMMARY)
-        case AgentType.SCORING:
-            return SingleShotController(run, SCORING)
-        case _:
-            assert_never(config.type)
 
 
 async def _end_at_ceiling(context: ExecutionContext, recorder: Recorder, error: CeilingMetError) -> ExecutionResult:

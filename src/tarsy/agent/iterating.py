@@ -50,7 +50,10 @@ class IteratingController:
             return ended
         run = self._run
         while True:
-            circle = self._circle()
+            # Only stored turns count, so that a worker that continues the run finds the same circle.
+            answers = (message.body for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
+            newest = [self._tool_calls.summary_of(body) for body in islice(answers, TURNS_THAT_MATTER)]
+            circle = find_circle(newest[::-1])
             run.state = replace(run.state, stuck=circle is not None and circle.stop)
             move = next_move(run.state)
             match move:
@@ -132,12 +135,6 @@ class IteratingController:
         forced = any(call.kind == LLMInteractionKind.FORCED_CONCLUSION and call.error_code is None for call in stored.calls)
         answered = Answered(turn=self._tool_calls.conclusion(text), metadata=self._forced_metadata() if forced else {})
         return await Conclusion(run, self._tool_calls).end(answered)
-
-    def _circle(self) -> Circle | None:
-        """Return how the newest turns repeat each other. Only stored turns count, so that a worker that continues the run finds the same."""
-        turns = (message.body for message in reversed(self._run.messages) if message.body.role is Role.ASSISTANT)
-        newest = [self._tool_calls.summary_of(body) for body in islice(turns, TURNS_THAT_MATTER)]
-        return find_circle(newest[::-1])
 
     async def _nudge(self, circle: Circle) -> None:
         """Tell the model that it repeats itself, unless that was done since its last answer."""

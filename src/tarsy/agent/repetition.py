@@ -63,7 +63,13 @@ def find_circle(turns: Sequence[TurnSummary]) -> Circle | None:
     if newest[-1].was_cut_off:
         cut_off = _span([turn.was_cut_off for turn in newest], 1)
         return Circle(CircleKind.LOOP, cut_off, stop=cut_off >= STOP_AFTER_LOOPS)
-    return _circle_of_calls(newest) or _circle_of_words(newest)
+    if circle := _circle_of_calls(newest):
+        return circle
+    words = [" ".join(turn.text.split()) for turn in newest]
+    if newest[-1].calls and len(words[-1]) < _PARAGRAPH:
+        return None
+    times = _span(words, 1)
+    return Circle(CircleKind.WORDS, times, stop=times >= STOP_AFTER) if _matters(times, 1) else None
 
 
 def _circle_of_calls(turns: Sequence[TurnSummary]) -> Circle | None:
@@ -77,14 +83,6 @@ def _circle_of_calls(turns: Sequence[TurnSummary]) -> Circle | None:
             tools = tuple(dict.fromkeys(name for turn in round_of_turns for name, _ in turn.calls))
             return Circle(CircleKind.CALLS, span // length, span >= STOP_AFTER * length, tools)
     return None
-
-
-def _circle_of_words(turns: Sequence[TurnSummary]) -> Circle | None:
-    words = [" ".join(turn.text.split()) for turn in turns]
-    if turns[-1].calls and len(words[-1]) < _PARAGRAPH:
-        return None
-    times = _span(words, 1)
-    return Circle(CircleKind.WORDS, times, stop=times >= STOP_AFTER) if _matters(times, 1) else None
 
 
 def _matters(span: int, length: int) -> bool:

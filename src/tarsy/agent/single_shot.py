@@ -40,67 +40,62 @@ EXECUTIVE_SUMMARY = SingleShotConfig(PromptBuilder.build_executive_summary_messa
 SCORING = SingleShotConfig(PromptBuilder.build_scoring_messages, objection=lambda text: None if parse_score(text) else NO_SCORE)
 
 
-class SingleShotController:
-    """Runs one request from wherever the stored run stands."""
-
-    def __init__(self, run: Run, config: SingleShotConfig) -> None:
-        self._run = run
-        self._recorder = run.recorder
-        self._config = config
-
-    async def run(self, stored: StoredRun) -> ExecutionResult:
-        run, recorder = self._run, self._recorder
-        if not run.messages:
-            prompts, inputs = run.opening()
-            run.messages = [recorder.message(body) for body in self._config.build_messages(prompts, run.context.previous)]
-            await recorder.commit(messages=tuple(run.messages), inputs=inputs, execution_changes=recorder.begin(stored))
-        elif run.messages[-1].body.role is Role.ASSISTANT:
-            # The answer of an interrupted run is stored, but not its check.
-            text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
-            if ended := await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text))):
+async def run_single_shot(run: Run, config: SingleShotConfig, stored: StoredRun) -> ExecutionResult:
+    """Make the request, or continue from wherever the stored run stands, until an answer is accepted or no model can give one."""
+    recorder = run.recorder
+    if not run.messages:
+        prompts, inputs = run.opening()
+        run.messages = [recorder.message(body) for body in config.build_messages(prompts, run.context.previous)]
+        await recorder.commit(messages=tuple(run.messages), inputs=inputs, execution_changes=recorder.begin(stored))
+    elif run.messages[-1].body.role is Role.ASSISTANT:
+        # The answer of an interrupted run is stored, but not its check.
+        text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
+        if ended := await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text))):
+            return ended
+    elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
+        await recorder.commit(opened=reopened)
+    while True:
+        call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(config.event_type))
+        pieces = pieces_so_far(run.messages)
+        text = _accepted(run, config, call.answer, pieces)
+        if isinstance(text, ErrorChunk):
+            if ended := await run.after_failure(call, text):
                 return ended
-        elif reopened := run.failures.reopen(stored.calls, run.messages, run.provider.name):
-            await recorder.commit(opened=reopened)
-        while True:
-            call = await run.call(LLMInteractionKind.SINGLE_SHOT, WholeText(self._config.event_type))
-            pieces = pieces_so_far(run.messages)
-            answer = self._accepted(call.answer, pieces)
-            if isinstance(answer, ErrorChunk):
-                if ended := await run.after_failure(call, answer):
-                    return ended
-            elif call.answer.error is None and call.answer.finish and len(pieces) < MAX_CONTINUATIONS:
-                await run.ask_to_continue(call, recorder.message(ConversationMessage(Role.ASSISTANT, call.answer.text)))
-            elif ended := await self._finish(call, answer):
-                return ended
+        elif call.answer.error is None and call.answer.finish and len(pieces) < MAX_CONTINUATIONS:
+            await run.ask_to_continue(call, recorder.message(ConversationMessage(Role.ASSISTANT, call.answer.text)))
+        elif ended := await _end(run, config, call, text):
+            return ended
 
-    def _accepted(self, answer: ModelAnswer, pieces: Sequence[str]) -> str | ErrorChunk:
-        """Return the text of an answer together with the pieces it continues, or why it is not accepted."""
-        thinking = without_loop(answer.thinking) if self._config.thinking_fallback else ""
-        if answer.error:
-            # After two empty answers, its thinking is the best there is.
-            silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and self._run.failed_calls + 1 >= MAX_CONSECUTIVE_TIMEOUTS
-            return thinking if silent and thinking else answer.error
-        text = joined((*pieces, answer.text_without_loop)) if answer.text.strip() else thinking
-        objection = self._config.objection(text)
-        return ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE) if objection else text
 
-    async def _finish(self, call: CompletedCall, text: str) -> ExecutionResult | None:
-        run, recorder, kind = self._run, self._recorder, self._config.event_type
-        run.failures.close_with(call.interaction.id)
-        message = recorder.message(ConversationMessage(Role.ASSISTANT, text))
-        if self._config.reviewed:
-            return await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text), call=call, messages=(message,)))
-        cut = call.answer.finish is not None
-        metadata = run.shortcoming(text, cut=cut) if kind is TimelineEventType.FINAL_ANALYSIS else {}
-        if call.open_event and call.open_event.event_type is kind:
-            shown = close_text(recorder, call, call.open_event, text, kind, metadata)
-        else:
-            shown = show_thought(recorder, call, "") + ShownAnswer(opened=(recorder.event(kind, text, metadata=metadata),))
-        await recorder.commit(
-            messages=(message,),
-            closed=shown.closed,
-            opened=shown.opened,
-            llm_interactions=(call.interaction,),
-            execution_changes=(recorder.moved(RunStatus.COMPLETED),),
-        )
-        return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=text)
+async def _end(run: Run, config: SingleShotConfig, call: CompletedCall, text: str) -> ExecutionResult | None:
+    """Store an accepted answer and the end of the execution; None if the answer must be written again."""
+    recorder, kind = run.recorder, config.event_type
+    run.failures.close_with(call.interaction.id)
+    message = recorder.message(ConversationMessage(Role.ASSISTANT, text))
+    if config.reviewed:
+        return await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text), call=call, messages=(message,)))
+    metadata = run.shortcoming(text, cut=call.answer.finish is not None) if kind is TimelineEventType.FINAL_ANALYSIS else {}
+    if call.open_event and call.open_event.event_type is kind:
+        shown = close_text(recorder, call, call.open_event, text, kind, metadata)
+    else:
+        shown = show_thought(recorder, call, "") + ShownAnswer(opened=(recorder.event(kind, text, metadata=metadata),))
+    await recorder.commit(
+        messages=(message,),
+        closed=shown.closed,
+        opened=shown.opened,
+        llm_interactions=(call.interaction,),
+        execution_changes=(recorder.moved(RunStatus.COMPLETED),),
+    )
+    return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=text)
+
+
+def _accepted(run: Run, config: SingleShotConfig, answer: ModelAnswer, pieces: Sequence[str]) -> str | ErrorChunk:
+    """Return the text of an answer together with the pieces it continues, or why it is not accepted."""
+    thinking = without_loop(answer.thinking) if config.thinking_fallback else ""
+    if answer.error:
+        # After two empty answers, its thinking is the best there is.
+        silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and run.failed_calls + 1 >= MAX_CONSECUTIVE_TIMEOUTS
+        return thinking if silent and thinking else answer.error
+    text = joined((*pieces, answer.text_without_loop)) if answer.text.strip() else thinking
+    objection = config.objection(text)
+    return ErrorChunk(objection, ErrorCode.EMPTY_RESPONSE) if objection else text

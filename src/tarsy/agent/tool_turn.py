@@ -168,7 +168,13 @@ class ToolTurn:
         definition = self._run.catalog.find(call.name)
         if known := self._known.get(call.id):
             result = ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=started_at)
-        elif self._resumed and not self._can_repeat(call):
+        elif self._resumed and not (
+            # For a tool that does not exist, the toolbox answers as before.
+            definition is None
+            or definition.dispatches_agent
+            # Arguments are stored masked: with a secret among them, the same call cannot be made again.
+            or (definition.safe_to_repeat and not is_masked(call.arguments))
+        ):
             result = ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=started_at)
         else:
             event_id = self._events[call.id]
@@ -180,12 +186,6 @@ class ToolTurn:
                 result = replace(result, duration_ms=milliseconds_since(started, clock))
         # A call that was refused or timed out has the arguments as the model wrote them; a server's masker leaves nothing to mask.
         return replace(result, call=replace(result.call, arguments=mask(result.call.arguments)))
-
-    def _can_repeat(self, call: ToolCall) -> bool:
-        """Whether a call whose outcome is unknown may be made again; for a tool that does not exist, the toolbox answers as before."""
-        definition = self._run.catalog.find(call.name)
-        # Arguments are stored masked: with a secret among them, the same call cannot be made again.
-        return definition is None or definition.dispatches_agent or (definition.safe_to_repeat and not is_masked(call.arguments))
 
     async def _store(self, pending: PendingCall, result: ToolResult) -> Message:
         """Store a result and the message that shows it. One to be summarised is stored before that: the call must not be lost or repeated."""

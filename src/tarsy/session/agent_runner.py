@@ -203,8 +203,25 @@ class AgentRunner:
         built_in: list[BuiltInTool] = [ReadResult(services.results, execution_id=execution.id, documents=documents, in_part=in_part)]
         if _calls_tools(config):
             built_in.append(await RecentChanges.on(services.changes, mask=services.mask, clock=overrides.clock))
-        sub_agents = self._sub_agents(job, stage, agent)
-        ceilings = self._ceilings(job, place, execution, config)
+
+        async def run_sub_agent(
+            dispatch: Dispatch, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: Stopping
+        ) -> ExecutionResult:
+            return await self.run(job.for_sub_agent(dispatch, config), stage, record, config, stopping)
+
+        # With the sub-agents that an interrupted run began.
+        stored = job.stored.executions if job.stored else ()
+        record = next((one for one in stored if one.execution.id == execution.id), ExecutionRecord(execution))
+        parent = ParentAgent(job.claim, record, agent.track, documents, config, agent.stopping)
+        sub_agents = SubAgents(services, overrides.recorded_inputs, parent, run_sub_agent)
+        account, ceiling = (*SESSION, place.stage_id), config.budget
+        if job.dispatch and execution.parent_execution_id:
+            # The ceiling of a sub-agent is a share of what its parent has left.
+            account = (*account, execution.parent_execution_id)
+            ceiling = ceiling.lowered(share_of(job.ledger.accounts(account), job.dispatch.at_once))
+        path = job.ledger.open_execution(account, execution.id, ceiling)
+        is_live = config.provider.type is not ProviderType.REPLAY
+        ceilings = Ceilings(job.ledger, place, path, services.prices, recorded=overrides.recorded_inputs, is_live=is_live)
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         async with services.tools.open(config, servers, execution_id=execution.id, track=agent.track) as tools:
             context = ExecutionContext(
@@ -232,28 +249,6 @@ class AgentRunner:
             )
             with ceilings.until_ended():
                 return await execute(context, agent.stopping)
-
-    def _ceilings(self, job: StageJob, place: ExecutionPlace, execution: AgentExecution, config: ResolvedAgentConfig) -> Ceilings:
-        """Open the account of an agent; the ceiling of a sub-agent is a share of what its parent has left."""
-        account, ceiling = (*SESSION, place.stage_id), config.budget
-        if job.dispatch and execution.parent_execution_id:
-            account = (*account, execution.parent_execution_id)
-            ceiling = ceiling.lowered(share_of(job.ledger.accounts(account), job.dispatch.at_once))
-        path = job.ledger.open_execution(account, execution.id, ceiling)
-        recorded = self._overrides_of(job.session.id).recorded_inputs
-        is_live = config.provider.type is not ProviderType.REPLAY
-        return Ceilings(job.ledger, place, path, self._services.prices, recorded=recorded, is_live=is_live)
-
-    def _sub_agents(self, job: StageJob, stage: Stage, agent: _Agent) -> SubAgents:
-        # With the sub-agents that an interrupted run began.
-        stored = job.stored.executions if job.stored else ()
-        record = next((one for one in stored if one.execution.id == agent.execution.id), ExecutionRecord(agent.execution))
-        parent = ParentAgent(job.claim, record, agent.track, job.documents, agent.config, agent.stopping)
-
-        async def run(dispatch: Dispatch, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: Stopping) -> ExecutionResult:
-            return await self.run(job.for_sub_agent(dispatch, config), stage, record, config, stopping)
-
-        return SubAgents(self._services, self._overrides_of(job.session.id).recorded_inputs, parent, run)
 
 
 def continued_with(config: ResolvedAgentConfig, execution: AgentExecution) -> ResolvedAgentConfig:

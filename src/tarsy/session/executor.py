@@ -172,7 +172,13 @@ class SessionExecutor:
     ) -> None:
         """Store the end of the session: its analysis, its verdict, and a request to score it if the chain wants that."""
         session = claimed.subject
-        reason = _partial_reason(records, chain, finish)
+        reason: str | None = None
+        if finish.final_analysis is not None:
+            reason = partial_reason(records, with_tools=_has_tools(chain))
+            if finish.ceiling:
+                reason = ceiling_sentence(finish.ceiling)
+            elif finish.partial:
+                reason = f"The session ended before all its stages were done: {finish.error}"
         concluding = concluding_executions(records) if finish.final_analysis is not None else ()
         counts = [one.citations for one in concluding if one.citations]
         close = SessionClose(
@@ -204,17 +210,6 @@ class SessionExecutor:
             )
         )
         log.info("session.finished", session_id=session.id, status=close.status.value)
-
-
-def _partial_reason(records: Sequence[StageRecord], chain: ResolvedChain, finish: FinishSession) -> str | None:
-    """Return why the session's analysis is partial; None if it is complete, or there is none."""
-    if finish.final_analysis is None:
-        return None
-    if finish.ceiling:
-        return ceiling_sentence(finish.ceiling)
-    if finish.partial:
-        return f"The session ended before all its stages were done: {finish.error}"
-    return partial_reason(records, with_tools=_has_tools(chain))
 
 
 def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecord]) -> list[StageOutcome]:

@@ -75,14 +75,18 @@ class SubAgents:
 
     async def dispatch(self, task: SubAgentTask) -> Report:
         parent, number = self._parent, call_number(task.dispatched_by)
-        given = await self._given(task)
+        wanted = [name for name in task.context_ids if name not in parent.documents]
+        found = await self._services.results.cited(parent.record.execution.id, wanted)
+        given = {one.id: one for one in found if not one.refused}
+        if missing := [name for name in wanted if name not in given]:
+            raise CallRefusedError(f"The agent was not sent: there is no result {', '.join(missing)} to hand over.")
         child = self._begun.get(number) or await self._begin(task, number)
         dispatch = Dispatch(
             track=sub_track_of(parent.track, number, task.agent.agent_name),
             evidence_prefix=sub_agent_prefix(task.dispatched_by),
             task=child.execution.task or task.task,
             at_once=parent.config.orchestrator.max_concurrent_agents,
-            given=given,
+            given={name: given[name] for name in wanted},
         )
         async with self._limiter:
             result = await self._run_limited(dispatch, child, task.agent)
@@ -91,26 +95,20 @@ class SubAgents:
         return report_of(task.agent.agent_name, result, await self._services.results.answered(child.execution.id))
 
     async def _run_limited(self, dispatch: Dispatch, child: ExecutionRecord, config: ResolvedAgentConfig) -> ExecutionResult:
-        """Run a sub-agent until its time is up, or as far as it came when it was recorded."""
-        was_cut = any(one.track == dispatch.track and isinstance(one.value, CutShort) for one in self._recorded_inputs)
-        seconds = None if was_cut else self._seconds_left()
-        scope = RunScope(Stopping(parent=self._parent.stopping, timeout_message=self._timeout_message(seconds)))
+        """Run a sub-agent until its own time or that of all of them together is up, or as far as it came when it was recorded."""
+        settings, now = self._parent.config.orchestrator, anyio.current_time()
+        seconds: float | None = None
+        if not any(one.track == dispatch.track and isinstance(one.value, CutShort) for one in self._recorded_inputs):
+            self._first = self._first if self._first is not None else now
+            together = None if settings.max_budget is None else max(self._first + settings.max_budget - now, 0.0)
+            seconds = min((limit for limit in (settings.agent_timeout, together) if limit is not None), default=None)
+        message = f"it did not end within {settings.agent_timeout:g} s" if settings.agent_timeout is not None else ""
+        if settings.max_budget is not None and seconds is not None and seconds != settings.agent_timeout:
+            message = f"the time for all agents that were sent, {settings.max_budget:g} s, was used up"
+        scope = RunScope(Stopping(parent=self._parent.stopping, timeout_message=message))
         async with scope.limited(seconds):
             return await self._run(dispatch, child, config, scope.stopping)
         return ExecutionResult(status=RunStatus.TIMED_OUT, error=scope.stopping.timeout_message)
-
-    def _seconds_left(self) -> float | None:
-        """Return how long a sub-agent that starts now may run: by itself, and within the time of all of them together; None: no limit."""
-        settings, now = self._parent.config.orchestrator, anyio.current_time()
-        self._first = self._first if self._first is not None else now
-        together = None if settings.max_budget is None else max(self._first + settings.max_budget - now, 0.0)
-        return min((limit for limit in (settings.agent_timeout, together) if limit is not None), default=None)
-
-    def _timeout_message(self, seconds: float | None) -> str:
-        settings = self._parent.config.orchestrator
-        if settings.max_budget is not None and seconds is not None and seconds != settings.agent_timeout:
-            return f"the time for all agents that were sent, {settings.max_budget:g} s, was used up"
-        return f"it did not end within {settings.agent_timeout:g} s" if settings.agent_timeout is not None else ""
 
     async def _begin(self, task: SubAgentTask, number: int) -> ExecutionRecord:
         """Store a new execution below its parent's."""
@@ -133,15 +131,6 @@ class SubAgents:
         )
         await self._services.journal.commit(Step(claim=self._parent.claim, executions=(child,)))
         return ExecutionRecord(child)
-
-    async def _given(self, task: SubAgentTask) -> dict[str, Evidence]:
-        """Return the results that the sub-agent is given to read."""
-        wanted = [name for name in task.context_ids if name not in self._parent.documents]
-        found = await self._services.results.cited(self._parent.record.execution.id, wanted)
-        given = {one.id: one for one in found if not one.refused}
-        if missing := [name for name in wanted if name not in given]:
-            raise CallRefusedError(f"The agent was not sent: there is no result {', '.join(missing)} to hand over.")
-        return {name: given[name] for name in wanted}
 
 
 def report_of(name: str, result: ExecutionResult, answered: Sequence[AnsweredCall]) -> Report:

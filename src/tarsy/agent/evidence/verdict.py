@@ -181,21 +181,22 @@ class VerdictFilter:
         self._certain = False
 
     def feed(self, delta: str) -> str:
-        return "".join(map(self._take, _PIECE.findall(delta)))
+        shown: list[str] = []
+        for piece in _PIECE.findall(delta):
+            if self._certain:
+                self._line.append(piece)
+                shown.append(piece)
+            else:
+                self._line = ["".join((*self._line, piece))]
+                self._certain = not self._hides and (bool(self._fence) or not may_open_verdict(self._line[0].removesuffix("\n")))
+                shown.append(self._line[0] if self._certain else "")
+            if piece.endswith("\n"):
+                shown.append(self._end_line())
+        return "".join(shown)
 
     def finish(self) -> str:
         """Return the text that was held back."""
         return self._end_line()
-
-    def _take(self, piece: str) -> str:
-        if self._certain:
-            self._line.append(piece)
-            shown = piece
-        else:
-            self._line = ["".join((*self._line, piece))]
-            self._certain = not self._hides and (bool(self._fence) or not may_open_verdict(self._line[0].removesuffix("\n")))
-            shown = self._line[0] if self._certain else ""
-        return shown + self._end_line() if piece.endswith("\n") else shown
 
     def _end_line(self) -> str:
         line, was_certain = "".join(self._line), self._certain
