@@ -26,6 +26,19 @@ test("a reader who turns the wheel up at the top of a short page stays there whe
   expect(scrolled).not.toHaveBeenCalled();
 });
 
+test("the page does not scroll while the pointer is pressed, and catches up afterwards", async () => {
+  const end = document.createElement("div");
+  end.getBoundingClientRect = () => ({ bottom: 5_000 }) as DOMRect;
+  const scrolled = vi.spyOn(window, "scrollBy").mockImplementation(() => undefined);
+  const { result } = renderHook(() => useFollowEnd({ current: end }, true, true));
+  window.dispatchEvent(new Event("pointerdown"));
+  result.current.onGrowth();
+  expect(scrolled).not.toHaveBeenCalled();
+  window.dispatchEvent(new Event("pointerup"));
+  await vi.waitFor(() => expect(scrolled).toHaveBeenCalledOnce());
+  expect(result.current.following).toBe(true);
+});
+
 function arrive(follows: boolean, at: number) {
   const scrolled = vi.spyOn(window, "scrollTo").mockImplementation(() => undefined);
   vi.spyOn(window, "scrollY", "get").mockImplementation(() => at);

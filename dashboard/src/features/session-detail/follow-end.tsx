@@ -14,6 +14,8 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolea
   const [following, setFollowingState] = useState(atFirst);
   const isFollowing = useRef(atFirst);
   const lastY = useRef(0);
+  // A click counts only if it ends on the element it began on: while the pointer is pressed, the page does not scroll.
+  const isPressed = useRef(false);
 
   const setFollowing = useCallback((value: boolean) => {
     isFollowing.current = value;
@@ -47,8 +49,21 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolea
 
   /** To be called after the content has changed. */
   const onGrowth = useCallback(() => {
-    if (growing && isFollowing.current) scrollToEnd();
+    if (growing && isFollowing.current && !isPressed.current) scrollToEnd();
   }, [growing, scrollToEnd]);
+  useEffect(() => {
+    const listening = new AbortController();
+    const options = { capture: true, passive: true, signal: listening.signal };
+    const onRelease = () => {
+      isPressed.current = false;
+      // In the next frame: the browser dispatches the click before it.
+      requestAnimationFrame(onGrowth);
+    };
+    window.addEventListener("pointerdown", () => void (isPressed.current = true), options);
+    window.addEventListener("pointerup", onRelease, options);
+    window.addEventListener("pointercancel", onRelease, options);
+    return () => listening.abort();
+  }, [onGrowth]);
   const follow = useCallback(() => {
     setFollowing(true);
     scrollToEnd();
