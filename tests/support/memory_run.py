@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 
 from support.agent_scenario import NONCE, SERVER, Scenario
 from tarsy.agent.agent import execute
-from tarsy.agent.budget.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.budget.ledger import SESSION, Ledger
 from tarsy.agent.execution import AgentServices, EvidenceIds, ExecutionContext, ExecutionResult, RecordedCut, SessionOverrides, Stopping
 from tarsy.agent.ports import ToolExecutor
@@ -24,6 +24,7 @@ from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.evidence import ALERT, AnsweredCall, Evidence
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.note import Note

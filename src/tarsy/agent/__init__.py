@@ -1,1 +1,1 @@
-"""Agents: what they are told, how they iterate, what they conclude."""
+"""Agents: their prompts, their control flow, their tools, their evidence and their budgets."""

@@ -8,14 +8,14 @@ from typing import Never, TypeVar
 
 import anyio
 
-from tarsy.agent.budget.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, SkillTexts, ToolExecutor, ToolServers
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import call_id
-from tarsy.domain.execution import AgentType, Wait
+from tarsy.domain.execution import AgentType, ExecutionPlace, Wait
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, Unfinished, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import Clock

@@ -184,7 +184,7 @@ class FailureLog:
         return self._parts(call, closed=closed, opened=(event,))
 
     def ended(self, call: CompletedCall, error: ErrorChunk, message: str | None = None) -> FailureParts:
-        """Return the parts for the last failed call of a model; `message` says more than the error does."""
+        """Return the parts for the last failed call of a model; `message` is shown instead of the error's own."""
         if self._open and self._open.error == error:
             self._open = replace(self._open, count=self._open.count + 1)
             return self._parts(call, closed=self.close(message))

@@ -17,7 +17,7 @@ _SHOWN_BASE64 = 24
 # Lines are compared by their beginning: two that agree that far are the same message.
 _COMPARED = 400
 
-# The borders of a certificate or a key. No text makes a pattern here slow: anybody may be the author of a result.
+# The borders of a certificate or a key. No text makes a pattern here slow: an attacker may be the author of a result.
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{1,40}-----$")
 _END = re.compile(r"-----END [A-Z0-9 ]{1,40}-----")
 _LONGEST_BORDER = 64

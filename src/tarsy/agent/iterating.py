@@ -124,8 +124,8 @@ class IteratingController:
             for message in run.messages:
                 if message.body.role is Role.ASSISTANT:
                     calls = self._tool_calls.calls_of(message)
-                    late = [call.name for call in calls if call.id in timed_out]
-                    errors.append(tools_timed_out(late) if late and len(late) == len(calls) else None)
+                    overdue = [call.name for call in calls if call.id in timed_out]
+                    errors.append(tools_timed_out(overdue) if overdue and len(overdue) == len(calls) else None)
             config = context.config
             run.state = state_after(stored.calls, config.max_iterations, provider=config.provider.name, tool_errors=errors)
         if run.messages[-1].body.role is not Role.ASSISTANT:
@@ -137,7 +137,7 @@ class IteratingController:
         return await Conclusion(run, self._tool_calls).end(answered)
 
     async def _nudge(self, circle: Circle) -> None:
-        """Tell the model that it repeats itself, unless that was done since its last answer."""
+        """Add a message that the model repeats itself, unless there is one since its last answer."""
         text = circle_nudge(circle)
         since = takewhile(lambda message: message.body.role is not Role.ASSISTANT, reversed(self._run.messages))
         if all(message.body.content != text for message in since):

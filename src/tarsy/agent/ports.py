@@ -1,4 +1,4 @@
-"""What agents and sessions need from the outside, in their own words. The adapters live below; `wiring` proves that they fit."""
+"""The ports of agents and sessions: protocols that adapters implement. Type checking `wiring` proves that they fit."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -19,12 +19,12 @@ from tarsy.domain.usage import Price
 
 
 class MaskedText(Protocol):
-    """A text that is masked while it comes: each piece is given back as soon as no later one can make it part of a secret."""
+    """Masks a text that arrives in pieces. Each piece is returned as soon as no later one can make it part of a secret."""
 
     def feed(self, piece: str) -> str: ...
 
     def finish(self) -> str:
-        """What was held back and has nothing more to wait for."""
+        """Return the rest of the text, once no piece follows."""
         ...
 
 
@@ -42,17 +42,17 @@ class LLMClient(Protocol):
     def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]: ...
 
     async def health(self) -> LLMHealth:
-        """Whether calls can be made at all; says nothing about the vendors."""
+        """Return whether calls can be made at all, whether or not the vendors answer."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 class Prices(Protocol):
-    """What models cost."""
+    """The price list of models."""
 
     async def price(self, provider: ResolvedProvider, at: datetime, input_tokens: int) -> Price | None:
-        """The price that holds for a call of this size at that moment; None when it is not known."""
+        """Return the price of a call of this size at that time; None if it is not known."""
         ...
 
 
@@ -60,11 +60,11 @@ class ToolExecutor(Protocol):
     """The tools of one execution. Failures are results: only cancellation and bugs raise."""
 
     async def list_tools(self) -> ToolCatalog:
-        """Connect to the servers (once) and say what they offer."""
+        """Return the tools of all servers. The first call connects to them."""
         ...
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
-        """Run one call; `on_output` gets what the tool says while it runs."""
+        """Run one call; `on_output` receives the output of the tool while it runs."""
         ...
 
 
@@ -74,7 +74,7 @@ class ToolServers(Protocol):
     def open(
         self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
     ) -> AbstractAsyncContextManager[ToolExecutor]:
-        """`track` names the execution the same in every run, `execution_id` in this one."""
+        """Open the tools of an agent. `track` identifies the execution in every run of the session, `execution_id` in this one."""
         ...
 
 
@@ -82,7 +82,7 @@ class Journal(Protocol):
     """The durable record of a run."""
 
     async def commit(self, step: Step) -> Committed:
-        """Write all of `step` or nothing, and publish what a person should see; answers with the notes that the step asks for.
+        """Write all of `step` or nothing, publish its live events, and return the notes that the step asks for.
 
         Raises:
             ClaimLostError: the work belongs to another worker now.
@@ -90,65 +90,65 @@ class Journal(Protocol):
         ...
 
     async def load(self, execution_id: str) -> StoredRun:
-        """Read back what an execution has stored."""
+        """Return the stored state of an execution."""
         ...
 
 
 class LiveText(Protocol):
-    """Carries streaming text to the clients that watch; never waits for them."""
+    """Publishes streamed text to subscribers, without waiting for them."""
 
     def publish(self, delta: StreamDelta) -> None: ...
 
 
 class ChangeLog(Protocol):
-    """What was changed around us: deployments and the like."""
+    """The changes that other systems reported, such as deployments."""
 
     async def exist_since(self, since: datetime) -> bool: ...
 
     async def between(
         self, since: datetime, until: datetime, *, labels: Mapping[str, str] | None, search: str, limit: int
     ) -> Sequence[StoredChange]:
-        """The latest first."""
+        """Return the changes of a period, newest first."""
         ...
 
 
 class SkillTexts(Protocol):
-    """The texts of skills as they were when a session began."""
+    """The texts of skills, in the version that a session began with."""
 
     async def read(self, hashes: Collection[str]) -> Mapping[str, str]:
-        """Text by hash; what is not stored is left out."""
+        """Return texts by hash; those that are not stored are left out."""
         ...
 
 
 class ResultStore(Protocol):
-    """Keeps whole tool results within reach when the conversation holds only a part of them."""
+    """The stored tool results, whole; a conversation may hold only parts of them."""
 
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
-        """What a call came to, or None when it has not come to anything yet."""
+        """Return the outcome of a call, or None if it has none yet."""
         ...
 
     async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
-        """What an execution may cite of these: its own results, those of agents that it sent, and those of the stages before its own, of whichever agent."""
+        """Return those of `ids` that an execution may cite: its own results, those of its sub-agents, and those of all agents of earlier stages."""
         ...
 
     async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:
-        """The calls of an execution that came to something, in order, without the refused ones."""
+        """Return the calls of an execution that have a result, in order, without the refused ones."""
         ...
 
 
 class SpendingStore(Protocol):
-    """The durable side of the ledger."""
+    """Stores what sessions have spent and reserved."""
 
     async def spent(self, session_id: str) -> Sequence[SpentBy]:
-        """What each execution of a session has used."""
+        """Return what each execution of a session has spent."""
         ...
 
     async def is_critical(self, session_id: str) -> bool:
-        """Whether a session investigates an incident that a period's ceiling does not stop."""
+        """Return whether a session investigates an incident that the budgets of periods do not stop."""
         ...
 
     async def reserve(self, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
-        """Write a reservation down, unless it passes one of the periods' ceilings: then that one's state.
+        """Store a reservation and return None; if it exceeds the budget of a period, store nothing and return the state of that period.
 
         Raises:
             ClaimLostError: the work belongs to another worker now.

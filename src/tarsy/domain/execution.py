@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from tarsy.domain.claim import Claim
 from tarsy.domain.period_budget import BudgetWait
 from tarsy.domain.status import RunStatus
 
@@ -72,3 +73,18 @@ class ExecutionChange:
         """Return the execution with this change applied."""
         names = ("status", "error_message", "llm_provider", "llm_backend", "model_name", "started_at", "completed_at")
         return replace(execution, **{name: value for name in names if (value := getattr(self, name)) is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionPlace:
+    """Which execution this is, and the claim that fences its writes."""
+
+    claim: Claim
+    stage_id: str
+    execution_id: str
+    # Names the execution the same in every run of the session.
+    track: str
+
+    @property
+    def session_id(self) -> str:
+        return self.claim.session_id

@@ -7,7 +7,7 @@ import anyio
 import structlog
 
 from tarsy.agent.agent import LAST_WRITE_SECONDS, execute
-from tarsy.agent.budget.ceilings import Ceilings, ExecutionPlace
+from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.budget.ledger import SESSION, Ledger, share_of
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import (
@@ -30,7 +30,7 @@ from tarsy.agent.toolbox.toolbox import BuiltInTool, toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.evidence import ALERT, RUNBOOK
-from tarsy.domain.execution import AgentExecution, AgentType, ExecutionChange
+from tarsy.domain.execution import AgentExecution, AgentType, ExecutionChange, ExecutionPlace
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.llm import ProviderType
 from tarsy.domain.recording import track_of

@@ -22,12 +22,12 @@ _RAW_HOST = "raw.githubusercontent.com"
 
 
 class RunbookRefusedError(Exception):
-    """A runbook cannot be fetched; the text says why, for the person who reads the session."""
+    """A runbook cannot be fetched; the message is shown on the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """A runbook's text and where it is from; `warning` says why it is not the requested one."""
+    """A runbook's text and where it is from; `warning` is why it is not the requested one."""
 
     text: str
     # The address it was fetched from, or None for the default text.

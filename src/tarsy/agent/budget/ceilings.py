@@ -5,7 +5,7 @@ A call that does not fit becomes an input of the run. A run that is continued or
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import takewhile
@@ -36,8 +36,8 @@ from tarsy.domain.budget import (
     format_amount,
     spent_by_call,
 )
-from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import Role, ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, GenerateInput
@@ -84,21 +84,6 @@ class CeilingMetError(Exception):
         self.met = met
         self.waits = waits
         self.budget = budget
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionPlace:
-    """Which execution this is, and the claim that fences its writes."""
-
-    claim: Claim
-    stage_id: str
-    execution_id: str
-    # Names the execution the same in every run of the session.
-    track: str
-
-    @property
-    def session_id(self) -> str:
-        return self.claim.session_id
 
 
 class TokenEstimate:

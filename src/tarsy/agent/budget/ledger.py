@@ -85,15 +85,16 @@ class Ledger:
 
     def accounts(self, path: AccountPath) -> list[Account]:
         """Return all accounts that a call under `path` counts in, without what is kept for the conclusion of that execution itself."""
-        return [self._account(path[: length + 1], path) for length in range(len(path)) if path[: length + 1] in self._entries]
-
-    def _account(self, of: AccountPath, asking: AccountPath) -> Account:
-        entry = self._entries[of]
-        kept = sum((kept for path, kept in self._kept.items() if path != asking and path[: len(of)] == of), NOTHING)
-        elapsed = Spent(seconds=self.clock.monotonic() - entry.opened)
-        limit = entry.ceiling.seconds
-        conclusion = NOTHING if limit is None else Spent(seconds=min(_CONCLUSION_SECONDS, limit * _CONCLUSION_SHARE))
-        return Account(entry.name, entry.ceiling, entry.spent + elapsed, entry.reserved + kept + conclusion)
+        accounts: list[Account] = []
+        for above in (path[: length + 1] for length in range(len(path))):
+            if (entry := self._entries.get(above)) is None:
+                continue
+            kept = sum((kept for other, kept in self._kept.items() if other != path and other[: len(above)] == above), NOTHING)
+            elapsed = Spent(seconds=self.clock.monotonic() - entry.opened)
+            limit = entry.ceiling.seconds
+            conclusion = NOTHING if limit is None else Spent(seconds=min(_CONCLUSION_SECONDS, limit * _CONCLUSION_SHARE))
+            accounts.append(Account(entry.name, entry.ceiling, entry.spent + elapsed, entry.reserved + kept + conclusion))
+        return accounts
 
     def seconds_left(self, path: AccountPath) -> float | None:
         """Return how long a call may take; None: no limit."""

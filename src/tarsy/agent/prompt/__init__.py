@@ -1,1 +1,1 @@
-"""Everything a model is told, written here and nowhere else."""
+"""All texts that are sent to models."""

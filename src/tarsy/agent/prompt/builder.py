@@ -39,7 +39,7 @@ class PromptContext:
     alert_data: str
     # Seeds the fences: unguessable, and the same again when the session is resumed or replayed.
     nonce: str
-    # Given by the session, not by the clock, so that a replay says the same.
+    # Given by the session, not by the clock, so that a replay renders the same.
     received_at: str
     runbook: str = ""
     custom_instructions: str = ""

@@ -1,6 +1,6 @@
 """The transcript of an execution, step by step, for the agent or the reviewer that comes after it.
 
-Every step is fenced, and the line that says whose text it is stands outside: no line of a log can pass for a step.
+Every step is fenced, and the line that names its author stands outside: no line of a log can pass for a step.
 """
 
 import json

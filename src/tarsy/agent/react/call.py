@@ -39,7 +39,7 @@ class WrittenAnswer:
 
 
 def is_nothing(text: str) -> bool:
-    """Whether a section says in words that it is empty."""
+    """Whether a section consists of a word such as "none"."""
     return text.strip(" \t\r\n`\"'*_.").lower() in _NOTHING
 
 

@@ -52,7 +52,7 @@ class ReActAction:
 
 @dataclass(frozen=True, slots=True)
 class ReActMalformed:
-    """Neither a call nor an answer; `feedback` tells the model what to do differently."""
+    """Neither a call nor an answer; `feedback` is the message to the model."""
 
     thought: str
     problem: ReActProblem
