@@ -6,22 +6,21 @@ A draft is stored before its correction is requested, so that an answer is kept 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from anyio import to_thread
 
-from tarsy.agent.answer_text import TextRouter
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failures import failed_closes
-from tarsy.agent.model_call import REACT, CompletedCall, ModelAnswer
+from tarsy.agent.model_call import REACT, CompletedCall
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
-from tarsy.agent.tool_calls import GivesAnswer
+from tarsy.agent.tool_calls import GivesAnswer, ToolCallFormat
 from tarsy.domain.conclusion import SHORTCOMING
-from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
+from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, ProviderType
@@ -30,16 +29,6 @@ from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 
 _ANSWERS = frozenset({TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS})
-
-
-class AnswerFormat(Protocol):
-    """How the model's final answer is shown, parsed and stored."""
-
-    def concluding_router(self) -> TextRouter: ...
-
-    def conclusion(self, text: str) -> GivesAnswer: ...
-
-    def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +56,11 @@ class ShownAnswer:
 class Conclusion:
     """Ends one execution."""
 
-    def __init__(self, run: Run, answer_format: AnswerFormat) -> None:
+    def __init__(self, run: Run, tool_calls: ToolCallFormat) -> None:
         self._run = run
         self._context = run.context
         self._recorder = run.recorder
-        self._format = answer_format
+        self._tool_calls = tool_calls
 
     async def end(self, answered: Answered) -> ExecutionResult | None:
         """Check an answer, have it corrected where that may help, and store it; return None if a note arrived and the agent goes on."""
@@ -101,7 +90,7 @@ class Conclusion:
         request = ConversationMessage(Role.USER, context.prompts.build_correction_prompt(draft, context.config.tool_calling))
         stored = replace(answered, messages=(), inputs=())
         try:
-            call = await run.call(LLMInteractionKind.CORRECTION, self._format.concluding_router(), extra=(request,))
+            call = await run.call(LLMInteractionKind.CORRECTION, self._tool_calls.concluding_router(), extra=(request,))
         except CeilingMetError as error:
             context.ceilings.note(error.met)
             remark = {"correction": f"It was not asked for a correction because of {error.met.description}."}
@@ -115,9 +104,9 @@ class Conclusion:
             shown = self._as_analysis(answered, draft, {"correction": f"It could not be corrected: {error.message}" if error else silent})
             failed = ShownAnswer(failed_closes(call, recorder), call.answer.native_events)
             return await self._store(stored, draft, failed + shown, call)
-        turn = self._format.conclusion(call.answer.text_without_loop)
+        turn = self._tool_calls.conclusion(call.answer.text_without_loop)
         corrected = await self._review(turn.text)
-        messages = (recorder.message(request), recorder.message(self._format.assistant_message(call.answer, ())))
+        messages = (recorder.message(request), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
         if corrected.improves(draft):
             drafted = show_as_response(recorder, answered.call, draft.text, {"draft": True})
             answer = replace(answered, turn=turn, call=call, messages=messages)

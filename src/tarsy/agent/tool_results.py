@@ -15,7 +15,7 @@ from tarsy.agent.answer_text import WholeText
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.context_window import BYTES_PER_TOKEN, window_of
 from tarsy.agent.failures import failed_closes
-from tarsy.agent.folding import fold, is_table_header
+from tarsy.agent.folding import Folded, fold, is_table_header
 from tarsy.agent.model_call import ModelCall
 from tarsy.agent.prompt.builder import SeenResult
 from tarsy.agent.prompt.fence import argument_text, reading_back
@@ -30,18 +30,6 @@ from tarsy.kit.text import CutText, cut_middle, estimate_tokens
 
 # The most tokens of a huge result that a summarising model is given: half of a common window.
 _SUMMARY_INPUT_TOKENS = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class FoldedResult:
-    """A result with its repetitions folded, if it was too large."""
-
-    text: str
-    # Lines of the result that are not shown.
-    folded_lines: int = 0
-    is_folded: bool = False
-    # Set if the server's configuration wants a result of this size summarised.
-    summarization: ResolvedSummarization | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +50,26 @@ class ResultPresenter:
         self._context = run.context
         self._recorder = run.recorder
 
-    async def fold(self, result: ToolResult) -> FoldedResult:
+    async def fold(self, result: ToolResult) -> Folded:
         """Return the result itself or, if it is too large, with its repetitions folded."""
-        summarization = self._summarization(result, result.content)
-        if summarization is None and estimate_tokens(result.content) <= self._limit():
-            return FoldedResult(result.content)
+        if self.summarization(result, result.content) is None and estimate_tokens(result.content) <= self._limit():
+            return Folded(result.content, 0)
         # Folding a megabyte takes about a second: in a thread, other agents go on meanwhile.
-        folded = await to_thread.run_sync(fold, result.content)
-        return FoldedResult(folded.text, folded.lines, folded.is_folded, self._summarization(result, folded.text))
+        return await to_thread.run_sync(fold, result.content)
 
-    async def show(self, seen: SeenResult, folded: FoldedResult, purpose: str) -> ShownResult:
+    async def show(self, seen: SeenResult, folded: Folded, purpose: str) -> ShownResult:
         """Return what fits into the conversation; `purpose` is why the model made the call."""
-        if folded.summarization:
-            return await self._summarize(seen, folded, folded.summarization, purpose)
+        if settings := self.summarization(seen.result, folded.text):
+            return await self._summarize(seen, folded, settings, purpose)
         if estimate_tokens(folded.text) > self._limit():
             return self._cut(seen, folded, self._limit())
         if folded.is_folded:
-            note = f"Folded: what repeats is shown once with its count, which leaves out {folded.folded_lines} lines of this result."
+            note = f"Folded: what repeats is shown once with its count, which leaves out {folded.lines} lines of this result."
             return ShownResult(folded.text, f"{note}{reading_back(self._run.read_tool, seen.evidence_id)}")
         return ShownResult(folded.text, "" if seen.result.is_error else emptiness(seen.result.call, folded.text))
 
-    def _summarization(self, result: ToolResult, text: str) -> ResolvedSummarization | None:
-        """Return the server's settings if they want a result of this size summarised."""
+    def summarization(self, result: ToolResult, text: str) -> ResolvedSummarization | None:
+        """Return the server's settings if they want a result whose text is that long summarised."""
         name = ToolName.parse(result.call.name)
         server = self._context.servers.get(name.server) if name else None
         if server is None or not server.summarization.enabled or result.is_error:
@@ -95,16 +81,16 @@ class ResultPresenter:
         share = self._run.window // 4
         return min(self._run.provider.max_tool_result_tokens or share, share)
 
-    def _rest(self, seen: SeenResult, folded: FoldedResult, cut: CutText) -> str:
+    def _rest(self, seen: SeenResult, folded: Folded, cut: CutText) -> str:
         """Return how to read what a cut leaves out; offsets in a folded text are not offsets in the result."""
         return reading_back(self._run.read_tool, seen.evidence_id, cut.head if cut.left_out and not folded.is_folded else None)
 
-    def _cut(self, seen: SeenResult, folded: FoldedResult, limit_tokens: int) -> ShownResult:
+    def _cut(self, seen: SeenResult, folded: Folded, limit_tokens: int) -> ShownResult:
         cut = cut_middle(folded.text, limit_tokens * BYTES_PER_TOKEN)
         note = f"Cut: you see {_extent(cut)} of {len(folded.text)}{_of_folded(folded)}; what lies between was shown to no one."
         return ShownResult(cut.text, f"{note}{self._rest(seen, folded, cut)}")
 
-    async def _summarize(self, seen: SeenResult, folded: FoldedResult, settings: ResolvedSummarization, purpose: str) -> ShownResult:
+    async def _summarize(self, seen: SeenResult, folded: Folded, settings: ResolvedSummarization, purpose: str) -> ShownResult:
         context, recorder = self._context, self._recorder
         provider = settings.provider or self._run.provider
         given = cut_middle(folded.text, min(_SUMMARY_INPUT_TOKENS, window_of(provider) // 2) * BYTES_PER_TOKEN)
@@ -136,7 +122,7 @@ class ResultPresenter:
         return ShownResult(summary, note, closed, (call.interaction,))
 
 
-def _of_folded(folded: FoldedResult) -> str:
+def _of_folded(folded: Folded) -> str:
     return " (repetitions folded)" if folded.is_folded else ""
 
 

@@ -8,13 +8,14 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.execution import RecordedCut
+from tarsy.agent.folding import Folded
 from tarsy.agent.iteration_state import tools_timed_out
 from tarsy.agent.prompt.builder import SeenResult
 from tarsy.agent.prompt.nudges import unknown_outcome_note
 from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolCallFormat
-from tarsy.agent.tool_results import FoldedResult, ResultPresenter
+from tarsy.agent.tool_results import ResultPresenter
 from tarsy.domain.conversation import Message, ToolCall
 from tarsy.domain.execution import Wait
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
@@ -193,7 +194,7 @@ class ToolTurn:
         seen = self._seen(result)
         folded = await self._presenter.fold(result)
         first: StepParts = {} if pending.call.id in self._known else self._outcome(seen, folded)
-        if first and folded.summarization:
+        if first and self._presenter.summarization(result, folded.text):
             await recorder.commit(**first)
             first = {}
         shown = await self._presenter.show(seen, folded, self._purpose)
@@ -218,7 +219,7 @@ class ToolTurn:
     def _read_input(self, seen: SeenResult) -> tuple[ExecutionInput, ...]:
         return self._recorder.inputs(self._run.inputs.read_at(self._turn, seen.evidence_id))
 
-    def _outcome(self, seen: SeenResult, folded: FoldedResult) -> StepParts:
+    def _outcome(self, seen: SeenResult, folded: Folded) -> StepParts:
         """Return the parts of a step that store a result, however much of it the model is shown."""
         result, place = seen.result, self._context.place
         ended = TimelineStatus.TIMED_OUT if result.is_timeout else TimelineStatus.FAILED
