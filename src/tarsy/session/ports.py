@@ -1,10 +1,11 @@
-"""What sessions need from the outside: the stored history of a session, and the session list that shows its progress."""
+"""The ports of sessions: where new ones are stored, where the history of one is read, and where its progress is reported."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
+from tarsy.domain.session import NewSession
 
 
 class History(Protocol):
@@ -27,3 +28,11 @@ class Progress(Protocol):
     """Reports to the session list which stage a session runs; does not block."""
 
     def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int) -> None: ...
+
+
+class SessionStore(Protocol):
+    async def insert(self, session: NewSession, *, max_queue_size: int | None) -> None: ...
+
+    async def submitted(self, session_id: str) -> tuple[str, str] | None:
+        """Return the type and the text of a session's alert; None if there is no such session."""
+        ...

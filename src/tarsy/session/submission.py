@@ -5,7 +5,6 @@ import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4, uuid5
 
@@ -22,6 +21,7 @@ from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import in_thread_if_long
 from tarsy.session.chains import AlertRefusedError, ChainSource
+from tarsy.session.ports import SessionStore
 from tarsy.session.runbook import RunbookSource
 
 log = structlog.get_logger(__name__)
@@ -46,14 +46,6 @@ class AlertNotRecordedError(AlertRefusedError):
             f'The model for the alert type "{alert_type}" is a recording and knows one alert, which is not this one: send that '
             f"(GET /api/v1/samples and `tarsy demo` have those of the samples), or let a model investigate. {ways_to_a_model(vendor_variables())}."
         )
-
-
-class SessionStore(Protocol):
-    async def insert(self, session: NewSession, *, max_queue_size: int | None) -> None: ...
-
-    async def submitted(self, session_id: str) -> tuple[str, str] | None:
-        """Return the type and the text of a session's alert; None if there is no such session."""
-        ...
 
 
 class KeyReusedError(AlertRefusedError):

@@ -13,7 +13,7 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, WorkRules
 from tarsy.queue.handler import OrphanRecovery, Queue
-from tarsy.session.submission import SessionStore
+from tarsy.session.ports import SessionStore
 from tarsy.telemetry.metrics import BoundedLabel, Metrics, SessionMetrics
 
 # Values of the label `how`.
