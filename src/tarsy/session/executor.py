@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import structlog
 
-from tarsy.agent.budget.ledger import Ledger
 from tarsy.agent.budget.unpriced import limits_dollars, unpriced_models, unpriced_warning
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
@@ -88,6 +87,11 @@ class SessionExecutor:
             if planned.stage_type is StageType.EXEC_SUMMARY and lack_content(records):
                 step = FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
                 break
+            remarks: tuple[TimelineEvent, ...] = ()
+            if not records and (ledger.periods or limits_dollars(chain)):
+                # Stored with the first stage, and so once: a ceiling in dollars may not be enforceable.
+                models = await unpriced_models(chain, self.prices, self.clock.now())
+                remarks = (self._warning(claimed, unpriced_warning(models)),) if models else ()
             partial = partial_reason(records, with_tools=_has_tools(chain))
             job = StageJob(
                 claim=claimed.claim,
@@ -99,7 +103,7 @@ class SessionExecutor:
                 previous=_previous(planned, records, done, partial, Fence(session.nonce)),
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
-                remarks=() if records else await self._unpriced(claimed, chain, ledger),
+                remarks=remarks,
                 ended=ended,
             )
             ran = await self.stages.run(job, scope.stopping)
@@ -139,13 +143,6 @@ class SessionExecutor:
             opened = (self._warning(claimed, self.mask(runbook.warning)),) if runbook.warning else ()
             await self.journal.commit(Step(claim=claimed.claim, opened=opened, runbook=text))
         return text
-
-    async def _unpriced(self, claimed: Claimed[AlertSession], chain: ResolvedChain, ledger: Ledger) -> tuple[TimelineEvent, ...]:
-        """Return a warning if a ceiling in dollars cannot be enforced; it is stored with the first stage, and so once."""
-        if not (ledger.periods or limits_dollars(chain)):
-            return ()
-        models = await unpriced_models(chain, self.prices, self.clock.now())
-        return (self._warning(claimed, unpriced_warning(models)),) if models else ()
 
     def _warning(self, claimed: Claimed[AlertSession], text: str) -> TimelineEvent:
         now = self.clock.now()
