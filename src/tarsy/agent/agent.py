@@ -9,6 +9,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.execution import ExecutionContext, ExecutionResult, Stopping, StopReason
 from tarsy.agent.iterating import IteratingController, ceiling_warning
+from tarsy.agent.notes import Notes
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.run import Run
 from tarsy.agent.single_shot import EXECUTIVE_SUMMARY, SCORING, SYNTHESIS, run_single_shot
@@ -31,7 +32,9 @@ async def execute(context: ExecutionContext, stopping: Stopping) -> ExecutionRes
         ClaimLostError: the work belongs to another worker now.
     """
     stored = await context.services.journal.load(context.place.execution_id)
-    recorder = Recorder(context, stored)
+    place, recorded = context.place, context.overrides.recorded_inputs
+    notes = Notes(place.track, recorded, stored.inputs, wanted=context.receives_notes)
+    recorder = Recorder(place, context.services, context.ceilings, notes, stored)
     stopping.attended = True
     try:
         # An agent that is stopped before it begins calls no model. Its first writes are shielded, and would hide the cancellation.

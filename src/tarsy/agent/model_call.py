@@ -9,10 +9,12 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.answer_text import ChunkMasker, TextRouter
-from tarsy.agent.execution import ExecutionContext
+from tarsy.agent.budget.ceilings import Ceilings
+from tarsy.agent.execution import AgentServices
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.llm import (
     Chunk,
@@ -80,9 +82,19 @@ class CompletedCall:
 class ModelCall:
     """Makes one call for an execution. `continued` is the open event of the cut answer that this call continues."""
 
-    def __init__(self, context: ExecutionContext, recorder: Recorder, router: TextRouter, continued: TimelineEvent | None = None) -> None:
-        self._context = context
-        self._mask = context.services.mask
+    def __init__(
+        self,
+        place: ExecutionPlace,
+        services: AgentServices,
+        ceilings: Ceilings,
+        recorder: Recorder,
+        router: TextRouter,
+        continued: TimelineEvent | None = None,
+    ) -> None:
+        self._place = place
+        self._services = services
+        self._ceilings = ceilings
+        self._mask = services.mask
         self._recorder = recorder
         self._router = router
         self._id = str(uuid4())
@@ -106,14 +118,14 @@ class ModelCall:
         Raises:
             CeilingMetError: the call does not fit under a ceiling, and was not made.
         """
-        context, answer, clock = self._context, self._answer, self._context.services.clock
-        with await context.ceilings.admit(request, kind) as admission:
+        answer, services, clock, place = self._answer, self._services, self._services.clock, self._place
+        with await self._ceilings.admit(request, kind) as admission:
             request, within = admission.request, admission.time_limit(within)
             started_at, started = clock.now(), clock.monotonic()
             first_chunk_ms: int | None = None
             try:
                 with anyio.move_on_after(within) as scope:
-                    async with aclosing(context.services.llm.generate(request)) as stream:
+                    async with aclosing(services.llm.generate(request)) as stream:
                         async for chunk in stream:
                             if first_chunk_ms is None:
                                 first_chunk_ms = milliseconds_since(started, clock)
@@ -135,7 +147,7 @@ class ModelCall:
             ends_in_thought = not answer.text.strip() or (bool(self._chunks) and isinstance(self._chunks[-1], ThinkingChunk))
             stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
             answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
-            price = await context.services.prices.price(request.provider, started_at, answer.usage.input_tokens)
+            price = await services.prices.price(request.provider, started_at, answer.usage.input_tokens)
             # What the stored conversation does not show; all messages if the request was not that conversation.
             record: dict[str, Any] = {
                 "iteration": iteration,
@@ -146,9 +158,9 @@ class ModelCall:
                 record["messages"] = [asdict(message) for message in request.messages]
             interaction = LLMInteraction(
                 id=self._id,
-                session_id=context.place.session_id,
-                stage_id=context.place.stage_id,
-                execution_id=context.place.execution_id,
+                session_id=place.session_id,
+                stage_id=place.stage_id,
+                execution_id=place.execution_id,
                 kind=kind,
                 track=request.track,
                 turn=request.turn,

@@ -8,10 +8,11 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.execution import ExecutionContext, Stopping, StopReason
+from tarsy.agent.budget.ceilings import Ceilings
+from tarsy.agent.execution import AgentServices, Stopping, StopReason
 from tarsy.agent.notes import Notes
 from tarsy.domain.conversation import ConversationMessage, Message
-from tarsy.domain.execution import ExecutionChange
+from tarsy.domain.execution import ExecutionChange, ExecutionPlace
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.run_input import AnyInput, CutShort, PlacedInput, Unfinished
@@ -49,10 +50,12 @@ class _OpenEvent:
 class Recorder:
     """Its counters start where the stored run ends, so that a continued execution is recorded like a new one."""
 
-    def __init__(self, context: ExecutionContext, stored: StoredRun) -> None:
-        self._context = context
-        self._place = context.place
-        self._clock = context.services.clock
+    def __init__(self, place: ExecutionPlace, services: AgentServices, ceilings: Ceilings, notes: Notes, stored: StoredRun) -> None:
+        self._place = place
+        self._journal = services.journal
+        self._live = services.live
+        self._clock = services.clock
+        self._ceilings = ceilings
         self._next_message = stored.messages[-1].sequence_number + 1 if stored.messages else 1
         self._next_event = stored.next_timeline_sequence
         self._open: dict[str, _OpenEvent] = {}
@@ -66,7 +69,7 @@ class Recorder:
         self._has_messages = bool(stored.messages)
         # Tool calls whose results are not in the conversation yet.
         self.awaited: set[str] = set()
-        self.notes = Notes(self._place.track, context.overrides.recorded_inputs, stored.inputs, wanted=context.receives_notes)
+        self.notes = notes
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
         """Write a step. It is written whole even if the run is cancelled meanwhile."""
@@ -82,7 +85,7 @@ class Recorder:
     def _completed(self, parts: StepParts) -> StepParts:
         """Add the events that the step's model calls close, and the ceilings met since the last step."""
         closes = [close() for call in parts.get("llm_interactions", ()) for close in self._close_with.pop(call.id, ())]
-        inputs = (*parts.get("inputs", ()), *self.inputs(*self._context.ceilings.take_unstored()))
+        inputs = (*parts.get("inputs", ()), *self.inputs(*self._ceilings.take_unstored()))
         return {**parts, "inputs": inputs, "closed": (*closes, *parts.get("closed", ()))}
 
     async def _write(self, parts: StepParts, *, unless_notes: bool = False) -> Committed:
@@ -91,7 +94,7 @@ class Recorder:
             await self._writing.acquire()
         try:
             step = Step(claim=self._place.claim, notes_after=self.notes.after, unless_notes=unless_notes, **parts)
-            committed = await self._context.services.journal.commit(step)
+            committed = await self._journal.commit(step)
             self.notes.learn(committed.notes)
             if not committed.refused:
                 self._calls += _conversation_calls(step.llm_interactions)
@@ -167,7 +170,7 @@ class Recorder:
         if event_id not in self._open or not delta:
             return
         event = self._open[event_id]
-        self._context.services.live.publish(StreamDelta(self._place.session_id, event_id, event.length, delta))
+        self._live.publish(StreamDelta(self._place.session_id, event_id, event.length, delta))
         event.pieces.append(delta)
         event.length += len(delta)
 
