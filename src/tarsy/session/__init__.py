@@ -1,1 +1,1 @@
-"""Walking a chain: stages, synthesis, executive summary, chat, scoring, recordings."""
+"""Running a session: submission, the stages of its chain, chat answers, scores and replays."""

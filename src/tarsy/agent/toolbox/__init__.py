@@ -1,1 +1,1 @@
-"""Wrappers and built-in tools over the ToolExecutor port: small, one concern each, put together in `toolbox`."""
+"""The tools of an execution: wrappers around a ToolExecutor, one concern each, and the built-in tools; `toolbox` puts them together."""
