@@ -1,4 +1,4 @@
-"""From the few lines an incident says about its agents to a complete ResolvedChain. Pure."""
+"""Builds the ResolvedChain of a sample incident from the outline of its agents."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,16 +42,16 @@ class AgentOutline(Part):
     max_iterations: int = 20
     instructions: str = ""
     description: str = ""
-    # The only tools of the cluster that it has; none: all of them.
+    # None: all tools of the cluster; empty: no cluster at all.
     tools: tuple[str, ...] | None = None
-    # Those that it may load, of the skills that TARSy brings along.
+    # Shipped skills that it may load.
     skills: tuple[str, ...] = ()
-    # Those that it may send.
+    # Agents that it may start.
     sub_agents: tuple["AgentOutline", ...] = ()
 
     @property
     def tree(self) -> Iterator["AgentOutline"]:
-        """Itself and all below it."""
+        """Yield this agent and all sub-agents below it."""
         yield self
         for sub in self.sub_agents:
             yield from sub.tree
@@ -64,24 +64,36 @@ class StageOutline(Part):
 
 
 def replay_provider(incident: str, speed: float | None) -> ResolvedProvider:
-    """The provider that answers with the incident's recording, `speed` times as fast as a model would."""
+    """Return the provider that replays the incident's recording, `speed` times as fast as a model."""
     name = f"{RECORDING_SCHEME}{incident}"
     return ResolvedProvider(name="recorded-model", type=ProviderType.REPLAY, model="recorded", recording=name, replay_speed=speed)
 
 
 def chain_id_of(incident: str) -> str:
-    """Also the alert type: a sample has a chain of its own."""
+    """Return the id of the incident's chain, which is also its alert type."""
     return f"sample-{incident}"
 
 
 def build_chain(
     incident: str, stages: tuple[StageOutline, ...], provider: ResolvedProvider, settings: Mapping[str, Any] | None = None
 ) -> ResolvedChain:
-    """Write out the chain of an incident for `provider`, the recorded one or a real one; `settings` go into every agent."""
+    """Build the chain of an incident for `provider`, the recorded one or a real one; `settings` apply to every agent."""
     every = settings or {}
+    resolved: list[ResolvedStage] = []
+    for outline in stages:
+        is_parallel = len(outline.agents) > 1
+        resolved.append(
+            ResolvedStage(
+                name=outline.name,
+                agents=tuple(_agent(agent, provider, every) for agent in outline.agents),
+                parallel_type=ParallelType.MULTI_AGENT if is_parallel else None,
+                success_policy=outline.success_policy,
+                synthesis=_own_agent("SynthesisAgent", AgentType.SYNTHESIS, provider, every) if is_parallel else None,
+            )
+        )
     return ResolvedChain(
         chain_id=chain_id_of(incident),
-        stages=tuple(_stage(outline, provider, every) for outline in stages),
+        stages=tuple(resolved),
         executive_summary=_own_agent("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider, every),
         chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider, every),
         mcp_servers={SERVER: cluster_server(incident)},
@@ -90,31 +102,19 @@ def build_chain(
 
 
 def skills_of(stages: Iterable[StageOutline]) -> tuple[Skill, ...]:
-    """The skills that agents of these stages may load, with their texts."""
+    """Return the skills that agents of these stages may load, with their texts."""
     named = {name for stage in stages for top in stage.agents for agent in top.tree for name in agent.skills}
-    # Read only when one is named.
     return tuple(shipped_skills()[name] for name in sorted(named))
 
 
 def cluster_server(incident: str) -> ResolvedMcpServer:
-    """The simulated cluster of an incident, started with the interpreter that runs us."""
-    # -P: whatever lies in the directory that the program was started in, it must not pass for one of our modules.
+    """Return the tool server of the simulated cluster, which runs in the same Python interpreter as this process."""
+    # -P: files in the working directory must not shadow our modules.
     return ResolvedMcpServer(
         name=SERVER,
         transport=ResolvedTransport(type="stdio", command=sys.executable, args=("-P", "-m", "tarsy.demo.cluster", "--incident", incident)),
         instructions=_SERVER_INSTRUCTIONS,
         masking=ResolvedMasking(enabled=True, pattern_groups=("kubernetes", "security")),
-    )
-
-
-def _stage(outline: StageOutline, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedStage:
-    several = len(outline.agents) > 1
-    return ResolvedStage(
-        name=outline.name,
-        agents=tuple(_agent(agent, provider, every) for agent in outline.agents),
-        parallel_type=ParallelType.MULTI_AGENT if several else None,
-        success_policy=outline.success_policy,
-        synthesis=_own_agent("SynthesisAgent", AgentType.SYNTHESIS, provider, every) if several else None,
     )
 
 
@@ -126,7 +126,6 @@ def _agent(outline: AgentOutline, provider: ResolvedProvider, every: Mapping[str
         tool_calling=outline.tool_calling,
         provider=provider,
         max_iterations=outline.max_iterations,
-        # An empty list of tools: it has no cluster at all.
         mcp_servers=() if outline.tools == () else (SERVER,),
         tool_filters={SERVER: outline.tools} if outline.tools else {},
         custom_instructions=outline.instructions,

@@ -21,7 +21,7 @@ from tarsy.demo.views.workloads import configmaps_get, configmaps_list, deployme
 from tarsy.demo.world import World, load_world
 
 INSTRUCTIONS = "A read-only view of one Kubernetes cluster: workloads, events, logs, nodes, metrics, network and access records."
-# In the order in which a model reads of them.
+# In the order in which they are listed to a model.
 TOOLS: tuple[Callable[..., str], ...] = (
     *(namespaces_list, pods_list, pods_get, pods_log, events_list, events_history),
     *(deployments_list, deployment_history, configmaps_list, configmaps_get),
@@ -35,17 +35,17 @@ TOOLS: tuple[Callable[..., str], ...] = (
 
 
 def build_server(world: World) -> StdioServer:
-    """Offer `world` through tools that can only read."""
+    """Return a server with the read-only tools of `world`."""
     return StdioServer(f"cluster ({world.cluster})", INSTRUCTIONS, cluster_tools(world))
 
 
 def cluster_tools(world: World) -> list[Tool]:
-    """Everything that can be asked about `world`."""
+    """Return all tools, bound to `world`."""
     return [Tool.of(function, world) for function in TOOLS]
 
 
 def main() -> None:
-    """Serve one incident's world on standard input and output until the client hangs up."""
+    """Serve the world of an incident on standard input and output until the client closes the connection."""
     names = sorted(path.parent.name for path in INCIDENTS.glob("*/world.yaml"))
     parser = argparse.ArgumentParser(prog="python -m tarsy.demo.cluster", description="A simulated Kubernetes cluster as an MCP server.")
     parser.add_argument("--incident", required=True, choices=names, help="which incident's cluster to simulate")

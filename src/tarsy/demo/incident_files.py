@@ -1,4 +1,4 @@
-"""The files of the sample incidents. What a world of them may say is apart: a server lists the samples long before it plays one."""
+"""The files of the sample incidents."""
 
 import re
 from pathlib import Path
@@ -10,12 +10,12 @@ INCIDENTS = Path(__file__).parent / "incidents"
 
 
 class _TextLoader(yaml.CSafeLoader):
-    """Reads every scalar as text: a version stays `1.10`, a clock time is not a number in base sixty. Only `<<` keeps its meaning."""
+    """Loads every scalar as text: a version stays `1.10`, and a time is not a number in base sixty. Only `<<` keeps its meaning."""
 
 
 _TextLoader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", re.compile("<<"))]}
 
 
 def read_yaml(path: Path) -> Any:
-    """Read one of the incidents' files; the model that validates it turns text into numbers where numbers are meant."""
+    """Load a file of an incident with all scalars as text; the pydantic model converts numbers."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_TextLoader)  # noqa: S506 - a safe loader with fewer types

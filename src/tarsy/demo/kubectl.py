@@ -1,4 +1,4 @@
-"""Text the way kubectl prints it: columns, timestamps, ages. Pure."""
+"""Text in the format of kubectl: columns, timestamps, ages."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cells(thing: object, *names: str) -> tuple[str, ...]:
-    """The fields of `thing` as they are printed in a row."""
+    """Return fields of `thing` as the cells of a row."""
     return tuple(str(getattr(thing, name)) for name in names)
 
 
@@ -21,12 +21,12 @@ def stamp(at: datetime) -> str:
 
 
 def age(at: datetime, now: datetime) -> str:
-    """Print the time since `at` with the units that matter at that distance, as kubectl does."""
+    """Format the time since `at` as kubectl does."""
     seconds = max(0, int((now - at).total_seconds()))
-    # Up to this many seconds an age is written so, the smaller unit left out when it is zero.
-    scales = ((120, 1, "s", 0, ""), (600, 60, "m", 1, "s"), (10800, 60, "m", 0, ""), (28800, 3600, "h", 60, "m"))
-    scales += ((172800, 3600, "h", 0, ""), (691200, 86400, "d", 3600, "h"))
-    for limit, unit, sign, smaller, smaller_sign in scales:
+    # An upper limit in seconds, the unit in seconds, its sign, and a smaller unit, which is left out when it is zero.
+    formats = ((120, 1, "s", 0, ""), (600, 60, "m", 1, "s"), (10800, 60, "m", 0, ""), (28800, 3600, "h", 60, "m"))
+    formats += ((172800, 3600, "h", 0, ""), (691200, 86400, "d", 3600, "h"))
+    for limit, unit, sign, smaller, smaller_sign in formats:
         if seconds < limit:
             rest = seconds % unit // smaller if smaller else 0
             return f"{seconds // unit}{sign}" + (f"{rest}{smaller_sign}" if rest else "")

@@ -1,4 +1,4 @@
-"""Finding things in a world, and saying helpfully that they are not there. Pure."""
+"""Finds objects of a world, and suggests others if there is no such object."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from tarsy.demo.world import World
 
 
 class NotThereError(ToolRefusedError):
-    """The caller asked for something the cluster does not have; the text says what it has instead."""
+    """The cluster has no such object; the text names those it has. The caller can act."""
 
 
 class _Named(Protocol):
@@ -36,7 +36,7 @@ def in_namespace(world: World, things: Iterable[T], namespace: str) -> list[T]:
 
 
 def find(world: World, kind: str, things: Sequence[T], namespace: str, name: str) -> T:
-    """Find one thing by name.
+    """Find an object by name.
 
     Raises:
         NotThereError: with the most similar names of the namespace.
@@ -46,14 +46,12 @@ def find(world: World, kind: str, things: Sequence[T], namespace: str, name: str
         if (thing.namespace, thing.name) == (namespace, name):
             return thing
     names = [thing.name for thing in things if thing.namespace == namespace]
-    elsewhere = [f"{thing.namespace}/{thing.name}" for thing in things if thing.name == name]
-    raise NotThereError(f'{kind} "{name}" not found in namespace "{namespace}".' + _hint(name, names, elsewhere))
-
-
-def _hint(name: str, names: Sequence[str], elsewhere: Sequence[str]) -> str:
-    if elsewhere:
-        return f" It exists as {', '.join(elsewhere)}."
-    if not names:
-        return " There are none in this namespace."
-    close = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
-    return f" Did you mean: {', '.join(close)}?" if close else f" There are: {', '.join(sorted(names)[:15])}."
+    if others := [f"{thing.namespace}/{thing.name}" for thing in things if thing.name == name]:
+        hint = f" It exists as {', '.join(others)}."
+    elif not names:
+        hint = " There are none in this namespace."
+    elif close := difflib.get_close_matches(name, names, n=5, cutoff=0.5):
+        hint = f" Did you mean: {', '.join(close)}?"
+    else:
+        hint = f" There are: {', '.join(sorted(names)[:15])}."
+    raise NotThereError(f'{kind} "{name}" not found in namespace "{namespace}".' + hint)

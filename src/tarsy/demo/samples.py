@@ -1,4 +1,4 @@
-"""The sample incidents: an alert, the chain that investigates it, and what a recorded model said. Files are read on first use."""
+"""The sample incidents: an alert, the chain that investigates it, and a recording. Files are read on first use."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,22 +19,22 @@ from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 
 
 class UnknownSampleError(LookupError):
-    """There is no sample incident of that name; the text lists those there are."""
+    """There is no sample incident of that name; the text lists the known ones."""
 
 
 class IncidentFile(BaseModel):
-    """What `incident.yaml` says; the alert itself, the world and the recording stand in files of their own."""
+    """The content of `incident.yaml`; the alert, the world and the recording have their own files."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # Where it stands in the list: the plainest first.
+    # Its position in the list: the simplest incident first.
     order: int
     title: str
     description: str
     alert: str
     stages: tuple[StageOutline, ...]
     questions: tuple[str, ...]
-    # What the analysis quotes; each occurs word for word in what the tools answer.
+    # Quotations of the analysis; each occurs verbatim in a tool result.
     evidence: tuple[str, ...]
     # Tool calls of the recording that are meant to fail.
     planned_errors: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class IncidentFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample incident. Its alert and title are at hand; the recording is read when it is asked for."""
+    """A sample incident. Its alert and recording are read when they are used."""
 
     name: str
     incident: IncidentFile
@@ -65,33 +65,33 @@ class Sample:
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """Questions to ask afterwards, in any order: the recorded model has answers to these."""
+        """Follow-up questions, in any order, that the recording has answers to."""
         return self.incident.questions
 
     @property
     def skill_texts(self) -> tuple[str, ...]:
-        """The texts that its agents may load."""
+        """The texts of the skills that its agents may load."""
         return tuple(text for skill in skills_of(self.incident.stages) for text in skill.files.values())
 
     @property
     def directory(self) -> Path:
-        return _folder(self.name)
+        return INCIDENTS / self.name
 
     @property
     def alert_data(self) -> str:
-        return (_folder(self.name) / self.incident.alert).read_text(encoding="utf-8")
+        return (self.directory / self.incident.alert).read_text(encoding="utf-8")
 
     @property
     def chain(self) -> ResolvedChain:
-        """The chain on the recorded model."""
+        """The chain with the recorded model."""
         return self.recorded(None)
 
     def recorded(self, speed: float | None) -> ResolvedChain:
-        """The chain on the recorded model, played at `speed`."""
+        """Return the chain with the recorded model, replayed at `speed`."""
         return self.live(replay_provider(self.name, speed))
 
     def live(self, provider: ResolvedProvider, settings: Mapping[str, Any] | None = None) -> ResolvedChain:
-        """The same chain on the same simulated cluster, with `provider` and `settings` for every agent."""
+        """Return the chain on the same simulated cluster, with `provider` and `settings` for every agent."""
         return build_chain(self.name, self.incident.stages, provider, settings)
 
     @property
@@ -104,20 +104,20 @@ def load_sample(name: str) -> Sample:
     """Find a sample incident by name.
 
     Raises:
-        UnknownSampleError: naming the ones there are.
+        UnknownSampleError: there is none.
     """
     if name not in _names():
         raise UnknownSampleError(f'there is no sample incident "{name}"; there are: {", ".join(_names())}')
-    return Sample(name, IncidentFile.model_validate(read_yaml(_folder(name) / "incident.yaml")))
+    return Sample(name, IncidentFile.model_validate(read_yaml(INCIDENTS / name / "incident.yaml")))
 
 
 def list_samples() -> tuple[Sample, ...]:
-    """Every sample incident, the plainest first."""
+    """Return all sample incidents, the simplest first."""
     return tuple(sorted((load_sample(name) for name in _names()), key=lambda sample: sample.incident.order))
 
 
 def recording_loader(files: RecordingLoader) -> RecordingLoader:
-    """Make a loader that knows `sample:NAME` and leaves every other name to `files`."""
+    """Return a loader for `sample:NAME`, which passes all other names to `files`."""
 
     def load(source: str) -> Recording:
         if not source.startswith(RECORDING_SCHEME):
@@ -135,15 +135,11 @@ def _names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in INCIDENTS.glob("*/incident.yaml")))
 
 
-def _folder(name: str) -> Path:
-    return INCIDENTS / name
-
-
 @cache
 def _recording(name: str) -> Recording:
     sample = load_sample(name)
-    # Read with types, unlike the other files: a tool is particular about numbers and truth values.
-    written: dict[str, Any] = yaml.load((_folder(name) / "recording.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    # Parsed with types, unlike the other files: arguments of tools are numbers and booleans.
+    written: dict[str, Any] = yaml.load((sample.directory / "recording.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     recording = Recording.model_validate(written)
     return recording.model_copy(
         update={
@@ -158,7 +154,7 @@ def _recording(name: str) -> Recording:
 
 
 def answering(calls: Sequence[RecordedCall], questions: Sequence[str]) -> tuple[RecordedCall, ...]:
-    """Give the recorded answers of the chat their questions, in the order of both."""
+    """Assign the questions to the recorded chat answers, in the order of both."""
     chats = dict.fromkeys(call.track for call in calls if call.track.endswith(".chat/1.ChatAgent"))
     asked = dict(zip(chats, questions, strict=True))
     return tuple(call.model_copy(update={"question": asked.get(call.track)}) for call in calls)

@@ -1,7 +1,7 @@
-"""Just enough of MCP for a server of read-only tools on standard input and output.
+"""The part of MCP that a server of read-only tools on standard input and output needs.
 
-Every execution starts a server of its own. The SDK would take a second of processor time to be imported each time;
-without it a start takes a quarter of that. The contract tests drive this one with the SDK's client.
+Every execution starts its own server, and importing the SDK would take a second of CPU time each time. The contract tests use this server
+with the SDK's client.
 """
 
 import inspect
@@ -14,14 +14,14 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError, create_model
 
-# The versions whose `initialize`, `tools/list` and `tools/call` are the ones below; the newest is offered to a client that asks for another.
+# Versions with the `initialize`, `tools/list` and `tools/call` below; the newest is offered to a client that requests another.
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 HARMLESS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
 class ToolRefusedError(Exception):
-    """The tool cannot do what it was asked; the text is for the model."""
+    """The tool cannot do what was requested; the text is for the model, which can act."""
 
 
 class _RefusedRequestError(Exception):
@@ -32,7 +32,7 @@ class _RefusedRequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that shows something of its `subject`, with its other arguments' schema."""
+    """A function of a `subject`, and the schema of its other arguments."""
 
     function: Callable[..., str]
     subject: object
@@ -40,7 +40,7 @@ class Tool:
 
     @classmethod
     def of(cls, function: Callable[..., str], subject: object) -> "Tool":
-        """Take name, description and arguments from a function's signature; its first argument is the subject."""
+        """Make a tool from a function's name, docstring and signature; its first argument is the subject."""
         _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
         fields: dict[str, Any] = {
             parameter.name: (parameter.annotation, ... if parameter.default is inspect.Parameter.empty else parameter.default)
@@ -61,7 +61,7 @@ class Tool:
         }
 
     def call(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Run it; a mistake of the caller is a result that says so."""
+        """Run the function; a mistake of the caller becomes an error result."""
         try:
             checked = self.arguments.model_validate(arguments)
             given = {name: getattr(checked, name) for name in type(checked).model_fields}
@@ -72,7 +72,7 @@ class Tool:
 
 
 class StdioServer:
-    """Answers one message after the other."""
+    """Handles one message after the other."""
 
     def __init__(self, name: str, instructions: str, tools: Iterable[Tool]) -> None:
         self._name = name
@@ -80,8 +80,8 @@ class StdioServer:
         self._tools = {tool.name: tool for tool in tools}
 
     def run(self) -> None:
-        """Serve until the client hangs up."""
-        # Ctrl-C in the client's terminal reaches us too: no reason for a traceback.
+        """Serve until the client closes the connection."""
+        # Ctrl-C in the client's terminal reaches this process too, and should print no traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         for line in sys.stdin:
             answer = self.answer(line)
@@ -90,29 +90,36 @@ class StdioServer:
                 sys.stdout.flush()
 
     def answer(self, line: str) -> str | None:
-        """The answer to one message; None to a notification."""
+        """Return the answer to one message; None for a notification."""
         request_id: object = None
         try:
             message = _message(line)
             if "id" not in message:
                 return None
             request_id = message["id"]
-            content: dict[str, Any] = {"result": self._result(str(message.get("method")), message.get("params", {}))}
+            params = message.get("params")
+            given = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+            content: dict[str, Any] = {"result": self._result(str(message.get("method")), given)}
         except _RefusedRequestError as error:
             content = {"error": {"code": error.code, "message": str(error)}}
         return json.dumps({"jsonrpc": "2.0", "id": request_id, **content})
 
-    def _result(self, method: str, params: object) -> dict[str, Any]:
-        given = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+    def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         match method:
             case "initialize":
-                return self._introduction(given.get("protocolVersion"))
+                wanted = params.get("protocolVersion")
+                return {
+                    "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": self._name, "version": "1"},
+                    "instructions": self._instructions,
+                }
             case "ping":
                 return {}
             case "tools/list":
                 return {"tools": [tool.described() for tool in self._tools.values()]}
             case "tools/call":
-                return self.call(str(given.get("name")), given.get("arguments") or {})
+                return self.call(str(params.get("name")), params.get("arguments") or {})
             case _:
                 raise _RefusedRequestError(METHOD_NOT_FOUND, f"there is no method {method}")
 
@@ -120,14 +127,6 @@ class StdioServer:
         if name not in self._tools:
             raise _RefusedRequestError(INVALID_PARAMS, f"there is no tool {name}; there are: {', '.join(self._tools)}")
         return self._tools[name].call(arguments)
-
-    def _introduction(self, wanted: object) -> dict[str, Any]:
-        return {
-            "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": self._name, "version": "1"},
-            "instructions": self._instructions,
-        }
 
 
 def _message(line: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The arguments that several tools of the simulated cluster take, described for the model that calls them."""
+"""Arguments that several tools of the simulated cluster have, described for the model."""
 
 from typing import Annotated
 

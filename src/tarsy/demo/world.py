@@ -1,6 +1,6 @@
-"""A simulated cluster as data: what an incident's `world.yaml` may say. Nothing here knows how it is shown.
+"""The schema of a simulated cluster, `world.yaml`; the views render it.
 
-Times are text for `moment`; log texts and container states carry their own timestamps and are shown as written.
+Times are text that `moment` parses; log texts and container states contain their own timestamps and are shown as written.
 """
 
 import re
@@ -19,7 +19,7 @@ _CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2})?")
 
 
 def moment(text: str, now: datetime) -> datetime:
-    """Read `-3d4h` (before now), `09:26:00` (on the day of now) or an ISO timestamp.
+    """Parse `-3d4h` (before now), `09:26:00` (on the day of now) or an ISO timestamp.
 
     Raises:
         ValueError: the text is none of these.
@@ -32,7 +32,7 @@ def moment(text: str, now: datetime) -> datetime:
 
 
 class Piece(BaseModel):
-    """Frozen and strict about unknown keys: a typo in a world is found when it is loaded."""
+    """Base class: unknown keys are errors, so that a typo in a world is found when it is loaded."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,7 +43,7 @@ class Named(Piece):
 
 
 class Flood(Piece):
-    """Lines that a log is full of: `{n}` counts them."""
+    """A line that is repeated in a log; `{n}` is its number."""
 
     line: str
     count: int
@@ -64,7 +64,7 @@ class Container(Piece):
     probes: tuple[str, ...] = ()
     log: str = ""
     previous_log: str = ""
-    # Written since the last line of `log`, more of it than a person would read.
+    # Lines after the last one of `log`, more than a person would read.
     flood: Flood | None = None
 
 
@@ -139,7 +139,7 @@ class ConfigMap(Named):
     updated_by: str = ""
     annotations: Mapping[str, str] = {}
     data: Mapping[str, str]
-    # The values before the last change, as the audit trail keeps them.
+    # The values before the last change, from the audit log.
     previous: Mapping[str, str] = {}
 
 
@@ -157,7 +157,7 @@ class Service(Named):
 
 
 class Lookup(Piece):
-    """What resolving a name gives; `client` narrows it to lookups from a namespace."""
+    """The result of resolving a name; with `client`, only from this namespace."""
 
     name: str
     client: str = ""
@@ -173,7 +173,7 @@ class NetworkPolicy(Named):
 
 
 class Series(Piece):
-    """A metric over time: straight lines between `points`, roughened by `noise` (a share of the value)."""
+    """A metric over time: interpolated linearly between `points`, with `noise` (a share of the value)."""
 
     metric: str
     labels: Mapping[str, str]
@@ -199,7 +199,7 @@ class AuditRecord(Piece):
 
 
 class Flow(Piece):
-    """Traffic seen between a pod and somewhere else."""
+    """Observed traffic between a pod and a peer."""
 
     namespace: str
     pod: str
@@ -223,7 +223,7 @@ class Quota(Named):
     defaults: Mapping[str, str] = {}
 
 
-class Claim(Named):
+class VolumeClaim(Named):
     """A PersistentVolumeClaim with its volume."""
 
     status: str = "Bound"
@@ -260,13 +260,13 @@ class Autoscaler(Named):
 
 
 class Certificate(Named):
-    """A TLS certificate, as the secret that holds it and the issuer that renews it tell."""
+    """A TLS certificate, with its secret and its issuer."""
 
     secret: str
     issuer: str
     dns_names: tuple[str, ...]
     not_before: str
-    # May be after now, so it is a timestamp.
+    # A timestamp, because it may be after now.
     not_after: str
     ready: bool = True
     note: str = ""
@@ -298,12 +298,12 @@ class World(Piece):
     audit: tuple[AuditRecord, ...] = ()
     flows: tuple[Flow, ...] = ()
     quotas: tuple[Quota, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[VolumeClaim, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     autoscalers: tuple[Autoscaler, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     ingresses: tuple[Ingress, ...] = ()
-    # Events that the API server has forgotten and the event store still has.
+    # Events that only the event store still has, not the API server.
     past_events: tuple[Event, ...] = ()
 
     def at(self, text: str) -> datetime:
@@ -312,32 +312,31 @@ class World(Piece):
 
 @cache
 def load_world(incident: str) -> World:
-    """The world of a sample incident."""
+    """Load the world of a sample incident."""
     return read_world(INCIDENTS / incident / "world.yaml")
 
 
 def read_world(path: Path) -> World:
-    """Read a world: the platform that all share, and what is particular to this one.
+    """Load a world and merge it with the platform that all worlds share.
+
+    Lists are joined: the world's entries replace those of the platform with the same name, and those under `absent` (`namespace/name`) are left out.
 
     Raises:
-        ValidationError: the file says something that no world has.
+        ValidationError: the file is not a valid world.
     """
-    return World.model_validate(_overlay(read_yaml(INCIDENTS / "platform.yaml"), read_yaml(path)))
-
-
-def _overlay(platform: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Add lists together: own entries replace the platform's of the same name, and those under `absent` (`namespace/name`) are left out."""
-    merged = dict(platform) | dict(own)
+    platform: Mapping[str, Any] = read_yaml(INCIDENTS / "platform.yaml")
+    own: Mapping[str, Any] = read_yaml(path)
+    merged = {**platform, **own}
     absent = {tuple(name.split("/")) for name in merged.pop("absent", ())}
     for key in (key for key, value in platform.items() if isinstance(value, list)):
         added = cast("Sequence[Any]", own.get(key, ()))
         hidden = absent | {_identity(entry) for entry in added}
         merged[key] = [entry for entry in platform[key] if _identity(entry) not in hidden] + list(added)
-    return merged
+    return World.model_validate(merged)
 
 
 def _identity(entry: Any) -> tuple[str, ...]:
-    """What makes two entries the same thing. Entries without a name (events, series) are equal only if they say the same."""
+    """Return a key that is equal for entries that describe the same object. Entries without a name (events, series) must be equal themselves."""
     if isinstance(entry, str):
         return (entry,)
     if "name" in entry and "answers" not in entry and "failure" not in entry:

@@ -1,1 +1,1 @@
-"""Recordings of whole sessions: read out of a database, and run again."""
+"""Recordings of whole sessions: exporting them, and replaying them."""

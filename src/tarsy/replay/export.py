@@ -1,4 +1,4 @@
-"""A session as a recording, read out of the installation's database."""
+"""Exports a session as a recording."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from tarsy.settings import Settings
 
 
 async def read_session(settings: Settings, session_id: str) -> Recording | None:
-    """Read a session out of the installation's database; None if there is no session of that name."""
+    """Return the recording of a session in the installation's database; None if there is no such session."""
     try:
         UUID(session_id)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A model that is recorded at first and live from some step on."""
+"""A model client that replays a recording up to a step, and then calls a live model."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from tarsy.domain.recording import Recording
 
 
 class ForkingClient:
-    """Plays the first calls of a recording and asks a live model from there on; without a live model, plays them all."""
+    """Replays the first `from_step` calls of a recording and sends later ones to a live model; without a live model, replays all."""
 
     def __init__(self, recording: Recording, from_step: int, live: ResolvedProvider | None, inner: LLMClient) -> None:
         self._played = {(call.track, call.turn) for call in recording.calls[:from_step]}

@@ -1,4 +1,4 @@
-"""Recordings of whole sessions, run again in a database of their own."""
+"""Replays recordings of whole sessions in a temporary database."""
 
 import tempfile
 from collections.abc import Generator, Sequence
@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tarsy.agent.ports import LLMClient, Mask, ToolServers
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedProvider, resolved_provider
@@ -18,13 +17,11 @@ from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 from tarsy.domain.recording import RecordedOutcome, Recording, reaches
 from tarsy.domain.replay import Difference, differences
-from tarsy.domain.run_input import AnyInput
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
-from tarsy.queue.pool import WorkerPool
 from tarsy.replay.forking_client import ForkingClient
 from tarsy.session.playback import NotReplayableError, follow_ups, played_from, recorded_chain, session_from
 from tarsy.settings import Settings
@@ -38,7 +35,7 @@ from tarsy.wiring.infrastructure import Overrides
 class ReplayOptions:
     live_model: str | None = None
     live_tools: bool = False
-    # How many recorded calls are played before the live model takes over.
+    # The number of recorded calls before the live model is called.
     from_step: int = 0
 
 
@@ -58,105 +55,86 @@ class NotReplayed:
 
 
 async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayOptions) -> list[ReplayOutcome | NotReplayed]:
-    """Run recordings again, one after the other, in a database that is thrown away afterwards. One that cannot be run leaves the others alone.
+    """Replay recordings, one after the other, in a temporary database. One that cannot be replayed does not stop the others.
 
     Raises:
         NotReplayableError: there is no such model, or no key for it.
     """
-    # What cannot be done is said before anything is started.
+    # All errors are reported before a database is started.
     loaded = load_config(settings.config_dir, settings.env)
     live = _live_provider(loaded, options.live_model)
-    found = [_replayable(file) for file in files]
-    if all(isinstance(each, NotReplayed) for each in found):
-        return [each for each in found if isinstance(each, NotReplayed)]
-    with _scratch_directory() as directory:
-        own = replace(settings, data_dir=directory, replay_speed=0.0)
+    found = [(file, _load_replayable(file)) for file in files]
+    refused = [each for _, each in found if isinstance(each, NotReplayed)]
+    if len(refused) == len(found):
+        return [*refused]
+    results: list[ReplayOutcome | NotReplayed] = []
+    with _temporary_directory() as directory:
         async with embedded_postgres(directory, throwaway=True) as url:
-            return [
-                each
-                if isinstance(each, NotReplayed)
-                else await _replay(
-                    replace(own, database_url=url),
-                    each,
-                    _inputs(each.recording, options),
-                    None if options.live_tools else RecordedToolServers(each.recording),
-                    ForkingClient(each.recording, options.from_step, live, in_process_client(env=loaded.env)),
-                    # What is only played was masked when it was recorded, by the rules of that day.
-                    None if live or options.live_tools else Unmasked(),
+            temporary = replace(settings, data_dir=directory, replay_speed=0.0, database_url=url)
+            for file, each in found:
+                if isinstance(each, NotReplayed):
+                    results.append(each)
+                    continue
+                recording, outcome = each
+                played = recording.calls[: options.from_step]
+                inputs = [given.placed() for given in recording.inputs if options.live_model is None or reaches(given, played)]
+                overrides = Overrides(
+                    tools=None if options.live_tools else RecordedToolServers(recording),
+                    llm=ForkingClient(recording, options.from_step, live, in_process_client(env=loaded.env)),
+                    # A recording was masked when it was made, by the rules of that time.
+                    mask=None if live or options.live_tools else Unmasked(),
+                    recorded_inputs=inputs,
                 )
-                for each in found
-            ]
+                async with application(temporary, overrides=overrides) as running:
+                    replayed = await _run(running, recording, str(file))
+                found_differences = tuple(differences(outcome, replayed, version=recording.tarsy_recording))
+                results.append(ReplayOutcome(file, found_differences, replayed))
+    return results
 
 
-@dataclass(frozen=True, slots=True)
-class _Replayable:
-    file: Path
-    recording: Recording
-    outcome: RecordedOutcome
+@contextmanager
+def _temporary_directory() -> Generator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
+        # The database's account must be able to enter its own directory below, which is closed to all other accounts.
+        Path(directory).chmod(0o711)
+        yield Path(directory)
 
 
-def _replayable(file: Path) -> _Replayable | NotReplayed:
+def _load_replayable(file: Path) -> tuple[Recording, RecordedOutcome] | NotReplayed:
     try:
         recording = RecordingFiles()(str(file))
-        # Built again when it runs; here it tells whether it can be.
+        # Only to see whether a session can be made from it.
         session_from(recording, recorded_chain(recording, played_from(str(file))), now=SystemClock().now())
     except (RecordingUnreadableError, NotReplayableError, ValidationError) as error:
         return NotReplayed(file, str(error))
     if recording.outcome is None:
         return NotReplayed(file, "the recording holds no outcome to compare with")
-    return _Replayable(file, recording, recording.outcome)
-
-
-@contextmanager
-def _scratch_directory() -> Generator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
-        path = Path(directory)
-        # The database's account has to get to its own directory in there, which it closes to all other accounts.
-        path.chmod(0o711)
-        yield path
-
-
-def _inputs(recording: Recording, options: ReplayOptions) -> tuple[AnyInput, ...]:
-    played = recording.calls[: options.from_step]
-    return tuple(given.placed() for given in recording.inputs if options.live_model is None or reaches(given, played))
-
-
-async def _replay(
-    settings: Settings, each: _Replayable, inputs: Sequence[AnyInput], tools: ToolServers | None, client: LLMClient, mask: Mask | None
-) -> ReplayOutcome:
-    async with application(settings, overrides=Overrides(tools=tools, llm=client, mask=mask, recorded_inputs=inputs)) as running:
-        replayed = await _run(running, each.recording, str(each.file))
-    return ReplayOutcome(each.file, tuple(differences(each.outcome, replayed, version=each.recording.tarsy_recording)), replayed)
+    return recording, recording.outcome
 
 
 async def _run(running: Application, recording: Recording, source: str) -> RecordedOutcome:
-    """Submit the recorded alert, ask the recorded questions, and read back what came of it."""
+    """Submit the recorded alert, ask the recorded questions, and return the outcome."""
     services, pool = running.services, running.pool
     session = session_from(recording, recorded_chain(recording, played_from(source)), now=SystemClock().now())
     await SkillTextRepository(running.engine).keep(recording.skills.values())
     await services.repositories.sessions.insert(session)
     if pool:
         await pool.work_off(INVESTIGATION)
-        await _follow_up(running, pool, recording, session.id)
+        questions = iter(recording.questions)
+        for kind in follow_ups(recording):
+            if kind is StageType.CHAT:
+                await services.repositories.chats.ask(session.id, next(questions), author="replay")
+                await pool.work_off(CHAT_ANSWER)
+                continue
+            # The end of the session has already requested the first score.
+            latest = await services.repositories.scores.latest(session.id)
+            if latest is None or latest.status is not RunStatus.PENDING:
+                await services.repositories.scores.request(session.id, requested_by="replay")
+            await pool.work_off(SCORING)
     found = await RecordingSource(running.engine).read(session.id)
     if found is None or found.outcome is None:
         raise NotReplayableError("the replayed session has vanished")
     return found.outcome
-
-
-async def _follow_up(running: Application, pool: WorkerPool, recording: Recording, session_id: str) -> None:
-    """Ask and judge in the order in which it was done."""
-    services, questions = running.services, iter(recording.questions)
-    for kind in follow_ups(recording):
-        if kind is StageType.CHAT:
-            await services.repositories.chats.ask(session_id, next(questions), author="replay")
-            await pool.work_off(CHAT_ANSWER)
-            continue
-        # The first judgement was asked for by the session's end.
-        latest = await services.repositories.scores.latest(session_id)
-        if latest is None or latest.status is not RunStatus.PENDING:
-            await services.repositories.scores.request(session_id, requested_by="replay")
-        await pool.work_off(SCORING)
 
 
 def _live_provider(loaded: LoadedConfig, name: str | None) -> ResolvedProvider | None:

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -15,19 +15,17 @@ from tarsy.demo.world import Series, World
 
 _SELECTOR = re.compile(r"\s*(?P<metric>[A-Za-z_:][\w:]*)\s*(?:\{(?P<matchers>[^}]*)\})?\s*")
 _MATCHER = re.compile(r'\s*(?P<label>\w+)\s*(?P<sign>=~|!~|!=|=)\s*"(?P<value>[^"]*)"\s*')
-# As many points as a person would look at; a model needs no more to see a trend.
+# Enough for a person or a model to see a trend.
 _POINTS = 12
 _MOST_SERIES = 12
 
 
 def metrics_list(world: World) -> str:
     """List the metrics that are collected, with their labels."""
-    names = sorted({series.metric for series in world.metrics})
-    return "\n".join(f"{name}  labels: {', '.join(_labels_of(world, name))}" for name in names) or "No metrics are collected."
-
-
-def _labels_of(world: World, name: str) -> list[str]:
-    return sorted({label for series in world.metrics if series.metric == name for label in series.labels})
+    labels: dict[str, set[str]] = {}
+    for series in world.metrics:
+        labels.setdefault(series.metric, set()).update(series.labels)
+    return "\n".join(f"{name}  labels: {', '.join(sorted(labels[name]))}" for name in sorted(labels)) or "No metrics are collected."
 
 
 def metrics_query(
@@ -43,26 +41,11 @@ def metrics_query(
 
 
 def matching(world: World, query: str) -> tuple[list[Series], list[Series]]:
-    """All series of the metric that a plain selector names, and those of them that it selects.
+    """Return all series of the metric that a plain selector names, and those of them that it selects.
 
     Raises:
-        NotThereError: it cannot be read, or no metric is called so.
+        NotThereError: the selector is invalid, or there is no such metric.
     """
-    metric, matchers = _parse(query)
-    known = [series for series in world.metrics if series.metric == metric]
-    if not known:
-        names = ", ".join(sorted({series.metric for series in world.metrics}))
-        raise NotThereError(f'no metric is called "{metric}". Metrics: {names}')
-    return known, [series for series in known if all(_fits(series.labels.get(label, ""), sign, value) for label, sign, value in matchers)]
-
-
-def value_at(world: World, series: Series, at: datetime) -> float | None:
-    """The value of a series at a moment; None before its first sample and after its last."""
-    frames = sorted((world.at(when), value) for when, value in series.points.items())
-    return _value(series, frames, at) if frames[0][0] <= at <= frames[-1][0] else None
-
-
-def _parse(query: str) -> tuple[str, list[tuple[str, str, str]]]:
     selector = _SELECTOR.fullmatch(query)
     parts = [part for part in (selector["matchers"] or "").split(",") if part.strip()] if selector else []
     matchers = [_MATCHER.fullmatch(part) for part in parts]
@@ -71,28 +54,30 @@ def _parse(query: str) -> tuple[str, list[tuple[str, str, str]]]:
             f'cannot read "{query}": write a plain selector such as up{{namespace="shop"}}. '
             "Functions, ranges and arithmetic are not supported; rates are stored as series of their own (see metrics_list)."
         )
-    return selector["metric"], [_checked(matcher) for matcher in matchers if matcher]
+    conditions = [_condition(matcher) for matcher in matchers if matcher]
+    known = [series for series in world.metrics if series.metric == selector["metric"]]
+    if not known:
+        names = ", ".join(sorted({series.metric for series in world.metrics}))
+        raise NotThereError(f'no metric is called "{selector["metric"]}". Metrics: {names}')
+    return known, [series for series in known if all(condition(series) for condition in conditions)]
 
 
-def _checked(matcher: re.Match[str]) -> tuple[str, str, str]:
+def _condition(matcher: re.Match[str]) -> Callable[[Series], bool]:
     label, sign, value = matcher["label"], matcher["sign"], matcher["value"]
+    negated = sign.startswith("!")
+    if "~" not in sign:
+        return lambda series: (series.labels.get(label, "") == value) is not negated
     try:
-        re.compile(value if "~" in sign else "")
+        pattern = re.compile(value)
     except re.error as error:
         raise NotThereError(f'"{value}" is not a regular expression: {error}') from error
-    return label, sign, value
+    return lambda series: (pattern.fullmatch(series.labels.get(label, "")) is not None) is not negated
 
 
-def _fits(actual: str, sign: str, wanted: str) -> bool:
-    match sign:
-        case "=":
-            return actual == wanted
-        case "!=":
-            return actual != wanted
-        case "=~":
-            return re.fullmatch(wanted, actual) is not None
-        case _:
-            return re.fullmatch(wanted, actual) is None
+def value_at(world: World, series: Series, at: datetime) -> float | None:
+    """Return the value of a series at a time; None before its first sample and after its last."""
+    frames = sorted((world.at(when), value) for when, value in series.points.items())
+    return _value(series, frames, at) if frames[0][0] <= at <= frames[-1][0] else None
 
 
 def _render(world: World, series: Series, minutes: int) -> Iterator[str]:
@@ -102,22 +87,16 @@ def _render(world: World, series: Series, minutes: int) -> Iterator[str]:
     if start > end:
         yield f"{_name(series)}\n  no samples in the last {minutes} minutes; the last one is {_number(frames[-1][1], series)} at {stamp(end)}"
         return
-    samples = [(at, _value(series, frames, at)) for at in _times(frames, start, end)]
+    step = (end - start) / (_POINTS - 1)
+    times = (start + step * index for index in range(_POINTS))
+    rounded = {at - timedelta(seconds=at.second % 15, microseconds=at.microsecond) for at in times}
+    # A step in the value would vanish between two samples, so the corners are sampled too.
+    corners = {at for at, _ in frames if start <= at <= end}
+    samples = [(at, _value(series, frames, at)) for at in sorted(rounded | corners)]
     values = [value for _, value in samples]
     yield f"{_name(series)}  min={_number(min(values), series)} max={_number(max(values), series)} last={_number(values[-1], series)}"
     for at, value in samples:
         yield f"  {stamp(at)}  {_number(value, series)}"
-
-
-def _times(frames: list[tuple[datetime, float]], start: datetime, end: datetime) -> list[datetime]:
-    step = (end - start) / (_POINTS - 1)
-    # A step in the value would vanish between two samples, so the corners are sampled too.
-    corners = {at for at, _ in frames if start <= at <= end}
-    return sorted({_rounded(start + step * index) for index in range(_POINTS)} | corners)
-
-
-def _rounded(at: datetime) -> datetime:
-    return at - timedelta(seconds=at.second % 15, microseconds=at.microsecond)
 
 
 def _value(series: Series, frames: list[tuple[datetime, float]], at: datetime) -> float:
@@ -134,11 +113,7 @@ def _value(series: Series, frames: list[tuple[datetime, float]], at: datetime) -
 
 
 def _name(series: Series) -> str:
-    return series.metric + _braces(series.labels)
-
-
-def _braces(labels: Mapping[str, str]) -> str:
-    return "{" + ",".join(f'{label}="{value}"' for label, value in labels.items()) + "}"
+    return series.metric + "{" + ",".join(f'{label}="{value}"' for label, value in series.labels.items()) + "}"
 
 
 def _number(value: float, series: Series) -> str:

@@ -1,6 +1,5 @@
 """Services, name resolution, network policies and traffic."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import NotThereError, check_namespace, in_namespace
 from tarsy.demo.tool_arguments import Namespace
-from tarsy.demo.world import Flow, Ingress, Lookup, World
+from tarsy.demo.world import Lookup, World
 
 
 def services_list(world: World, namespace: Namespace = "") -> str:
@@ -22,16 +21,16 @@ def services_list(world: World, namespace: Namespace = "") -> str:
 
 def ingresses_list(world: World, namespace: Namespace = "") -> str:
     """List ingresses with their hosts, paths, backends and TLS secrets."""
-    found = in_namespace(world, world.ingresses, namespace)
-    return "\n\n".join("\n".join(_ingress(world, item)) for item in found) or "No ingresses found."
-
-
-def _ingress(world: World, item: Ingress) -> Iterator[str]:
-    yield f"{item.namespace}/{item.name} (class {item.ingress_class}, created {stamp(world.at(item.created))})"
-    yield from (f"  annotation {key}: {value}" for key, value in item.annotations.items())
-    yield from (f"  {rule}" for rule in item.rules)
-    if item.tls:
-        yield f"  tls: {item.tls}"
+    blocks: list[str] = []
+    for item in in_namespace(world, world.ingresses, namespace):
+        lines = [
+            f"{item.namespace}/{item.name} (class {item.ingress_class}, created {stamp(world.at(item.created))})",
+            *(f"  annotation {key}: {value}" for key, value in item.annotations.items()),
+            *(f"  {rule}" for rule in item.rules),
+            *([f"  tls: {item.tls}"] if item.tls else []),
+        ]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) or "No ingresses found."
 
 
 def dns_lookup(
@@ -41,25 +40,16 @@ def dns_lookup(
 ) -> str:
     """Resolve a name from inside the cluster."""
     check_namespace(world, namespace)
-    wanted = _qualified(world, name.rstrip("."), namespace)
-    for lookup in world.lookups:
-        if lookup.name == wanted and lookup.client in ("", namespace):
-            return _answer(lookup, namespace)
-    return _answer(Lookup(name=wanted, failure="NXDOMAIN: the name does not exist", milliseconds=3), namespace)
-
-
-def _qualified(world: World, name: str, namespace: str) -> str:
-    """Apply the search list of a pod in `namespace`: `db`, `db.shop` and `db.shop.svc` are names of the cluster."""
+    wanted = name.rstrip(".")
+    # The search list of a pod in the namespace: `db`, `db.shop` and `db.shop.svc` are names of the cluster.
     services = {(item.namespace, item.name) for item in world.services}
-    parts = name.split(".")
-    if len(parts) == 1 and (namespace, name) in services:
-        return f"{name}.{namespace}.svc.cluster.local"
-    if len(parts) in {2, 3} and (parts[1], parts[0]) in services:
-        return f"{parts[0]}.{parts[1]}.svc.cluster.local"
-    return name
-
-
-def _answer(lookup: Lookup, namespace: str) -> str:
+    parts = wanted.split(".")
+    if len(parts) == 1 and (namespace, wanted) in services:
+        wanted = f"{wanted}.{namespace}.svc.cluster.local"
+    elif len(parts) in {2, 3} and (parts[1], parts[0]) in services:
+        wanted = f"{parts[0]}.{parts[1]}.svc.cluster.local"
+    known = (lookup for lookup in world.lookups if lookup.name == wanted and lookup.client in ("", namespace))
+    lookup = next(known, Lookup(name=wanted, failure="NXDOMAIN: the name does not exist", milliseconds=3))
     lines = [f"Lookup from namespace {namespace or 'default'} through {lookup.server}", f"Name: {lookup.name}"]
     lines += [f"Answer: {answer}" for answer in lookup.answers]
     lines += [f"Error: {lookup.failure}"] if lookup.failure else []
@@ -89,9 +79,15 @@ def flows_list(
     if not found:
         return "No flows recorded in the last 24 hours."
     headings = ("FIRST", "LAST", "POD", "DIRECTION", "PEER", "PORT", "VERDICT", "VOLUME", "NOTE")
-    return table(headings, (_flow(world, flow) for flow in found))
-
-
-def _flow(world: World, flow: Flow) -> tuple[str, ...]:
-    times = (stamp(world.at(flow.first)), stamp(world.at(flow.last)))
-    return (*times, f"{flow.namespace}/{flow.pod}", *cells(flow, "direction", "peer", "port", "verdict"), flow.volume or "-", flow.note)
+    rows = (
+        (
+            stamp(world.at(flow.first)),
+            stamp(world.at(flow.last)),
+            f"{flow.namespace}/{flow.pod}",
+            *cells(flow, "direction", "peer", "port", "verdict"),
+            flow.volume or "-",
+            flow.note,
+        )
+        for flow in found
+    )
+    return table(headings, rows)

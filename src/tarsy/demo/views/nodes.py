@@ -1,7 +1,5 @@
 """Nodes: the list, the description, the kubelet's statistics."""
 
-from collections.abc import Iterator
-
 from tarsy.demo.kubectl import age, cells, stamp, table
 from tarsy.demo.lookup import NotThereError
 from tarsy.demo.tool_arguments import NodeName
@@ -26,7 +24,24 @@ def nodes_list(world: World) -> str:
 
 def nodes_describe(world: World, name: NodeName) -> str:
     """Describe a node: conditions, taints, capacity, its pods and its events."""
-    return "\n".join(_describe(world, _find(world, name)))
+    node = _find(world, name)
+    pods = sorted((pod for pod in world.pods if pod.node == node.name), key=lambda pod: (pod.namespace, pod.name))
+    lines = [
+        f"Name:        {node.name}",
+        f"Status:      {node.status}",
+        f"Created:     {stamp(world.at(node.created))}",
+        f"Instance:    {node.instance} ({node.architecture}) in {node.zone}, kubelet {node.version}",
+        f"Taints:      {', '.join(node.taints) or '<none>'}",
+        f"Capacity:    {node.capacity}",
+        *([f"Allocated:   {node.allocated}"] if node.allocated else []),
+        "Conditions:",
+        *(f"  {condition}: {state}" for condition, state in (_HEALTHY | dict(node.conditions)).items()),
+        "Pods:",
+        *(f"  {pod.namespace}/{pod.name}  {pod.status}" for pod in pods),
+        "Events:",
+        *events_of(world, "", f"Node/{node.name}"),
+    ]
+    return "\n".join(lines)
 
 
 def nodes_stats(world: World, name: NodeName) -> str:
@@ -40,20 +55,3 @@ def _find(world: World, name: str) -> Node:
         if node.name == name:
             return node
     raise NotThereError(f'nodes "{name}" not found. Nodes: {", ".join(node.name for node in world.nodes)}')
-
-
-def _describe(world: World, node: Node) -> Iterator[str]:
-    pods = sorted((pod for pod in world.pods if pod.node == node.name), key=lambda pod: (pod.namespace, pod.name))
-    yield f"Name:        {node.name}"
-    yield f"Status:      {node.status}"
-    yield f"Created:     {stamp(world.at(node.created))}"
-    yield f"Instance:    {node.instance} ({node.architecture}) in {node.zone}, kubelet {node.version}"
-    yield f"Taints:      {', '.join(node.taints) or '<none>'}"
-    yield f"Capacity:    {node.capacity}"
-    yield from [f"Allocated:   {node.allocated}"] if node.allocated else ()
-    yield "Conditions:"
-    yield from (f"  {condition}: {state}" for condition, state in (_HEALTHY | dict(node.conditions)).items())
-    yield "Pods:"
-    yield from (f"  {pod.namespace}/{pod.name}  {pod.status}" for pod in pods)
-    yield "Events:"
-    yield from events_of(world, "", f"Node/{node.name}")

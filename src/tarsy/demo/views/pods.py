@@ -27,63 +27,58 @@ def pods_list(
     node: Annotated[str, Field(description="Only pods on this node")] = "",
 ) -> str:
     """List pods with status, restarts, age and node (kubectl get pods -o wide)."""
-    wanted = _selector(label_selector)
+    pairs = [part.partition("=") for part in label_selector.replace("==", "=").split(",") if part.strip()]
+    if any(not sign or "!" in key for key, sign, _ in pairs):
+        raise NotThereError(f'label_selector "{label_selector}" is not understood: write key=value, several separated by commas.')
+    wanted = {key.strip(): value.strip() for key, _, value in pairs}
     pods = [
         pod for pod in in_namespace(world, world.pods, namespace) if wanted.items() <= pod.labels.items() and (not node or pod.node == node)
     ]
     if not pods:
         return "No pods found."
     headings = ("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE")
-    return table(headings, (_row(world, pod) for pod in pods))
-
-
-def _selector(text: str) -> Mapping[str, str]:
-    pairs = [part.partition("=") for part in text.replace("==", "=").split(",") if part.strip()]
-    if any(not sign or "!" in key for key, sign, _ in pairs):
-        raise NotThereError(f'label_selector "{text}" is not understood: write key=value, several separated by commas.')
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _row(world: World, pod: Pod) -> tuple[str, ...]:
-    ready = sum(container.ready for container in pod.containers)
-    restarts = sum(container.restarts for container in pod.containers)
-    since = f" ({age(world.at(pod.restarted), world.now)} ago)" if pod.restarted else ""
-    return (
-        *cells(pod, "namespace", "name"),
-        f"{ready}/{len(pod.containers)}",
-        pod.status,
-        f"{restarts}{since}",
-        age(world.at(pod.created), world.now),
-        *cells(pod, "ip", "node"),
-    )
+    rows: list[tuple[str, ...]] = []
+    for pod in pods:
+        ready = sum(container.ready for container in pod.containers)
+        restarts = sum(container.restarts for container in pod.containers)
+        since = f" ({age(world.at(pod.restarted), world.now)} ago)" if pod.restarted else ""
+        rows.append(
+            (
+                *cells(pod, "namespace", "name"),
+                f"{ready}/{len(pod.containers)}",
+                pod.status,
+                f"{restarts}{since}",
+                age(world.at(pod.created), world.now),
+                *cells(pod, "ip", "node"),
+            )
+        )
+    return table(headings, rows)
 
 
 def pods_get(world: World, namespace: InNamespace, name: PodName) -> str:
     """Describe a pod: containers, states, exit codes, limits, environment, volumes, events (kubectl describe pod)."""
     pod = find(world, "pod", world.pods, namespace, name)
-    return "\n".join(_describe(world, pod))
-
-
-def _describe(world: World, pod: Pod) -> Iterator[str]:
-    yield f"Name:             {pod.name}"
-    yield f"Namespace:        {pod.namespace}"
-    yield f"Node:             {pod.node}"
-    yield f"Start Time:       {stamp(world.at(pod.created))}"
-    yield from _pairs("Labels:", pod.labels)
-    yield from _pairs("Annotations:", pod.annotations)
-    yield f"Status:           {pod.status}"
-    yield f"IP:               {pod.ip}"
-    yield f"Controlled By:    {pod.owner or '<none>'}"
-    yield f"Service Account:  {pod.service_account}"
-    yield from _line("Priority Class:   ", pod.priority_class)
-    yield from _listing("Security:", pod.security, "")
-    yield "Containers:"
-    for container in pod.containers:
-        yield from _container(container)
-    yield from _pairs("Conditions:", pod.conditions)
-    yield from _listing("Volumes:", pod.volumes, "")
-    yield "Events:"
-    yield from events_of(world, pod.namespace, f"Pod/{pod.name}")
+    lines = [
+        f"Name:             {pod.name}",
+        f"Namespace:        {pod.namespace}",
+        f"Node:             {pod.node}",
+        f"Start Time:       {stamp(world.at(pod.created))}",
+        *_pairs("Labels:", pod.labels),
+        *_pairs("Annotations:", pod.annotations),
+        f"Status:           {pod.status}",
+        f"IP:               {pod.ip}",
+        f"Controlled By:    {pod.owner or '<none>'}",
+        f"Service Account:  {pod.service_account}",
+        *_line("Priority Class:   ", pod.priority_class),
+        *_listing("Security:", pod.security, ""),
+        "Containers:",
+        *(line for container in pod.containers for line in _container(container)),
+        *_pairs("Conditions:", pod.conditions),
+        *_listing("Volumes:", pod.volumes, ""),
+        "Events:",
+        *events_of(world, pod.namespace, f"Pod/{pod.name}"),
+    ]
+    return "\n".join(lines)
 
 
 def _container(container: Container) -> Iterator[str]:
@@ -134,28 +129,20 @@ def pods_log(
 ) -> str:
     """Read a container's log (kubectl logs)."""
     chosen = _choose(find(world, "pod", world.pods, namespace, name), container)
-    text = _previous_log(chosen, name) if previous else _log(chosen, name)
-    flood = () if previous else _flood(chosen)
-    lines = [line for line in (*text.strip().splitlines(), *flood) if _matches(grep, line)]
+    if previous and not chosen.previous_log:
+        raise NotThereError(f'previous terminated container "{chosen.name}" in pod "{name}" not found: it has not been restarted.')
+    if not previous and not chosen.log and chosen.state.startswith("Waiting"):
+        reason = chosen.state.splitlines()[0].removeprefix("Waiting").strip(" :()")
+        raise NotThereError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
+    lines = (chosen.previous_log if previous else chosen.log).strip().splitlines()
+    if chosen.flood and not previous:
+        lines += [chosen.flood.line.replace("{n}", str(number)) for number in range(1, chosen.flood.count + 1)]
+    try:
+        pattern = re.compile(grep, re.IGNORECASE)
+    except re.error:
+        pattern = re.compile(re.escape(grep))
+    lines = [line for line in lines if pattern.search(line)]
     return "\n".join(lines[-tail:]) if lines else "(no log lines)" if not grep else f'(no log lines match "{grep}")'
-
-
-def _flood(container: Container) -> Iterator[str]:
-    if container.flood:
-        yield from (container.flood.line.replace("{n}", str(number)) for number in range(1, container.flood.count + 1))
-
-
-def _previous_log(container: Container, pod: str) -> str:
-    if not container.previous_log:
-        raise NotThereError(f'previous terminated container "{container.name}" in pod "{pod}" not found: it has not been restarted.')
-    return container.previous_log
-
-
-def _log(container: Container, pod: str) -> str:
-    if not container.log and container.state.startswith("Waiting"):
-        reason = container.state.splitlines()[0].removeprefix("Waiting").strip(" :()")
-        raise NotThereError(f'container "{container.name}" in pod "{pod}" is waiting to start: {reason}')
-    return container.log
 
 
 def _choose(pod: Pod, name: str) -> Container:
@@ -166,10 +153,3 @@ def _choose(pod: Pod, name: str) -> Container:
             return container
     names = ", ".join(container.name for container in pod.containers)
     raise NotThereError(f'container "{name}" is not valid for pod "{pod.name}". Its containers: {names}')
-
-
-def _matches(pattern: str, line: str) -> bool:
-    try:
-        return re.search(pattern, line, re.IGNORECASE) is not None
-    except re.error:
-        return pattern in line

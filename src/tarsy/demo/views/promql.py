@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<range>\[\s*\d+[smhd]\s*\])|(?P<number>\d+(?:\.\d+)?)|(?P<selector>[A-Za-z_:][\w:]*\s*(?:\{[^}]*\})?)|(?P<sign>>=|<=|==|!=|[-+*/<>(),]))"
 )
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-# A range is read at so many points: enough to see a counter that was reset in between.
+# Points at which a range is sampled: enough to notice a counter that was reset.
 _STEPS = 60
 _MOST_ROWS = 20
 
@@ -48,12 +48,11 @@ def promql_query(
     if not value:
         return "Empty result: no series match, or none fulfils the condition."
     rows = sorted(value.items(), key=lambda row: (-row[1], row[0]))
-    shown = [f"{_braces(labels)}  {number:.6g}" for labels, number in rows[:_MOST_ROWS]]
+    shown: list[str] = []
+    for labels, number in rows[:_MOST_ROWS]:
+        matchers = ",".join(f'{name}="{value}"' for name, value in labels)
+        shown.append(f"{{{matchers}}}  {number:.6g}")
     return "\n".join([*shown, *([f"… and {len(rows) - _MOST_ROWS} more series"] if len(rows) > _MOST_ROWS else [])])
-
-
-def _braces(labels: Labels) -> str:
-    return "{" + ",".join(f'{name}="{value}"' for name, value in labels) + "}"
 
 
 def _tokens(query: str) -> list[_Token]:
@@ -76,7 +75,7 @@ def _unreadable(query: str, why: str) -> NotThereError:
 
 
 def _increase(values: Sequence[float]) -> float:
-    """Counters start again at zero: a fall is a restart."""
+    """Return the increase of a counter, which starts again at zero when its process restarts."""
     return fsum(after - before if after >= before else after for before, after in pairwise(values))
 
 
@@ -100,7 +99,7 @@ _ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    # As in Prometheus a division by zero is no error.
+    # As in Prometheus, a division by zero is not an error.
     "/": lambda one, other: one / other if other else float("inf"),
 }
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -111,12 +110,12 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-# What binds least first.
+# In ascending order of precedence.
 _LEVELS = (frozenset(_COMPARISONS), frozenset("+-"), frozenset("*/"))
 
 
 class _Evaluation:
-    """Reads an expression from left to right and evaluates as it reads."""
+    """A recursive descent parser that evaluates the expression while it parses it."""
 
     def __init__(self, world: World, query: str) -> None:
         self._world = world
@@ -135,7 +134,11 @@ class _Evaluation:
         value = self._expression(level + 1)
         while (sign := self._sign()) in _LEVELS[level]:
             self._rest.pop(0)
-            value = _combined(value, sign, self._expression(level + 1))
+            pairs = _pairs(value, self._expression(level + 1))
+            if sign in _COMPARISONS:
+                value = {labels: number for labels, number, second in pairs if _COMPARISONS[sign](number, second)}
+            else:
+                value = {labels: _ARITHMETIC[sign](number, second) for labels, number, second in pairs}
         return value
 
     def _sign(self) -> str:
@@ -151,9 +154,7 @@ class _Evaluation:
             return value
         if token.kind != "selector":
             raise _unreadable(self._query, f'"{token.text}" is not expected there')
-        return self._named(token.text)
-
-    def _named(self, name: str) -> Vector:
+        name = token.text
         if name in _AGGREGATIONS:
             return self._aggregation(name)
         if name in {"topk", "bottomk"}:
@@ -173,12 +174,12 @@ class _Evaluation:
             raise _unreadable(self._query, f"{name} takes a selector with a range, such as {name}(up[5m])")
         self._expect(")")
         seconds = float(span.text[1:-2].strip()) * _UNITS[span.text.rstrip("] ")[-1]]
-        read = {_labels(series): self._samples(series, seconds) for series in matching(self._world, selector.text)[1]}
-        return {labels: _OVER_RANGE[name](values, seconds) for labels, values in read.items() if values}
-
-    def _samples(self, series: Series, seconds: float) -> list[float]:
-        times = (self._world.now - timedelta(seconds=seconds * (1 - step / _STEPS)) for step in range(_STEPS + 1))
-        return [value for at in times if (value := value_at(self._world, series, at)) is not None]
+        times = [self._world.now - timedelta(seconds=seconds * (1 - step / _STEPS)) for step in range(_STEPS + 1)]
+        result: dict[Labels, float] = {}
+        for series in matching(self._world, selector.text)[1]:
+            if values := [value for at in times if (value := value_at(self._world, series, at)) is not None]:
+                result[_labels(series)] = _OVER_RANGE[name](values, seconds)
+        return result
 
     def _aggregation(self, name: str) -> Vector:
         by = self._grouping()
@@ -228,14 +229,8 @@ def _labels(series: Series) -> Labels:
     return tuple(sorted(series.labels.items()))
 
 
-def _combined(value: Vector, sign: str, other: Vector) -> Vector:
-    """A number goes with every series; two vectors go together where their labels are the same."""
-    if sign in _COMPARISONS:
-        return {labels: number for labels, number, second in _pairs(value, other) if _COMPARISONS[sign](number, second)}
-    return {labels: _ARITHMETIC[sign](number, second) for labels, number, second in _pairs(value, other)}
-
-
 def _pairs(value: Vector, other: Vector) -> list[tuple[Labels, float, float]]:
+    """Pair a number with every series, and the series of two vectors that have the same labels."""
     if tuple(other) == ((),):
         return [(labels, number, other[()]) for labels, number in value.items()]
     if tuple(value) == ((),):

@@ -1,6 +1,5 @@
 """Deployments, stateful sets, daemon sets and jobs, their rollouts, and the config maps they read."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
@@ -9,7 +8,7 @@ from tarsy.demo.kubectl import age, stamp, table
 from tarsy.demo.lookup import find, in_namespace
 from tarsy.demo.tool_arguments import InNamespace, Namespace
 from tarsy.demo.views.events import events_of
-from tarsy.demo.world import ConfigMap, Workload, World
+from tarsy.demo.world import World
 
 
 def deployments_list(world: World, namespace: Namespace = "") -> str:
@@ -35,22 +34,16 @@ def deployment_history(
 ) -> str:
     """Show the rollout history of a workload: when, why, and what changed in the pod template."""
     workload = find(world, "workload", world.workloads, namespace, name.rpartition("/")[2])
-    return "\n".join(_history(world, workload))
-
-
-def _history(world: World, workload: Workload) -> Iterator[str]:
-    yield f"{workload.kind} {workload.namespace}/{workload.name}: {workload.ready}/{workload.desired} ready"
+    lines = [f"{workload.kind} {workload.namespace}/{workload.name}: {workload.ready}/{workload.desired} ready"]
     if workload.note:
-        yield workload.note.strip()
+        lines.append(workload.note.strip())
     if not workload.revisions:
-        yield f"One revision only, unchanged since {stamp(world.at(workload.created))}. Images: {', '.join(workload.images)}"
+        lines.append(f"One revision only, unchanged since {stamp(world.at(workload.created))}. Images: {', '.join(workload.images)}")
     for revision in workload.revisions:
         at = world.at(revision.at)
-        yield f"\nRevision {revision.revision}   {stamp(at)} ({age(at, world.now)} ago)"
-        yield f"  Change-Cause: {revision.cause}"
-        yield from (f"  {line}" for line in revision.changes.strip().splitlines())
-    yield "\nEvents:"
-    yield from events_of(world, workload.namespace, f"{workload.kind}/{workload.name}")
+        lines += [f"\nRevision {revision.revision}   {stamp(at)} ({age(at, world.now)} ago)", f"  Change-Cause: {revision.cause}"]
+        lines += [f"  {line}" for line in revision.changes.strip().splitlines()]
+    return "\n".join([*lines, "\nEvents:", *events_of(world, workload.namespace, f"{workload.kind}/{workload.name}")])
 
 
 def configmaps_list(world: World, namespace: Namespace = "") -> str:
@@ -71,17 +64,14 @@ def configmaps_list(world: World, namespace: Namespace = "") -> str:
 def configmaps_get(world: World, namespace: InNamespace, name: Annotated[str, Field(description="Name of the config map")]) -> str:
     """Read a config map, who modified it last, and the values before that change where they are still known."""
     item = find(world, "configmap", world.configmaps, namespace, name)
-    return "\n".join(_configmap(world, item))
-
-
-def _configmap(world: World, item: ConfigMap) -> Iterator[str]:
-    yield f"Name:           {item.name}"
-    yield f"Namespace:      {item.namespace}"
-    yield f"Created:        {stamp(world.at(item.created))}"
-    yield f"Last Modified:  {stamp(world.at(item.updated or item.created))} by {item.updated_by or 'unknown'}"
-    yield from (f"Annotation:     {key}={value}" for key, value in item.annotations.items())
-    yield "\nData\n===="
-    for key, value in item.data.items():
-        yield f"{key}:\n----\n{value.rstrip()}\n"
-    for key, value in item.previous.items():
-        yield f"Previous value of {key}:\n----\n{value.rstrip()}\n"
+    lines = [
+        f"Name:           {item.name}",
+        f"Namespace:      {item.namespace}",
+        f"Created:        {stamp(world.at(item.created))}",
+        f"Last Modified:  {stamp(world.at(item.updated or item.created))} by {item.updated_by or 'unknown'}",
+        *(f"Annotation:     {key}={value}" for key, value in item.annotations.items()),
+        "\nData\n====",
+        *(f"{key}:\n----\n{value.rstrip()}\n" for key, value in item.data.items()),
+        *(f"Previous value of {key}:\n----\n{value.rstrip()}\n" for key, value in item.previous.items()),
+    ]
+    return "\n".join(lines)
