@@ -1,4 +1,4 @@
-"""The reference page, made from the models: `python -m tarsy.config.reference > docs/configuration.md`."""
+"""The reference page, generated from the models: `python -m tarsy.config.reference > docs/configuration.md`."""
 
 import sys
 from collections.abc import Iterator
@@ -25,25 +25,13 @@ _KINDS = {
 }
 _PLURALS = {"text": "texts", "number": "numbers", "mapping": "mappings"}
 
-# The rules that no table shows.
+# The rules that are not in the tables.
 _INTRODUCTION = Path(__file__).with_name("reference_introduction.md")
 
 
 def render() -> str:
-    """The whole page."""
-    parts = [
-        _INTRODUCTION.read_text(encoding="utf-8"),
-        _built_in_level(),
-        *_document(TARSY_FILE, TarsyDocument),
-        *_document(PROVIDERS_FILE, ProvidersDocument),
-        *_builtins(),
-        _retired(),
-    ]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
-
-
-def _built_in_level() -> str:
-    values = {
+    """Render the whole page."""
+    built_in = {
         "llm_backend": BUILT_IN.llm_backend,
         "tool_calling": BUILT_IN.tool_calling,
         "max_iterations": BUILT_IN.max_iterations,
@@ -52,14 +40,18 @@ def _built_in_level() -> str:
         "tool_call_timeout": _as_duration(BUILT_IN.tool_call_timeout or 0),
         "success_policy": "any",
     }
-    return f"The built-in level: {', '.join(f'`{name}: {value}`' for name, value in values.items())}."
-
-
-def _retired() -> str:
     rows = [f"| `{strategy}` | {', '.join(f'`{line}`' for line in lines)} |" for strategy, lines in STRATEGIES.items()]
     heading = "## Coming from `iteration_strategy`"
     note = "`type` belongs to the agent's definition; leave it out everywhere else. The `synthesis` and `scoring` blocks set it themselves."
-    return "\n".join([heading, "", note, "", "| was | write |", "|---|---|", *rows])
+    parts = [
+        _INTRODUCTION.read_text(encoding="utf-8"),
+        f"The built-in level: {', '.join(f'`{name}: {value}`' for name, value in built_in.items())}.",
+        *_document(TARSY_FILE, TarsyDocument),
+        *_document(PROVIDERS_FILE, ProvidersDocument),
+        *_builtins(),
+        "\n".join([heading, "", note, "", "| was | write |", "|---|---|", *rows]),
+    ]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
 def _document(file: str, model: type[Section]) -> Iterator[str]:
@@ -77,15 +69,19 @@ class _Page:
     definitions: dict[str, Any]
 
     def section(self, path: str, prop: dict[str, Any]) -> Iterator[str]:
-        """A table for the mapping at `path`, and then one for each mapping within it."""
+        """Yield a table for the mapping at `path`, and then one for each mapping within it."""
         inner, path = self._mapping_within(prop, path)
         if inner is None:
             return
         keys, required = mapping_at(inner, "properties"), listing_at(inner, "required")
-        rows = [
-            f"| `{name}` | {self._kind(key)} | {_default(key, required=name in required)} | {_description(key)} |"
-            for name, key in keys.items()
-        ]
+        rows: list[str] = []
+        for name, key in keys.items():
+            text = str(key.get("description", "")).replace("|", "\\|")
+            if reason := key.get(NO_EFFECT):
+                text = f"*No effect*: {reason}. {text}"
+            elif key.get("x-later"):
+                text = f"*Later.* {text}"
+            rows.append(f"| `{name}` | {self._kind(key)} | {_default(key, required=name in required)} | {text} |")
         yield "\n".join(
             [f"### `{path}`", "", str(prop.get("description", "")), "", "| key | value | default | |", "|---|---|---|---|", *rows]
         )
@@ -103,11 +99,11 @@ class _Page:
         return None, path
 
     def _followed(self, prop: dict[str, Any]) -> dict[str, Any]:
-        """What stands behind a reference or an optional value."""
+        """Resolve references and optional values."""
         if "$ref" in prop:
             return self._followed(self.definitions[str(prop["$ref"]).rsplit("/", maxsplit=1)[-1]])
         options = [option for option in listing_at(prop, "anyOf") if option != {"type": "null"}]
-        # A name may stand in place of a mapping: what is to be told is the mapping.
+        # If a name is accepted in place of a mapping, the mapping is described.
         sections = [option for option in options if "$ref" in option or "properties" in option]
         options = sections or options
         return self._followed(options[0]) if len(options) == 1 else prop
@@ -144,13 +140,6 @@ def _as_duration(seconds: float) -> str:
     return f"{seconds:g}s"
 
 
-def _description(prop: dict[str, Any]) -> str:
-    text = str(prop.get("description", "")).replace("|", "\\|")
-    if reason := prop.get(NO_EFFECT):
-        return f"*No effect*: {reason}. {text}"
-    return f"*Later.* {text}" if prop.get("x-later") else text
-
-
 def _builtins() -> Iterator[str]:
     yield "## Built-ins"
     yield "### Agents"
@@ -165,19 +154,15 @@ def _builtins() -> Iterator[str]:
         f"- `{name}`: {entry['description']} (alert type `{'`, `'.join(entry['alert_types'])}`)" for name, entry in documents.CHAINS.items()
     )
     yield "### LLM providers"
-    yield "\n".join(
-        ["| name | type | model | variables |", "|---|---|---|---|", *(_provider_row(name) for name in documents.LLM_PROVIDERS)]
-    )
+    rows: list[str] = []
+    for name, entry in documents.LLM_PROVIDERS.items():
+        provider = LLMProviderConfig.model_validate(entry)
+        names = ", ".join(f"`{variable}`" for variable in provider.announcing_variables())
+        rows.append(f"| `{name}` | {provider.type} | {provider.model} | {names} |")
+    yield "\n".join(["| name | type | model | variables |", "|---|---|---|---|", *rows])
     yield "### Masking"
     yield f"Patterns: {', '.join(f'`{name}`' for name in PATTERNS)}."
     yield "\n".join(["| group | patterns |", "|---|---|", *(f"| `{name}` | {', '.join(members)} |" for name, members in GROUPS.items())])
-
-
-def _provider_row(name: str) -> str:
-    provider = LLMProviderConfig.model_validate(documents.LLM_PROVIDERS[name])
-    return (
-        f"| `{name}` | {provider.type} | {provider.model} | {', '.join(f'`{variable}`' for variable in provider.announcing_variables())} |"
-    )
 
 
 if __name__ == "__main__":

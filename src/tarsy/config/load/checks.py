@@ -165,9 +165,8 @@ def check_config(config: Config, reach: Reach, files: Files, env: Mapping[str, s
     """Check rules across the sections of the configuration; return mistakes and remarks."""
     mistakes, remarks = _unset_server_variables(config, reach, files, env)
     mistakes += [
-        *_unset_provider_variables(config, reach, files, env),
+        *_unset_variables(config, reach, files, env),
         *_unfit_backends(config, reach, files),
-        *_unset_sender_variables(config, files, env),
     ]
     if config.default_provider is None and reach.needs_default_provider:
         remarks.append(files.providers.problem((), str(NoProviderError(vendor_variables()))))
@@ -188,13 +187,19 @@ def check_config(config: Config, reach: Reach, files: Files, env: Mapping[str, s
     return mistakes, remarks
 
 
-def _unset_provider_variables(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> Iterator[Problem]:
+def _unset_variables(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a mistake for each provider or sender that lacks a variable."""
     for name, chain_id in reach.providers.items():
         provider = config.llm_providers[name]
         templates = [variable for variable in sorted(variables(provider.base_url or "")) if variable not in env]
         for variable in (*templates, *provider.missing_variables(env)):
             message = f'provider "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
             yield files.provider_problem(name, message, f"set {variable}, or name another provider")
+    for name, sender in config.senders.items():
+        for variable in sender.secret_variables():
+            if not env.get(variable, "").strip():
+                message = f'sender "{name}" proves who it is by the environment variable {variable}, which is not set'
+                yield files.tarsy.problem(("senders", name), message, f"set {variable}")
 
 
 def _unset_server_variables(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
@@ -215,14 +220,6 @@ def _unset_server_variables(config: Config, reach: Reach, files: Files, env: Map
                 is_mistake = in_file or files.tarsy.holds(chain)
                 (mistakes if is_mistake else remarks).append(files.tarsy.problem(place, message, cure))
     return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
-
-
-def _unset_sender_variables(config: Config, files: Files, env: Mapping[str, str]) -> Iterator[Problem]:
-    for name, sender in config.senders.items():
-        for variable in sender.secret_variables():
-            if not env.get(variable, "").strip():
-                message = f'sender "{name}" proves who it is by the environment variable {variable}, which is not set'
-                yield files.tarsy.problem(("senders", name), message, f"set {variable}")
 
 
 def _unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:

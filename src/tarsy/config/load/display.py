@@ -1,4 +1,4 @@
-"""The configuration as text: the report of a check, effective values and their origins, skills, and what differs after a reload."""
+"""The configuration as text: the report of a check, effective values and their origins, skills, and the differences after a reload."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,16 +12,15 @@ from pydantic import BaseModel
 from tarsy.config.load.environment import fill_in, find_directory, with_dotenv
 from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
 from tarsy.config.load.skill_catalog import SHORT_COMMIT, SkillCatalog, read_catalog
-from tarsy.config.parsed_data import mapping
 from tarsy.config.problems import ConfigError, Problem, report
 from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.redaction import redacted, redacted_chain
-from tarsy.config.resolve.resolver import ExplainedChain, explain_chain
+from tarsy.config.resolve.resolver import explain_chain
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.documents import FILES, json_schema, schema_file_name
 from tarsy.domain.skill import Skill
 
-# Where a section of the files has another name than the value that was made of it.
+# Sections whose field in Config has another name.
 _IN_THE_FILES = {"chains": "agent_chains"}
 # A process reads these once, when it starts.
 _READ_AT_START = frozenset({"DATABASE_URL", "TARSY_DATA_DIR", "TARSY_CONFIG_DIR", "TARSY_LLM_SERVICE_ADDR", "TARSY_REPLAY_SPEED"})
@@ -34,12 +33,12 @@ class Differences:
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    # Variables that changed in `.env` and are read only by a process that starts.
+    # Changed variables of `.env` that a process reads only when it starts.
     at_next_start: tuple[str, ...] = ()
 
 
 def differences(before: LoadedConfig, after: LoadedConfig) -> Differences:
-    """What a reader of the files would call the difference."""
+    """Compare two configurations."""
     old, new = dict(_parts(before.config)), dict(_parts(after.config))
     variables = {name for name in {*before.env, *after.env} if before.env.get(name) != after.env.get(name)}
     later = {name for name in variables if name in _READ_AT_START or name.startswith("OTEL_")}
@@ -54,21 +53,18 @@ def differences(before: LoadedConfig, after: LoadedConfig) -> Differences:
 def _parts(config: Config) -> Iterator[tuple[str, object]]:
     for section in fields(config):
         name, value = _IN_THE_FILES.get(section.name, section.name), getattr(config, section.name)
-        entries = _entries(value)
-        yield from ((name, value),) if entries is None else ((f"{name}.{key}", entry) for key, entry in entries.items())
-
-
-def _entries(section: object) -> Mapping[str, object] | None:
-    """What a section consists of; None: it is one value."""
-    if isinstance(section, BaseModel):
-        return {name: getattr(section, name) for name in type(section).model_fields}
-    return dict(section) if isinstance(section, Mapping) else mapping(section)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - the registries' keys are texts
+        if isinstance(value, BaseModel):
+            yield from ((f"{name}.{key}", getattr(value, key)) for key in type(value).model_fields)
+        elif isinstance(value, Mapping):
+            yield from ((f"{name}.{key}", entry) for key, entry in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - the registries' keys are texts
+        else:
+            yield name, value
 
 
 def check_report(
     directory: Path | None, env: Mapping[str, str], remarks: Callable[[LoadedConfig], Iterable[Problem]]
 ) -> tuple[bool, str, str]:
-    """Whether the configuration can be used, one line that says so, and everything to be said about it, `remarks` too."""
+    """Return whether the configuration can be used, a summary in one line, and its problems or warnings together with `remarks`."""
     try:
         loaded = load_config(directory, env)
     except ConfigError as error:
@@ -81,28 +77,37 @@ def check_report(
 
 
 def effective(loaded: LoadedConfig, *, as_json: bool = False) -> str:
-    """Files and built-ins together, secrets hidden."""
+    """Return the configuration of files and built-in entries as text, without secrets."""
     return _written(redacted(loaded.config), as_json=as_json)
 
 
 def effective_chain(loaded: LoadedConfig, chain_id: str, *, origin: bool = False, as_json: bool = False) -> str:
-    """What a session of the chain would run with, or with `origin` the level that each field came from.
+    """Return the configuration that a session of the chain would have, or with `origin` the level that each field came from.
 
     Raises:
         UnknownEntryError: there is no such chain.
         NoProviderError: there is no model to run it with.
     """
     explained = explain_chain(loaded.config, chain_id)
-    return _written(_origins(explained) if origin else redacted_chain(explained.chain), as_json=as_json)
+    if not origin:
+        return _written(redacted_chain(explained.chain), as_json=as_json)
+    shown: dict[str, Any] = {}
+    for agent in explained.agents:
+        # Agents with the same title are numbered.
+        title, number = agent.title, 2
+        while title in shown:
+            title, number = f"{agent.title} ({number})", number + 1
+        shown[title] = _origins(agent)
+    return _written(shown, as_json=as_json)
 
 
 def schema_text(file: str) -> str:
-    """The JSON Schema of one of the two files."""
+    """Return the JSON Schema of one of the two files."""
     return json.dumps(json_schema(file), indent=2)
 
 
 def write_schemas(directory: Path) -> Iterator[Path]:
-    """Write the schemas of both files and name what was written."""
+    """Write the schemas of both files, and yield their paths."""
     for file in FILES:
         target = directory / schema_file_name(file)
         target.write_text(schema_text(file) + "\n", encoding="utf-8")
@@ -113,26 +118,14 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _origins(explained: ExplainedChain) -> dict[str, Any]:
-    """Agents by title; an agent that stands twice in a stage is told by its number."""
-    shown: dict[str, Any] = {}
-    for agent in explained.agents:
-        title, number = agent.title, 2
-        while title in shown:
-            title, number = f"{agent.title} ({number})", number + 1
-        shown[title] = dict(_fields(agent))
-    return shown
-
-
-def _fields(explained: ExplainedAgent) -> Iterator[tuple[str, dict[str, Any]]]:
+def _origins(explained: ExplainedAgent) -> dict[str, dict[str, Any]]:
     values = explained.agent.model_dump(mode="json")
     values["provider"] = explained.agent.provider.name
     values["fallback_providers"] = [fallback.provider.name for fallback in explained.agent.fallback_providers]
     values["sub_agents"] = [sub.agent_name for sub in explained.agent.sub_agents]
-    # The dump leaves them out where they are empty.
+    # The dump leaves out empty ones.
     values |= {"skills": [*explained.agent.skills], "required_skills": [*explained.agent.required_skills]}
-    for name, level in sorted(explained.levels.items()):
-        yield name, {"value": values[name], "from": level.value}
+    return {name: {"value": values[name], "from": level.value} for name, level in sorted(explained.levels.items())}
 
 
 def _written(shown: dict[str, Any], *, as_json: bool) -> str:
@@ -140,15 +133,21 @@ def _written(shown: dict[str, Any], *, as_json: bool) -> str:
 
 
 def listed(skills: Iterable[Skill]) -> str:
-    """One paragraph for each skill: name, origin, description, further files."""
-    return "\n".join(_paragraph(skill) for skill in sorted(skills, key=lambda skill: skill.name))
+    """Return a paragraph for each skill: name, origin, description, further files."""
+    paragraphs: list[str] = []
+    for skill in sorted(skills, key=lambda skill: skill.name):
+        at = f" at {skill.commit[:SHORT_COMMIT]}" if skill.commit else ""
+        files = f"\n    files: {', '.join(skill.further_files)}" if skill.further_files else ""
+        needs = f"\n    needs: {skill.compatibility}" if skill.compatibility else ""
+        paragraphs.append(f"{skill.name}  [{skill.origin}{at}]\n    {skill.description}{needs}{files}")
+    return "\n".join(paragraphs)
 
 
 def catalog_of(directory: Path | None, env: Mapping[str, str]) -> SkillCatalog:
-    """The skills alone: whatever else is wrong with the configuration is no matter here.
+    """Read the skills alone; other problems of the configuration do not matter.
 
     Raises:
-        ConfigError: a directory was named that holds no configuration.
+        ConfigError: a directory was named that contains no configuration.
     """
     found = find_directory(directory, with_dotenv(env, None))
     full_env = with_dotenv(env, found)
@@ -157,16 +156,9 @@ def catalog_of(directory: Path | None, env: Mapping[str, str]) -> SkillCatalog:
 
 
 def check_skills(directory: Path | None, env: Mapping[str, str]) -> tuple[bool, str, str]:
-    """Whether all skills can be used, one line that says so, and everything to be said about them."""
+    """Return whether all skills can be used, a summary in one line, and their problems and remarks."""
     catalog = catalog_of(directory, env)
     if catalog.problems:
         count = len(catalog.problems)
         return False, f"{count} problem{'' if count == 1 else 's'} in the skills", report([*catalog.problems, *catalog.remarks])
     return True, f"ok ({len(catalog.skills)} skills)", report(catalog.remarks)
-
-
-def _paragraph(skill: Skill) -> str:
-    at = f" at {skill.commit[:SHORT_COMMIT]}" if skill.commit else ""
-    files = f"\n    files: {', '.join(skill.further_files)}" if skill.further_files else ""
-    needs = f"\n    needs: {skill.compatibility}" if skill.compatibility else ""
-    return f"{skill.name}  [{skill.origin}{at}]\n    {skill.description}{needs}{files}"

@@ -20,7 +20,7 @@ from tarsy.domain.skill import SHIPPED, Skill
 from tarsy.kit.data_directory import data_dir_of
 
 LOCK_FILE = "skills.lock"
-# What a source without a ref follows.
+# The ref of a source without one.
 DEFAULT_BRANCH = "HEAD"
 _HEAD = "# Written by `tarsy skills accept`: the commits whose skills agents may use. Keep it with the configuration.\n"
 
@@ -33,7 +33,7 @@ class SkillLock:
     problems: tuple[Problem, ...] = ()
 
     def commit_of(self, source: SkillSourceConfig) -> str | None:
-        """The commit to use: the one that the source names, else the one that was accepted for its branch or tag."""
+        """Return the commit to use: the one in the source, else the one that was accepted for its branch or tag; None: neither."""
         if source.ref and is_commit(source.ref):
             return source.ref
         return self.accepted.get(source.git or "", {}).get(source.ref or DEFAULT_BRANCH)
@@ -43,7 +43,7 @@ class SkillLock:
         return type(self)({**self.accepted, source.git or "": of_repository})
 
     def written(self) -> str:
-        """The text of the file."""
+        """Render the text of the file."""
         entries = {address: dict(sorted(refs.items())) for address, refs in sorted(self.accepted.items())}
         return _HEAD + yaml.safe_dump(entries, sort_keys=True)
 
@@ -63,7 +63,7 @@ def read_lock(directory: Path | None) -> SkillLock:
     return SkillLock(accepted, tuple(problems))
 
 
-# As many characters of a commit as people read.
+# The length of a commit in texts for people.
 SHORT_COMMIT = 12
 
 
@@ -72,7 +72,7 @@ def checkouts_dir(env: Mapping[str, str]) -> Path:
 
 
 def repository_dir(checkouts: Path, source: SkillSourceConfig) -> Path:
-    """The directory of one repository's part; addresses have characters that file names have not."""
+    """Return the directory for one directory of a repository. Its name is a hash, because addresses have characters that file names cannot have."""
     return checkouts / sha256(f"{source.git}\n{source.dir}".encode()).hexdigest()[:32]
 
 
@@ -81,7 +81,7 @@ def checkout_dir(checkouts: Path, source: SkillSourceConfig, commit: str) -> Pat
 
 
 def git_place(checkouts: Path, source: SkillSourceConfig, commit: str) -> Place:
-    """The skills of one commit."""
+    """Return the place of the skills of one commit."""
     shown = f"{source.git}@{commit[:SHORT_COMMIT]}" + ("" if source.dir == "." else f":{source.dir}")
     return Place(checkout_dir(checkouts, source, commit), shown, str(source.git), commit)
 
@@ -92,13 +92,13 @@ SHIPPED_DIRECTORY = Path(__file__).parents[1] / "shipped_skills"
 
 @dataclass(slots=True)
 class SkillCatalog:
-    """The skills by name, what is wrong, and what is odd."""
+    """All skills by name, their problems, and remarks about them."""
 
     skills: dict[str, Skill] = field(default_factory=dict[str, Skill])
     broken: set[str] = field(default_factory=set[str])
     problems: list[Problem] = field(default_factory=list[Problem])
     remarks: list[Problem] = field(default_factory=list[Problem])
-    # Whether some source could not be looked into, so that there may be more.
+    # Whether a source could not be read, so that there may be more.
     incomplete: bool = False
 
     @property
@@ -106,7 +106,7 @@ class SkillCatalog:
         return None if self.incomplete else frozenset({*self.skills, *self.broken})
 
     def add(self, found: FoundSkills) -> None:
-        """Take over what a place holds. An own skill replaces a built-in one; two of the operator's with one name are a mistake."""
+        """Add the skills of a place. A skill of the operator replaces a shipped one; two of the operator's with one name are a mistake."""
         self.problems += found.problems
         self.remarks += found.remarks
         self.broken |= found.broken
@@ -119,7 +119,7 @@ class SkillCatalog:
 
 
 def shipped_skills() -> Mapping[str, Skill]:
-    """The skills that TARSy brings along, whatever the operator has put in their place."""
+    """Return the skills that TARSy ships, even if the operator has replaced them."""
     return {skill.name: skill for skill in _shipped().skills}
 
 
@@ -129,7 +129,7 @@ def _shipped() -> FoundSkills:
 
 
 def read_catalog(directory: Path | None, tarsy: Source, data: object, env: Mapping[str, str]) -> SkillCatalog:
-    """Read every skill of the configuration in `directory`, whose `tarsy.yaml` holds `data`. Nothing is fetched here."""
+    """Read all skills of the configuration in `directory`, whose `tarsy.yaml` contains `data`, without fetching any."""
     catalog = SkillCatalog()
     catalog.add(_shipped())
     if directory is not None and (own := directory / SKILLS_DIRECTORY).is_dir():
@@ -152,7 +152,7 @@ def read_catalog(directory: Path | None, tarsy: Source, data: object, env: Mappi
 
 
 def skill_sources(data: object) -> Iterator[tuple[ConfigPath, SkillSourceConfig]]:
-    """The sources that can be read as such; what is wrong with the others is told where the whole document is checked."""
+    """Yield the valid skill sources; problems of the others are reported when the whole document is validated."""
     for index, entry in enumerate(listing_at(data, "skills")):
         try:
             yield ("skills", index), SkillSourceConfig.model_validate(entry)

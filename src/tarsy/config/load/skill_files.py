@@ -34,7 +34,7 @@ class SkillHead:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSkill:
-    """A file that was read: its parts where it is a skill, what is wrong with it, what is odd about it."""
+    """The parts of a skill's main file, its problems, and remarks about it."""
 
     head: SkillHead | None
     text: str
@@ -43,20 +43,35 @@ class ParsedSkill:
 
 
 def parse_skill(file: str, text: str, directory_name: str) -> ParsedSkill:
-    """Read a skill's main file. `file` is how people find it, `directory_name` what the skill has to be called."""
+    """Parse a skill's main file. `file` is its name in problems, `directory_name` the required name of the skill."""
     lines = text.removeprefix("\ufeff").splitlines()
     end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _FENCE), None)
     if not lines or lines[0].rstrip() != _FENCE or end is None:
         cure = "begin with a line ---, then name and description, then a line --- and the instructions"
         return ParsedSkill(None, "", (Problem(file, 1, "", "this skill has no front matter", cure),))
-    # The empty line in place of the first fence keeps the numbers of the lines.
+    # The empty line in place of the first fence keeps the line numbers.
     source = parse_source(Source(file), "\n".join(["", *lines[1:end], ""]))
     body = "\n".join(lines[end + 1 :]).strip()
     problems = [*source.problems, *_mistakes(source, directory_name)]
     if not body:
         problems.append(Problem(file, end + 1, "", "this skill has no instructions", "write its instructions below the front matter"))
-    head = None if problems else _head(mapping(source.data) or {})
-    return ParsedSkill(head, body, tuple(problems), tuple(_remarks(source)))
+    data = mapping(source.data) or {}
+    unknown = (key for key in data if key not in _KEYS)
+    remarks = tuple(
+        source.problem((key,), f'"{key}" is not a key of the format and is ignored', did_you_mean(key, _KEYS)) for key in unknown
+    )
+    if problems:
+        return ParsedSkill(None, body, tuple(problems), remarks)
+    tools = data.get("allowed-tools") or ""
+    head = SkillHead(
+        name=str(data["name"]),
+        description=" ".join(str(data["description"]).split()),
+        license=str(data.get("license") or ""),
+        compatibility=str(data.get("compatibility") or ""),
+        metadata=tuple((key, str(value)) for key, value in (mapping(data.get("metadata")) or {}).items()),
+        allowed_tools=tuple(tools.split() if isinstance(tools, str) else map(str, tools)),
+    )
+    return ParsedSkill(head, body, (), remarks)
 
 
 def _mistakes(source: Source, directory_name: str) -> Iterator[Problem]:
@@ -65,7 +80,15 @@ def _mistakes(source: Source, directory_name: str) -> Iterator[Problem]:
         if not source.problems:
             yield Problem(source.file, 1, "", "the front matter is not a mapping of keys to values", "write name: … and description: …")
         return
-    yield from _name_mistakes(source, data.get("name"), directory_name)
+    name = "" if data.get("name") is None else str(data["name"])
+    if not name:
+        yield source.problem(("name",), "name is missing", f"write name: {directory_name}")
+    elif len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        suggested = "-".join(re.findall(r"[a-z0-9]+", directory_name.lower()))[:MAX_NAME].strip("-") or "crash-loops"
+        cure = f"at most {MAX_NAME} lower-case letters, digits and single hyphens, such as {suggested}"
+        yield source.problem(("name",), f'"{name}" is not the name of a skill', cure)
+    elif name != directory_name:
+        yield source.problem(("name",), f'the skill is called "{name}", but its directory "{directory_name}"', "rename one of them")
     yield from _text_mistakes(source, data, "description", MAX_DESCRIPTION, required=True)
     yield from _text_mistakes(source, data, "compatibility", MAX_COMPATIBILITY)
     yield from _text_mistakes(source, data, "license", MAX_DESCRIPTION)
@@ -73,21 +96,6 @@ def _mistakes(source: Source, directory_name: str) -> Iterator[Problem]:
         yield source.problem(("metadata",), "this is not a mapping of keys to texts")
     if data.get("allowed-tools") is not None and not isinstance(data["allowed-tools"], str | list):
         yield source.problem(("allowed-tools",), "this is not a list of tools", "write their names with spaces between")
-
-
-def _name_mistakes(source: Source, value: Any, directory_name: str) -> Iterator[Problem]:
-    name = "" if value is None else str(value)
-    if not name:
-        yield source.problem(("name",), "name is missing", f"write name: {directory_name}")
-    elif len(name) > MAX_NAME or not _NAME.fullmatch(name):
-        cure = f"at most {MAX_NAME} lower-case letters, digits and single hyphens, such as {_suggested(directory_name)}"
-        yield source.problem(("name",), f'"{name}" is not the name of a skill', cure)
-    elif name != directory_name:
-        yield source.problem(("name",), f'the skill is called "{name}", but its directory "{directory_name}"', "rename one of them")
-
-
-def _suggested(text: str) -> str:
-    return "-".join(re.findall(r"[a-z0-9]+", text.lower()))[:MAX_NAME].strip("-") or "crash-loops"
 
 
 def _text_mistakes(source: Source, data: dict[str, Any], key: str, limit: int, *, required: bool = False) -> Iterator[Problem]:
@@ -101,38 +109,20 @@ def _text_mistakes(source: Source, data: dict[str, Any], key: str, limit: int, *
         yield source.problem((key,), f"this has {len(str(value))} characters", f"at most {limit} are allowed")
 
 
-def _remarks(source: Source) -> Iterator[Problem]:
-    for key in mapping(source.data) or {}:
-        if key not in _KEYS:
-            yield source.problem((key,), f'"{key}" is not a key of the format and is ignored', did_you_mean(key, _KEYS))
-
-
-def _head(data: dict[str, Any]) -> SkillHead:
-    tools = data.get("allowed-tools") or ""
-    return SkillHead(
-        name=str(data["name"]),
-        description=" ".join(str(data["description"]).split()),
-        license=str(data.get("license") or ""),
-        compatibility=str(data.get("compatibility") or ""),
-        metadata=tuple((key, str(value)) for key, value in (mapping(data.get("metadata")) or {}).items()),
-        allowed_tools=tuple(tools.split() if isinstance(tools, str) else map(str, tools)),
-    )
-
-
-# Some 16,000 tokens: more would not leave a model room to work, and the format recommends a third of it.
+# Some 16,000 tokens: more would not leave a model enough context, and the format recommends a third of it.
 MAX_FILE_BYTES = 64 * 1024
-# A skill with more has a library in its directory, not reading matter.
+# A directory with more contains a library rather than texts for agents.
 MAX_FILES = 100
-# More skills than a catalogue in a prompt can hold.
+# More would not fit into the catalogue in a prompt.
 MAX_SKILLS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A directory that holds skills, and how people call it."""
+    """A directory of skills, and its name for people."""
 
     root: Path
-    # Stands before the path of a skill's file in problems: a directory, or an address with its commit.
+    # The prefix of file names in problems: a directory, or an address with its commit.
     shown: str
     origin: str
     commit: str = ""
@@ -143,7 +133,7 @@ class Place:
 
 @dataclass(slots=True)
 class FoundSkills:
-    """What a place holds. `broken` are the names of those that cannot be used, so that no reference to them is a second mistake."""
+    """The skills of a place. `broken` are the names of invalid ones, so that references to them are no second mistake."""
 
     skills: list[Skill] = field(default_factory=list[Skill])
     broken: set[str] = field(default_factory=set[str])
@@ -152,9 +142,15 @@ class FoundSkills:
 
 
 def read_skills(place: Place) -> FoundSkills:
-    """Read all skills of a place. A place without any is a mistake of the caller's configuration, not of this function."""
+    """Read all skills of a place: directories with a SKILL.md, and files without an extension."""
     found = FoundSkills()
-    for number, entry in enumerate(_entries(place.root)):
+    entries: list[Path] = []
+    for entry in sorted(place.root.iterdir()):
+        is_flat = entry.is_file() and "." not in entry.name and not entry.name.isupper()
+        # Names with a leading dot belong to others, such as `..data` of a ConfigMap.
+        if not entry.name.startswith(".") and (is_flat or (entry / MAIN_FILE).is_file() or (entry / MAIN_FILE).is_symlink()):
+            entries.append(entry)
+    for number, entry in enumerate(entries):
         if number == MAX_SKILLS:
             found.problems.append(place.problem("", f"there are more than {MAX_SKILLS} skills here", "name a directory with fewer"))
             break
@@ -162,20 +158,17 @@ def read_skills(place: Place) -> FoundSkills:
     return found
 
 
-def _entries(root: Path) -> Iterator[Path]:
-    """Directories with a SKILL.md, and files without an extension. What begins with a dot is not ours (`..data` of a ConfigMap)."""
-    for entry in sorted(root.iterdir()):
-        is_flat = entry.is_file() and "." not in entry.name and not entry.name.isupper()
-        if not entry.name.startswith(".") and (is_flat or (entry / MAIN_FILE).is_file() or (entry / MAIN_FILE).is_symlink()):
-            yield entry
-
-
 def _read_skill(place: Place, entry: Path, found: FoundSkills) -> None:
     name, flat = entry.name, entry.is_file()
     main = name if flat else f"{name}/{MAIN_FILE}"
-    text = _main_text(place, main, within=place.root if flat else entry)
     if not _is_within(entry, place.root):
         text = place.problem(name, "this link points outside the directory of skills", "put a copy here")
+    elif not _is_within(place.root / main, place.root if flat else entry):
+        text = place.problem(main, "this link points outside the skill's directory", "put a copy here")
+    else:
+        text = _text_of(place.root / main)
+    if isinstance(text, _Unreadable):
+        text = place.problem(main, f"cannot be read: {text.reason}")
     if isinstance(text, Problem):
         found.problems.append(text)
         found.broken.add(name)
@@ -203,19 +196,13 @@ def _read_skill(place: Place, entry: Path, found: FoundSkills) -> None:
     )
 
 
-def _main_text(place: Place, path: str, within: Path) -> str | Problem:
-    file = place.root / path
-    if not _is_within(file, within):
-        return place.problem(path, "this link points outside the skill's directory", "put a copy here")
-    text = _text_of(file)
-    if isinstance(text, str):
-        return text
-    return place.problem(path, f"cannot be read: {text.reason}")
-
-
 def _further_files(place: Place, directory: Path, found: FoundSkills) -> Iterator[tuple[str, str]]:
-    """The texts beside SKILL.md. What is no text, or too large to be read, is left out and said."""
-    files = [file for file in sorted(directory.rglob("*")) if _is_reading_matter(file, directory)]
+    """Yield the path and text of the files beside SKILL.md. Files that are no text or too large are left out with a remark."""
+    files: list[Path] = []
+    for file in sorted(directory.rglob("*")):
+        parts = file.relative_to(directory).parts
+        if (file.is_file() or file.is_symlink()) and parts != (MAIN_FILE,) and not any(part.startswith(".") for part in parts):
+            files.append(file)
     if len(files) > MAX_FILES:
         found.remarks.append(place.problem(directory.name, f"only the first {MAX_FILES} of {len(files)} files can be loaded"))
     for file in files[:MAX_FILES]:
@@ -232,13 +219,8 @@ def _further_files(place: Place, directory: Path, found: FoundSkills) -> Iterato
             found.remarks.append(place.problem(f"{directory.name}/{path}", f"agents cannot load this file: {text.reason}"))
 
 
-def _is_reading_matter(file: Path, directory: Path) -> bool:
-    parts = file.relative_to(directory).parts
-    return (file.is_file() or file.is_symlink()) and parts != (MAIN_FILE,) and not any(part.startswith(".") for part in parts)
-
-
 def _is_within(file: Path, directory: Path) -> bool:
-    """Whether the file, links followed, is in the directory."""
+    """Return whether the file, after following links, is in the directory."""
     return file.resolve().is_relative_to(directory.resolve())
 
 

@@ -1,4 +1,4 @@
-"""Resolving one agent in one place of a chain: every field from the highest level that sets it."""
+"""Resolves one agent of a chain: every field has the value of the highest level that sets it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import TypeVar
 from tarsy.config.problems import KeyPath
 from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
 from tarsy.config.resolve.resolved import (
-    USUAL_ORCHESTRATOR,
+    DEFAULT_ORCHESTRATOR,
     ResolvedAgentConfig,
     ResolvedFallback,
     ResolvedOrchestrator,
@@ -16,21 +16,18 @@ from tarsy.config.resolve.resolved import (
     reaches,
     resolved_provider,
 )
-from tarsy.config.schema.agents import AgentConfig, AgentKind, SkillsKeys, SubAgentConfig
+from tarsy.config.schema.agents import AgentKind, SkillsKeys, SubAgentConfig
 from tarsy.config.schema.budget import BudgetKey, ceiling_of
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
-from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.selection import McpSelection
-from tarsy.domain.budget import Ceiling
 from tarsy.domain.execution import AgentType
-from tarsy.domain.llm import LLMBackend
 from tarsy.domain.skill import Skill, text_hash
 
 
 def loadable_skills(known: Collection[str], keys: Sequence[SkillsKeys], *, has_servers: bool) -> tuple[str, ...]:
-    """The names an agent may load. `keys` are those of its definition and of its place in a stage, which adds.
+    """Return the skills that an agent may load. `keys` are those of its definition and of its reference in a stage, which adds to them.
 
-    An agent without tool servers gets none unless it names them: a catalogue would give it function calls, which end the vendor's own tools.
+    An agent without tool servers has only the skills that it names: a catalogue would give it function calls, which disable the vendor's native tools.
     """
     definition, *places = keys
     named = _joined(key.skills for key in places)
@@ -59,14 +56,13 @@ def _joined(lists: Iterable[Sequence[str] | None]) -> tuple[str, ...]:
 
 Value = TypeVar("Value")
 ADDS_NOTHING = SkillsKeys()
-_SKILLS_KEYS = tuple(SkillsKeys.model_fields)
-# It answers people, after an investigation.
+# It answers questions of people, and is no sub-agent.
 _CHAT_AGENT = "ChatAgent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPlace:
-    """Where an agent stands and what the other levels say about it."""
+    """The place of an agent in a chain, and the layers of the other levels that apply to it."""
 
     title: str
     path: KeyPath
@@ -74,17 +70,17 @@ class AgentPlace:
     # The levels below and above its definition.
     below: tuple[Layer, ...]
     layers: tuple[Layer, ...]
-    # A block for synthesis, summary or scoring makes its agent one of that type.
+    # Set by the blocks for synthesis, summary and scoring, whose agents have that type.
     kind: AgentType | None = None
-    # What the place adds to the agent's own skills.
+    # Skills that the reference adds to those of the agent.
     adds: SkillsKeys = ADDS_NOTHING
-    # Whether it is sent by another agent, and sends none itself.
+    # A sub-agent has no sub-agents itself.
     is_sub_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedAgent:
-    """A resolved agent, and for each of its fields the level it came from."""
+    """A resolved agent, and the level that each of its fields came from."""
 
     title: str
     path: KeyPath
@@ -105,11 +101,6 @@ class _Choice:
         self.levels[name] = found[1]
         return found[0]
 
-    def no_servers(self) -> tuple[str, ...]:
-        """Whatever the levels say: an agent that calls no tools has none."""
-        self.levels["mcp_servers"] = Level.BUILT_IN
-        return ()
-
 
 def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | None = None) -> ExplainedAgent:
     """Raises:
@@ -117,44 +108,70 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     """
     definition = config.agents[place.name]
     kind = place.kind or definition.type.runs_as
-    choice = _Choice(_layers(config, place, selection))
+    layers = (*place.below, Layer.of(Level.AGENT, definition), *place.layers)
+    if selection:
+        selected = tuple(server.name for server in selection.servers)
+        if place.is_sub_agent:
+            # The alert's selection can only remove servers of a sub-agent.
+            own = highest(layers, lambda layer: layer.mcp_servers)
+            selected = tuple(name for name in own[0] if name in selected) if own else ()
+        layers = (*layers, Layer(level=Level.ALERT, mcp_servers=selected))
+    choice = _Choice(layers)
     if not any(layer.llm_provider for layer in choice.layers):
         raise NoProviderError(vendor_variables())
     provider_name = choice.take("provider", lambda layer: layer.llm_provider)
     provider = config.llm_providers[provider_name]
-    native_tools = {**definition.native_tools.as_switches(), **_selected_native_tools(selection, place)}
+    native_tools = definition.native_tools.as_switches()
+    if selection and selection.native_tools:
+        switches = selection.native_tools.model_dump(exclude_none=True)
+        native_tools = {**native_tools, **{name: on for name, on in switches.items() if not (on and place.is_sub_agent)}}
     backend = choice.take("llm_backend", lambda layer: layer.llm_backend)
     if kind is AgentType.EXEC_SUMMARY and not reaches(backend, provider.type, provider.model):
-        # The summary's provider has no key for a backend beside it: a mismatch could not be put right in the file.
+        # There is no key for the backend of the summary, so the operator could not correct a mismatch.
         backend = fitting_backend(backend, provider)
         choice.levels["llm_backend"] = choice.levels["provider"]
     resolved = resolved_provider(provider_name, provider, native_tools)
-    servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers) if kind is AgentType.DEFAULT else choice.no_servers()
+    servers: tuple[str, ...] = ()
+    loadable: tuple[str, ...] = ()
+    if kind is AgentType.DEFAULT:
+        servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers)
+        loadable = loadable_skills(config.skills, (definition, place.adds), has_servers=bool(servers))
+    else:
+        choice.levels["mcp_servers"] = Level.BUILT_IN
     required = required_skills((definition, place.adds))
-    loadable = loadable_skills(config.skills, (definition, place.adds), has_servers=bool(servers)) if kind is AgentType.DEFAULT else ()
-    choice.levels |= {name: _level_of_skills(name, definition, place.adds) for name in _SKILLS_KEYS}
+    for key in SkillsKeys.model_fields:
+        level = Level.AGENT if getattr(definition, key) is not None else Level.BUILT_IN
+        choice.levels[key] = Level.STAGE_AGENT if getattr(place.adds, key) is not None else level
     agent = ResolvedAgentConfig(
         agent_name=place.name,
         type=kind,
         llm_backend=backend,
         tool_calling=choice.take("tool_calling", lambda layer: layer.tool_calling),
         provider=resolved,
-        fallback_providers=_fallbacks(
-            config, choice.take("fallback_providers", lambda layer: layer.fallback_providers), backend, native_tools
+        fallback_providers=tuple(
+            ResolvedFallback(
+                provider=resolved_provider(entry.provider, config.llm_providers[entry.provider], native_tools),
+                backend=entry.backend or fitting_backend(backend, config.llm_providers[entry.provider]),
+            )
+            for entry in choice.take("fallback_providers", lambda layer: layer.fallback_providers)
         ),
         max_iterations=choice.take("max_iterations", lambda layer: layer.max_iterations),
         iteration_timeout=choice.take("iteration_timeout", lambda layer: layer.iteration_timeout),
         llm_call_timeout=choice.take("llm_call_timeout", lambda layer: layer.llm_call_timeout),
         tool_call_timeout=choice.take("tool_call_timeout", lambda layer: layer.tool_call_timeout),
         mcp_servers=servers,
-        tool_filters=_tool_filters(selection, servers),
+        tool_filters={
+            server.name: server.tools
+            for server in (selection.servers if selection else ())
+            if server.tools is not None and server.name in servers
+        },
         native_tools=resolved.native_tools,
         custom_instructions=definition.custom_instructions,
         description=definition.description,
         skills=tuple(name for name in loadable if name not in required),
         required_skills=required,
-        orchestrator=_orchestrator(choice.layers),
-        budget=_budget(place, definition),
+        orchestrator=_orchestrator(layers),
+        budget=ceiling_of(place.adds, definition) if isinstance(place.adds, BudgetKey) else ceiling_of(definition),
     )
     subs = _sub_agents(config, place, choice, selection) if kind is AgentType.DEFAULT and not place.is_sub_agent else ()
     if subs:
@@ -163,25 +180,22 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
 
 
 def _sub_agents(config: Config, place: AgentPlace, choice: _Choice, selection: McpSelection | None) -> tuple[ExplainedAgent, ...]:
-    """The agents that the one in this place may send. An orchestrator that names none may send all that say what they are for."""
+    """Return the sub-agents of the agent in this place. An orchestrator that names none has all agents with a description."""
     found = highest(choice.layers, lambda layer: layer.sub_agents)
     if found:
         choice.levels["sub_agents"] = found[1]
         return tuple(_sub_agent(config, place, entry, selection) for entry in found[0] if entry.name != place.name)
     if config.agents[place.name].type is not AgentKind.ORCHESTRATOR:
         return ()
-    entries = [SubAgentConfig(name=name) for name, agent in config.agents.items() if name != place.name and _can_be_sent(name, agent)]
-    explained = (_sub_agent(config, place, entry, selection) for entry in entries)
-    # One whose model has not what it needs is not offered; named by the operator, it is a mistake.
+    described = (name for name, agent in config.agents.items() if agent.type is AgentKind.DEFAULT and agent.description.strip())
+    names = (name for name in described if name not in {place.name, _CHAT_AGENT})
+    explained = (_sub_agent(config, place, SubAgentConfig(name=name), selection) for name in names)
+    # An agent whose backend cannot reach its model is not offered; if the operator names it, that is a mistake.
     return tuple(sub for sub in explained if reaches(sub.agent.llm_backend, sub.agent.provider.type, sub.agent.provider.model))
 
 
-def _can_be_sent(name: str, agent: AgentConfig) -> bool:
-    return agent.type is AgentKind.DEFAULT and bool(agent.description.strip()) and name != _CHAT_AGENT
-
-
 def _sub_agent(config: Config, place: AgentPlace, entry: SubAgentConfig, selection: McpSelection | None) -> ExplainedAgent:
-    """An agent as another one sends it. Tool servers are those of its definition or of the reference: no chain or stage adds to them."""
+    """Resolve a sub-agent. Its tool servers are those of its definition or of the reference: chains and stages do not add to them."""
     above = tuple(
         replace(layer, mcp_servers=None, sub_agents=None)
         for layer in place.layers
@@ -200,64 +214,15 @@ def _sub_agent(config: Config, place: AgentPlace, entry: SubAgentConfig, selecti
     return resolve_agent(config, sent, selection)
 
 
-def _budget(place: AgentPlace, definition: AgentConfig) -> Ceiling:
-    return ceiling_of(place.adds, definition) if isinstance(place.adds, BudgetKey) else ceiling_of(definition)
-
-
 def _orchestrator(layers: tuple[Layer, ...]) -> ResolvedOrchestrator:
-    """Each of the settings from the highest level that says it."""
-    said: dict[str, float | int] = {}
+    """Resolve each setting by itself, from the highest level that sets it."""
+    settings: dict[str, float | int] = {}
     for layer in layers:
         if layer.orchestrator:
-            said |= layer.orchestrator.model_dump(exclude_none=True)
-    return ResolvedOrchestrator.model_validate(said) if said else USUAL_ORCHESTRATOR
+            settings |= layer.orchestrator.model_dump(exclude_none=True)
+    return ResolvedOrchestrator.model_validate(settings) if settings else DEFAULT_ORCHESTRATOR
 
 
 def layers_of_all(config: Config) -> tuple[Layer, ...]:
-    """The levels below every agent's definition."""
+    """Return the levels below the definitions of agents."""
     return (BUILT_IN, Layer(level=Level.ENVIRONMENT, llm_provider=config.default_provider), Layer.of(Level.DEFAULTS, config.defaults))
-
-
-def _layers(config: Config, place: AgentPlace, selection: McpSelection | None) -> tuple[Layer, ...]:
-    layers = (*place.below, Layer.of(Level.AGENT, config.agents[place.name]), *place.layers)
-    if selection:
-        chosen = tuple(server.name for server in selection.servers)
-        layers = (*layers, Layer(level=Level.ALERT, mcp_servers=_narrowed(layers, chosen) if place.is_sub_agent else chosen))
-    return layers
-
-
-def _narrowed(layers: tuple[Layer, ...], chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """The alert's choice takes tools from a sub-agent, and gives it none."""
-    own = highest(layers, lambda layer: layer.mcp_servers)
-    return tuple(name for name in own[0] if name in chosen) if own else ()
-
-
-def _level_of_skills(key: str, definition: SkillsKeys, adds: SkillsKeys) -> Level:
-    if getattr(adds, key) is not None:
-        return Level.STAGE_AGENT
-    return Level.AGENT if getattr(definition, key) is not None else Level.BUILT_IN
-
-
-def _fallbacks(
-    config: Config, entries: tuple[FallbackConfig, ...], backend: LLMBackend, native_tools: Mapping[str, bool]
-) -> tuple[ResolvedFallback, ...]:
-    return tuple(
-        ResolvedFallback(
-            provider=resolved_provider(entry.provider, config.llm_providers[entry.provider], native_tools),
-            backend=entry.backend or fitting_backend(backend, config.llm_providers[entry.provider]),
-        )
-        for entry in entries
-    )
-
-
-def _selected_native_tools(selection: McpSelection | None, place: AgentPlace) -> Mapping[str, bool]:
-    if selection is None or selection.native_tools is None:
-        return {}
-    chosen = {name: value for name, value in selection.native_tools.model_dump().items() if value is not None}
-    return {name: value for name, value in chosen.items() if not (value and place.is_sub_agent)}
-
-
-def _tool_filters(selection: McpSelection | None, servers: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    if selection is None:
-        return {}
-    return {server.name: server.tools for server in selection.servers if server.tools is not None and server.name in servers}

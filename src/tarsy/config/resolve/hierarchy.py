@@ -1,4 +1,4 @@
-"""The levels of the hierarchy, and the one rule that decides between them. Pure module."""
+"""The levels of the configuration, and the rule that decides between them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ Value = TypeVar("Value")
 
 
 class Level(StrEnum):
-    """Where a value came from, from low to high."""
+    """The places that can set a value, from low to high precedence."""
 
     BUILT_IN = "built-in"
     ENVIRONMENT = "environment"
     DEFAULTS = "defaults"
     AGENT = "agent"
     CHAIN = "chain"
-    # Not written anywhere: chat has the servers that the chain's stages have.
+    # Not a key: the chat has the servers of the chain's stages.
     STAGES = "stages of the chain"
     STAGE = "stage"
     STAGE_AGENT = "stage agent"
@@ -47,7 +47,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """What one level sets. None: it says nothing."""
+    """The values that one level sets. None: it does not set this one."""
 
     level: Level
     llm_backend: LLMBackend | None = None
@@ -64,7 +64,7 @@ class Layer:
 
     @classmethod
     def of(cls, level: Level, section: Section) -> Self:
-        """Take from a section those keys of the hierarchy that it has."""
+        """Make a layer from the keys that a section has."""
         backend = section if isinstance(section, BackendKeys) else None
         limits = section if isinstance(section, LimitKeys) else None
         return cls(
@@ -97,7 +97,7 @@ BUILT_IN = Layer(
 
 
 def highest(layers: Sequence[Layer], field: Callable[[Layer], Value | None]) -> tuple[Value, Level] | None:
-    """The value of the highest level that sets the field; `layers` go from low to high."""
+    """Return the value and level of the highest level that sets the field; `layers` go from low to high."""
     for layer in reversed(layers):
         value = field(layer)
         if value is not None:

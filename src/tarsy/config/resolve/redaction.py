@@ -1,4 +1,4 @@
-"""The configuration as it may be shown: no value of an environment, header or token, no credentials in an address. Pure module."""
+"""The configuration without secrets: values of environments, headers and tokens, and credentials in addresses, are hidden."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ from tarsy.config.schema.configuration import Config
 HIDDEN = "***"
 _SECRET_MAPPINGS = frozenset({"env", "custom_headers"})
 _SECRET_KEYS = frozenset({"bearer_token"})
-# The address itself says where a tool or model is; what stands before the @, and what a query calls a secret, opens the door.
+# Of an address, the credentials before the @ and the secrets in the query are hidden.
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET_WORD = r"(?:token|password|passwd|secret|api[-_]?key|access[-_]?key|credential|auth|signature|sig)"  # noqa: S105 - words that announce a secret
 _SECRET_QUERY = re.compile(rf"(?i)([?&][^=&\s]*{_SECRET_WORD}[^=&\s]*=)[^&\s#]+")
-# `--token abc`: the secret is the next argument. `--token=abc`, `GITHUB_TOKEN=abc` (docker run -e), `Authorization: Bearer abc` hold it themselves.
+# `--token abc`: the secret is the next argument. `--token=abc`, `GITHUB_TOKEN=abc` (docker run -e), `Authorization: Bearer abc` contain it.
 _SECRET_OPTION = re.compile(rf"(?i)-{{1,2}}[\w-]*{_SECRET_WORD}[\w-]*")
 _SECRET_ASSIGNMENT = re.compile(rf"(?is)([\w-]*{_SECRET_WORD}[\w-]*(?:=|:\s*))(.+)")
 _TEMPLATES_ONLY = re.compile(r"(?:\s*\{\{\s*\.\w+\s*\}\}\s*)+")
 
 
 def redacted(config: Config) -> dict[str, Any]:
-    """The whole effective configuration, in the shape of the files."""
+    """Return the whole effective configuration, in the structure of the files."""
     return {
         "system": _section(config.system),
         "defaults": _section(config.defaults),
@@ -41,12 +41,12 @@ def redacted(config: Config) -> dict[str, Any]:
 
 
 def redacted_chain(chain: ResolvedChain) -> dict[str, Any]:
-    """A resolved chain as it may be shown."""
+    """Return a resolved chain without secrets."""
     return {name: _shown(value) for name, value in chain.model_dump(mode="json").items()}
 
 
 def redacted_text(text: str) -> str:
-    """A single value without credentials in addresses."""
+    """Return a text without credentials in addresses."""
     return _SECRET_QUERY.sub(rf"\1{HIDDEN}", _URL_USER.sub(f"{HIDDEN}@", text))
 
 
@@ -71,7 +71,7 @@ def _shown(value: Any, key: str = "") -> Any:
 
 
 def _hidden(value: object) -> object:
-    """Hide a value; the bare name of a variable tells nothing and helps a lot."""
+    """Hide a value, unless it consists of variable names, which are no secrets."""
     if value is None or (isinstance(value, str) and _TEMPLATES_ONLY.fullmatch(value)):
         return value
     return HIDDEN

@@ -1,10 +1,8 @@
 """The configuration of one session after resolving: frozen, complete, and stored with the session."""
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
 from typing import Any, TypeVar
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.config.schema.configuration import Config
@@ -22,18 +20,9 @@ Copied = TypeVar("Copied", bound=BaseModel)
 
 
 def resolved_from(section: Section, kind: type[Copied], /, **resolved: object) -> Copied:
-    """Take from `section` what it says under the names of `kind`, and the rest from `resolved`."""
-    written = {name: getattr(section, name) for name in _common_fields(kind, type(section))}
-    return kind.model_validate({**written, **resolved})
-
-
-@cache
-def _common_fields(one: type[BaseModel], other: type[BaseModel]) -> frozenset[str]:
-    return frozenset(one.model_fields.keys() & other.model_fields)
-
-
-def _is_none(said: object) -> bool:
-    return said is None
+    """Make a `kind` from the fields that `section` has in common with it, and from `resolved`."""
+    common = {name: getattr(section, name) for name in kind.model_fields.keys() & type(section).model_fields}
+    return kind.model_validate({**common, **resolved})
 
 
 def _is_empty(entries: Mapping[str, object] | tuple[object, ...]) -> bool:
@@ -45,7 +34,7 @@ def _limits_nothing(ceiling: Ceiling) -> bool:
 
 
 class Resolved(BaseModel):
-    """Frozen and strict about unknown keys, so that an old snapshot is noticed."""
+    """Base class: unknown keys are errors, so that an incompatible snapshot is noticed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -59,7 +48,7 @@ class ResolvedMasking(Resolved):
     enabled: bool = True
     pattern_groups: tuple[str, ...] = DEFAULT_GROUPS
     patterns: tuple[str, ...] = ()
-    # (pattern, replacement) pairs of the user's own.
+    # (pattern, replacement) pairs of the operator.
     custom_patterns: tuple[tuple[str, str], ...] = ()
 
 
@@ -72,7 +61,7 @@ class ResolvedSummarization(Resolved):
 
 
 class ResolvedTransport(Resolved):
-    """How a tool server is reached; strings may hold `{{.VAR}}` and, in headers and the cleanup URL, `{{.SESSION_ID}}`."""
+    """How a tool server is reached; strings may contain `{{.VAR}}` and, in headers and the cleanup URL, `{{.SESSION_ID}}`."""
 
     type: str
     command: str | None = None
@@ -91,7 +80,7 @@ class ResolvedMcpServer(Resolved):
     name: str
     transport: ResolvedTransport
     instructions: str = ""
-    # None: every tool the server has.
+    # None: all tools of the server.
     tools: tuple[str, ...] | None = None
     masking: ResolvedMasking = ResolvedMasking()
     summarization: ResolvedSummarization = ResolvedSummarization()
@@ -110,14 +99,14 @@ class ResolvedSkill(Resolved):
 
 
 class ResolvedOrchestrator(Resolved):
-    """How an agent may send others. Times in seconds; None: what is left of the session's."""
+    """The limits of an agent's sub-agents. Times in seconds; None: the remaining time of the session."""
 
     max_concurrent_agents: int = 5
     agent_timeout: float | None = None
     max_budget: float | None = None
 
 
-USUAL_ORCHESTRATOR = ResolvedOrchestrator()
+DEFAULT_ORCHESTRATOR = ResolvedOrchestrator()
 
 
 class ResolvedAgentConfig(Resolved):
@@ -134,48 +123,48 @@ class ResolvedAgentConfig(Resolved):
     llm_call_timeout: float = 100.0
     tool_call_timeout: float = 60.0
     mcp_servers: tuple[str, ...] = ()
-    # Narrows a server's tools further, from the alert's own selection.
+    # The tools that the alert selects of a server.
     tool_filters: Mapping[str, tuple[str, ...]] = {}
     native_tools: Mapping[str, bool] = {}
     custom_instructions: str = ""
     description: str = ""
-    # Tool servers that the agent would have, and why it has not. Left out of snapshots where there are none: replicas of an older version read them.
+    # Tool servers that the agent should have, and why it has not. Empty values are left out of snapshots, which replicas of an older version read too.
     absent_servers: Mapping[str, str] = Field(default={}, exclude_if=_is_empty)
-    # Names of the chain's skills: those the agent may load, and those its prompt holds. Left out likewise.
+    # Names of the chain's skills: those that the agent may load, and those in its prompt.
     skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     required_skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
-    # Those this one may send, each complete; they send none themselves.
+    # Resolved sub-agents; they have none themselves.
     sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=_is_empty)
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
-    orchestrator: ResolvedOrchestrator = Field(default=USUAL_ORCHESTRATOR, exclude_if=lambda said: said == USUAL_ORCHESTRATOR)
+    orchestrator: ResolvedOrchestrator = Field(default=DEFAULT_ORCHESTRATOR, exclude_if=lambda settings: settings == DEFAULT_ORCHESTRATOR)
 
     @property
     def tree(self) -> tuple["ResolvedAgentConfig", ...]:
-        """Itself, and those it may send."""
+        """The agent and its sub-agents."""
         return (self, *(agent for sub in self.sub_agents for agent in sub.tree))
 
 
 class ResolvedStage(Resolved):
     name: str
-    # Replicas are already written out: one entry per execution.
+    # One entry per execution: replicas are expanded.
     agents: tuple[ResolvedAgentConfig, ...]
     parallel_type: ParallelType | None = None
     success_policy: SuccessPolicy = SuccessPolicy.ANY
     # Present when more than one agent runs.
     synthesis: ResolvedAgentConfig | None = None
-    # Of all its agents together.
+    # For all its agents together.
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
 
 
 class ResolvedChallenge(Resolved):
-    """When another agent tries to refute a verdict, and in how many turns."""
+    """When another agent challenges a verdict, and in how many turns."""
 
     when_below: Confidence | None = None
     max_iterations: int = 6
 
 
 class ResolvedChain(Resolved):
-    """All that a session needs from the configuration, for its whole life: run, resume, chat, score, replay."""
+    """The part of the configuration that a session needs to run, resume, chat, score and replay."""
 
     chain_id: str
     stages: tuple[ResolvedStage, ...]
@@ -184,33 +173,27 @@ class ResolvedChain(Resolved):
     chat: ResolvedAgentConfig | None = None
     scoring: ResolvedAgentConfig | None = None
     mcp_servers: Mapping[str, ResolvedMcpServer] = {}
-    # Those that some agent of the chain has.
+    # The skills of all its agents.
     skills: Mapping[str, ResolvedSkill] = Field(default={}, exclude_if=_is_empty)
-    # None: verdicts are not challenged. Left out likewise.
-    challenge: ResolvedChallenge | None = Field(default=None, exclude_if=_is_none)
+    # None: verdicts are not challenged.
+    challenge: ResolvedChallenge | None = Field(default=None, exclude_if=lambda challenge: challenge is None)
     default_runbook: str = ""
     session_timeout: float = 900.0
-    # Of the whole investigation, lowered by what its alert asked for; and of each question about it, and of its judgement.
+    # For the whole investigation, lowered by the request of its alert; also for each chat answer and score.
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
 
 
 def chain_of(snapshot: Mapping[str, Any]) -> ResolvedChain:
-    """The chain that was stored with a session."""
-    return _chain_of(orjson.dumps(snapshot))
+    """Return the chain that was stored with a session."""
+    return ResolvedChain.model_validate(snapshot)
 
 
-# The sessions of a process have few chains, and reading one takes as long as a statement.
-@lru_cache(maxsize=16)
-def _chain_of(snapshot: bytes) -> ResolvedChain:
-    return ResolvedChain.model_validate(orjson.loads(snapshot))
-
-
-# How many tokens the common model families take, for providers that do not say it themselves.
-# Cautious where a family differs by plan: what every customer gets. Longer prefixes stand before the shorter ones they specialise.
+# Context windows of the common model families in tokens, for providers without one in the configuration: the smallest of a family's plans.
+# Longer prefixes come before the shorter ones that they specialise.
 _WINDOWS = (
     ("gemini-", 1_048_576),
     ("claude-", 200_000),
-    # 400,000 in all, of which 128,000 are kept for the answer.
+    # 400,000 in all, 128,000 of them for the answer.
     ("gpt-5", 272_000),
     ("gpt-4.1", 1_047_576),
     ("gpt-4", 128_000),
@@ -223,40 +206,41 @@ UNKNOWN_MODEL = 128_000
 
 
 def context_window(model: str) -> int:
-    """The window of `model`, also when a proxy has put its own prefix before the name (`openai/gpt-5.2`)."""
+    """Return the window of `model`, whose name may have the prefix of a proxy (`openai/gpt-5.2`)."""
     name = model.rsplit("/", maxsplit=1)[-1].lower()
     return next((window for prefix, window in _WINDOWS if name.startswith(prefix)), UNKNOWN_MODEL)
 
 
 def reaches(backend: LLMBackend, kind: ProviderType, model: str | None) -> bool:
-    """Whether the backend's SDK knows the model. Vertex AI also has other vendors' models; a recording plays on any path."""
+    """Return whether the backend's SDK can call the model. Vertex AI also has models of other vendors; recordings work with every backend."""
     if backend is LLMBackend.LANGCHAIN:
         return True
     return kind not in NOT_NATIVE and not (kind is ProviderType.VERTEXAI and "claude" in (model or ""))
 
 
 def fitting_backend(wanted: LLMBackend, provider: LLMProviderConfig) -> LLMBackend:
-    """`wanted`, or `langchain` where the provider has nothing else."""
+    """Return `wanted` if it can reach the provider's model, else `langchain`."""
     return wanted if reaches(wanted, provider.type, provider.model) else LLMBackend.LANGCHAIN
 
 
 def resolved_provider(name: str, provider: LLMProviderConfig, native_tools: Mapping[str, bool] | None = None) -> ResolvedProvider:
-    """A provider with the agent's or alert's native tools laid over its own."""
+    """Resolve a provider; the native tools of the agent or alert override its own."""
     tools = {**provider.native_tools.as_switches(), **(native_tools or {})}
-    return _provider_with(name, provider, tuple(tools.items()))  # pyright: ignore[reportArgumentType] - pydantic gives a frozen section its hash when it makes the class
-
-
-# Most agents of a configuration share a few.
-@lru_cache(maxsize=256)
-def _provider_with(name: str, provider: LLMProviderConfig, tools: tuple[tuple[str, bool], ...]) -> ResolvedProvider:
     model = provider.model or "recording"
     window = provider.context_window or context_window(model)
-    return resolved_from(provider, ResolvedProvider, name=name, model=model, native_tools=dict(tools), context_window=window)
+    return resolved_from(provider, ResolvedProvider, name=name, model=model, native_tools=tools, context_window=window)
 
 
 def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
-    """A tool server; its strings are still templates."""
+    """Resolve a tool server. Templates in its strings are not expanded."""
     server = config.mcp_servers[name]
+    own, common = server.summarization, config.defaults.summarization
+    provider_name = own.llm_provider or common.llm_provider
+    provider = config.llm_providers[provider_name] if provider_name else None
+    backend = own.llm_backend or common.llm_backend
+    if provider and backend is None:
+        backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
+    resolved = resolved_provider(provider_name, provider) if provider_name and provider else None
     masking = server.data_masking
     patterns = tuple((custom.pattern, custom.replacement) for custom in masking.custom_patterns)
     return resolved_from(
@@ -265,16 +249,5 @@ def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
         name=name,
         transport=resolved_from(server.transport, ResolvedTransport, type=server.transport.type.value),
         masking=resolved_from(masking, ResolvedMasking, custom_patterns=patterns),
-        summarization=_summarization(config, name),
+        summarization=resolved_from(own, ResolvedSummarization, provider=resolved, backend=backend),
     )
-
-
-def _summarization(config: Config, server_name: str) -> ResolvedSummarization:
-    own, common = config.mcp_servers[server_name].summarization, config.defaults.summarization
-    provider_name = own.llm_provider or common.llm_provider
-    provider = config.llm_providers[provider_name] if provider_name else None
-    backend = own.llm_backend or common.llm_backend
-    if provider and backend is None:
-        backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
-    resolved = resolved_provider(provider_name, provider) if provider_name and provider else None
-    return resolved_from(own, ResolvedSummarization, provider=resolved, backend=backend)

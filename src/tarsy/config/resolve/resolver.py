@@ -1,4 +1,4 @@
-"""Resolving the configuration of one session: its chain, and the variants of its tool servers."""
+"""Resolves the configuration of one session: its chain, and the variants of its tool servers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,6 @@ from tarsy.config.resolve.resolved import (
     ResolvedChain,
     ResolvedChallenge,
     ResolvedMcpServer,
-    ResolvedSkill,
     ResolvedStage,
     resolved_server,
 )
@@ -28,14 +27,14 @@ from tarsy.domain.stage import ParallelType, SuccessPolicy
 
 @dataclass(frozen=True, slots=True)
 class ExplainedChain:
-    """A resolved chain, and where each of its agents' fields came from: stage by stage, then summary, chat, scoring. Replicas stand once."""
+    """A resolved chain and its explained agents: stage by stage, then summary, chat, scoring. Replicas are listed once."""
 
     chain: ResolvedChain
     agents: tuple[ExplainedAgent, ...]
 
 
 def resolve_chain(config: Config, chain_id: str, mcp_selection: McpSelection | None = None) -> ResolvedChain:
-    """Everything a session needs from the configuration, to be stored with it.
+    """Return the part of the configuration that a session needs, to be stored with it.
 
     Raises:
         UnknownEntryError: there is no such chain.
@@ -46,7 +45,7 @@ def resolve_chain(config: Config, chain_id: str, mcp_selection: McpSelection | N
 
 
 def explain_chain(config: Config, chain_id: str, mcp_selection: McpSelection | None = None) -> ExplainedChain:
-    """As `resolve_chain`, and say for each field of each agent which level it came from."""
+    """Resolve a chain as `resolve_chain` does, with the level that each field of each agent came from."""
     chain = config.chains[chain_id]
     if mcp_selection and (problems := check_selection(config, mcp_selection)):
         raise SelectionError(problems)
@@ -54,12 +53,12 @@ def explain_chain(config: Config, chain_id: str, mcp_selection: McpSelection | N
 
 
 def default_tools(config: Config, alert_type: str | None = None) -> dict[str, Any]:
-    """`{alert_type, chain_id, servers: [{name, tools?}], native_tools}` for the alert type, or for the default one.
+    """Return `{alert_type, chain_id, servers: [{name, tools?}], native_tools}` for the alert type, or for the default one.
 
-    Works without a model: native tools are then those that the agents themselves ask for.
+    Without a model, the native tools are those that the agents themselves configure.
 
     Raises:
-        UnknownEntryError: no chain answers the alert type.
+        UnknownEntryError: no chain handles the alert type.
     """
     wanted = alert_type or config.defaults.alert_type
     chain_id = config.chains.id_for(wanted)
@@ -80,40 +79,43 @@ class _ChainResolver:
     chain_id: str
     chain: ChainConfig
     selection: McpSelection | None
-    # The levels that all of its agents have in common: below their definitions, and the chain itself.
+    # The levels that all agents share: those below their definitions, and the chain itself.
     below: tuple[Layer, ...]
     own: Layer
     explained: list[ExplainedAgent] = field(default_factory=list[ExplainedAgent])
 
     def run(self) -> ExplainedChain:
         stages = tuple(self._stage(index, stage) for index, stage in enumerate(self.chain.stages))
-        summary = self._executive_summary() if self.chain.executive_summary.enabled else None
+        summary = scoring = None
+        if self.chain.executive_summary.enabled:
+            layer = Layer(level=Level.EXECUTIVE_SUMMARY, llm_provider=self.chain.executive_summary_provider)
+            path = ("executive_summary_provider",)
+            summary = self._agent("executive summary", path, "ExecSummaryAgent", layer, kind=AgentType.EXEC_SUMMARY)
         chat = self._chat(stages) if self.chain.chat.enabled else None
-        scoring = self._scoring()
+        common, own = self.config.defaults.scoring, self.chain.scoring
+        if common.enabled if own.enabled is None else own.enabled:
+            layers = (Layer.of(Level.DEFAULTS_SCORING, common), Layer.of(Level.SCORING, own))
+            scoring = self._agent("scoring", ("scoring",), own.agent or common.agent or "ScoringAgent", *layers, kind=AgentType.SCORING)
+        challenge = self.chain.challenge
         servers = sorted({name for explained in self.explained for name in explained.agent.mcp_servers})
+        skills = {name for explained in self.explained for name in (*explained.agent.skills, *explained.agent.required_skills)}
         resolved = ResolvedChain(
             chain_id=self.chain_id,
             stages=stages,
             executive_summary=summary,
             chat=chat,
             scoring=scoring,
-            challenge=self._challenge(),
+            challenge=ResolvedChallenge(when_below=challenge.when_below, max_iterations=challenge.max_iterations)
+            if challenge and challenge.enabled
+            else None,
             mcp_servers={name: resolved_server(self.config, name) for name in servers},
-            skills=self._skills(),
+            # Unknown names are reported when the configuration is checked, which resolves the chain nevertheless.
+            skills={name: resolved_skill(self.config.skills[name]) for name in sorted(skills & self.config.skills.keys())},
             default_runbook=self.config.defaults.runbook,
             budget=ceiling_of(self.chain, self.config.defaults),
             session_timeout=self.config.queue.session_timeout,
         )
         return ExplainedChain(resolved, tuple(self.explained))
-
-    def _challenge(self) -> ResolvedChallenge | None:
-        said = self.chain.challenge
-        return ResolvedChallenge(when_below=said.when_below, max_iterations=said.max_iterations) if said and said.enabled else None
-
-    def _skills(self) -> dict[str, ResolvedSkill]:
-        used = {name for explained in self.explained for name in (*explained.agent.skills, *explained.agent.required_skills)}
-        # A name that is not there has been reported; the rest of the chain is followed all the same.
-        return {name: resolved_skill(self.config.skills[name]) for name in sorted(used & self.config.skills.keys())}
 
     def _agent(
         self, title: str, path: KeyPath, name: str, *layers: Layer, kind: AgentType | None = None, adds: SkillsKeys = ADDS_NOTHING
@@ -140,8 +142,9 @@ class _ChainResolver:
             )
             for number, entry in enumerate(stage.agents)
         )
-        parallel = _parallel_type(stage)
-        if parallel is ParallelType.REPLICA:
+        parallel = ParallelType.MULTI_AGENT if len(stage.agents) > 1 else None
+        if stage.replicas > 1:
+            parallel = ParallelType.REPLICA
             agents = tuple(
                 agents[0].model_copy(update={"agent_name": f"{agents[0].agent_name}-{number + 1}"}) for number in range(stage.replicas)
             )
@@ -160,10 +163,6 @@ class _ChainResolver:
             budget=ceiling_of(stage),
         )
 
-    def _executive_summary(self) -> ResolvedAgentConfig:
-        own = Layer(level=Level.EXECUTIVE_SUMMARY, llm_provider=self.chain.executive_summary_provider)
-        return self._agent("executive summary", ("executive_summary_provider",), "ExecSummaryAgent", own, kind=AgentType.EXEC_SUMMARY)
-
     def _chat(self, stages: tuple[ResolvedStage, ...]) -> ResolvedAgentConfig:
         chat = self.chain.chat
         layers = [Layer.of(Level.CHAT, chat)]
@@ -174,27 +173,13 @@ class _ChainResolver:
             layers.insert(0, Layer(level=Level.STAGES, mcp_servers=servers))
         if self.config.agents[chat.agent].tool_calling is None:
             # A model that cannot call functions in the investigation cannot in the chat either.
-            spoken = {agent.tool_calling for stage in stages for agent in stage.agents}
-            layers.insert(0, Layer(level=Level.STAGES, tool_calling=spoken.pop() if len(spoken) == 1 else None))
+            used = {agent.tool_calling for stage in stages for agent in stage.agents}
+            layers.insert(0, Layer(level=Level.STAGES, tool_calling=used.pop() if len(used) == 1 else None))
         return self._agent("chat", ("chat",), chat.agent, *layers)
-
-    def _scoring(self) -> ResolvedAgentConfig | None:
-        common, own = self.config.defaults.scoring, self.chain.scoring
-        enabled = common.enabled if own.enabled is None else own.enabled
-        if not enabled:
-            return None
-        layers = (Layer.of(Level.DEFAULTS_SCORING, common), Layer.of(Level.SCORING, own))
-        return self._agent("scoring", ("scoring",), own.agent or common.agent or "ScoringAgent", *layers, kind=AgentType.SCORING)
-
-
-def _parallel_type(stage: StageConfig) -> ParallelType | None:
-    if stage.replicas > 1:
-        return ParallelType.REPLICA
-    return ParallelType.MULTI_AGENT if len(stage.agents) > 1 else None
 
 
 def variants_in_use(config: Config) -> Mapping[str, str]:
-    """The tool servers that some route may choose, each with the alert type it is chosen for."""
+    """Return the tool servers that routes may choose, each with the alert type it is chosen for."""
     return {
         variant: route.alert_type or config.defaults.alert_type
         for route in config.routes
@@ -206,9 +191,9 @@ def variants_in_use(config: Config) -> Mapping[str, str]:
 def with_variants(
     chain: ResolvedChain, chosen: Mapping[str, str], absent: Mapping[str, str], server: Callable[[str], ResolvedMcpServer]
 ) -> ResolvedChain:
-    """`chain` with the variants in `chosen` in place of their tool servers, and without those in `absent`, of which each agent is told why.
+    """Return `chain` with the variants in `chosen` in place of their tool servers, and without those in `absent`, each with the reason for the agents.
 
-    `server` finds a variant by its name.
+    `server` returns a variant by its name.
     """
     if not chosen and not absent:
         return chain

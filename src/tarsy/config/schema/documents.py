@@ -1,4 +1,4 @@
-"""The two configuration files as wholes: their models, JSON Schemas, built-in entries, and where each key may stand."""
+"""The two configuration files: their models, JSON Schemas, built-in entries, and the places of each key."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -55,14 +55,14 @@ class ProvidersDocument(Section):
 
 
 _DOCUMENTS: dict[str, type[Section]] = {TARSY_FILE: TarsyDocument, PROVIDERS_FILE: ProvidersDocument}
-# An entry that overrides a built-in one may leave out what that one has; only the loader knows which.
+# Entries that override a built-in one may leave out its required keys; the loader checks them after merging.
 _OVERRIDABLE = ("MCPServerConfig", "TransportConfig", "ChainConfig", "LLMProviderConfig")
 
 FILES = tuple(_DOCUMENTS)
 
 
 def json_schema(file: str) -> dict[str, Any]:
-    """The schema of `tarsy.yaml` or `llm-providers.yaml`."""
+    """Return the JSON Schema of `tarsy.yaml` or `llm-providers.yaml`."""
     schema = _DOCUMENTS[file].model_json_schema()
     definitions = mapping_at(schema, "$defs")
     for name in _OVERRIDABLE:
@@ -76,7 +76,7 @@ def schema_file_name(file: str) -> str:
 
 @cache
 def key_places(document: type[BaseModel]) -> Mapping[str, tuple[str, ...]]:
-    """For each key the sections that have it, as people write them: `agent_chains.NAME.stages[]`."""
+    """Return for each key the sections that have it, in the form `agent_chains.NAME.stages[]`."""
     places: dict[str, list[str]] = {}
     for key, place in _keys(document, ""):
         if place not in places.setdefault(key, []):
@@ -93,7 +93,7 @@ def _keys(model: type[BaseModel], place: str) -> Iterator[tuple[str, str]]:
 
 
 def _sections(annotation: Any, place: str) -> Iterator[tuple[type[BaseModel], str]]:
-    """The sections within a value: the value itself, the items of a list, the entries of a mapping."""
+    """Yield the sections of a value: itself, the items of a list, the entries of a mapping."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation, place
         return
@@ -117,9 +117,9 @@ CHAINS, LLM_PROVIDERS = _WRITTEN["agent_chains"], _WRITTEN["llm_providers"]
 
 
 def over_builtin(builtin: Any, own: Any) -> Any:
-    """Lay an own entry over a built-in one: mappings key by key, anything else replaces.
+    """Merge an entry of the operator with a built-in one: mappings key by key; other values replace.
 
-    A mapping of another `type` is another thing and replaces too: an `http` transport does not inherit a command.
+    A mapping of another `type` replaces too: an `http` transport does not inherit a command.
     """
     below, above = mapping(builtin), mapping(own)
     if below is None or own is None:
