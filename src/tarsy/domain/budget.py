@@ -1,4 +1,4 @@
-"""Ceilings of investigations: what is spent and reserved under them, and whether the next call fits.
+"""Ceilings of investigations: the amounts spent and reserved under them, and whether the next call fits.
 
 A call is made only if its estimate fits under every ceiling together with the conclusion that must follow it, so that an agent that runs out
 of budget can still conclude.
@@ -45,7 +45,7 @@ NOTHING = Spent()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """The most that may be used of each amount; None: no limit."""
+    """The upper limit of each amount; None: no limit."""
 
     usd: Decimal | None = None
     tokens: int | None = None
@@ -101,7 +101,7 @@ def format_amount(usd: Decimal) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The ceiling of a session, stage, agent or period, and what is used under it. `reserved` is for calls in progress."""
+    """The ceiling of a session, stage, agent or period, and the amounts used under it. `reserved` is for calls in progress."""
 
     name: str
     ceiling: Ceiling
@@ -114,7 +114,7 @@ class Account:
 
     @property
     def remaining(self) -> Ceiling:
-        """Return what is left of each limit, 0 where it is exceeded."""
+        """Return the remaining amount of each limit, 0 where it is exceeded."""
         left: dict[str, Any] = {}
         for name in _NAMES:
             most, used = getattr(self.ceiling, name), getattr(self.used, name)

@@ -115,7 +115,7 @@ class RecordedInput(Recorded):
     track: str
     turn: int
     kind: InputKind
-    # Tells apart inputs of one kind in the same turn.
+    # Distinguishes inputs of one kind in the same turn.
     name: str = ""
     fields: Mapping[str, Any]
 

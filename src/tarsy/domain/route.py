@@ -107,7 +107,7 @@ def parse_matchers(text: str) -> tuple[Matcher, ...]:
     """Parse a line of matchers.
 
     Raises:
-        MatcherError: with what is wrong.
+        MatcherError: the line is invalid; the text says why.
     """
     inner = text.strip()
     if inner.startswith("{") != inner.endswith("}") or inner in {"{", "}"}:

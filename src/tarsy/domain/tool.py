@@ -10,7 +10,7 @@ from typing import Any, assert_never
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Wait
 
-# Servers without annotations still have telling names: `list_pods`, `pods_list`, `getLogs`.
+# Tools without annotations often have descriptive names: `list_pods`, `pods_list`, `getLogs`.
 _READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|logs?|top|status|count|watch", re.IGNORECASE)
 # The server part of the names of built-in tools.
 BUILT_IN_SERVER = "tarsy"

@@ -96,7 +96,7 @@ def _from_yaml(text: str, schema: Schema) -> dict[str, Any] | None:
         return None
     read = cast("dict[Any, Any]", value)
     known = properties(schema)
-    # "a=1, b: x" and "kubectl get pods: all" are mappings in YAML too: all keys must look like keys, and the tool must know one of them.
+    # "a=1, b: x" and "kubectl get pods: all" are mappings in YAML too: all keys must have the form of keys, and the tool must know one of them.
     if not all(isinstance(key, str) and _PLAIN_KEY.fullmatch(key) for key in read) or (known and not set(read) & set(known)):
         return None
     return cast("dict[str, Any]", read)

@@ -33,7 +33,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def only_property(schema: Schema) -> str | None:
-    """Return the property that a bare value stands for: the only required one, or the only one; None if there is no such property."""
+    """Return the property that a bare value is meant for: the only required one, or the only one; None if there is no such property."""
     required = _listed(schema.get("required"))
     if len(required) == 1:
         return str(required[0])
@@ -159,7 +159,7 @@ class EndlessSchemaError(Exception):
 
 
 def violations(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the arguments, field by field; a handful of problems at most."""
+    """Return the problems of the arguments, field by field; a handful at most."""
     try:
         # Sorted, so that the order of the problems does not depend on the server.
         validator = _validator(json.loads(json.dumps(schema, sort_keys=True)))

@@ -27,7 +27,7 @@ class _Window:
 
 
 class LogLimit:
-    """A structlog processor that passes each kind of line only so often. The next line that passes says how many were left out."""
+    """A structlog processor that passes each kind of line only so often. The next line that passes contains the number of lines left out."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -57,7 +57,7 @@ class LogMask:
 
     def __call__(self, _logger: object, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         for name, value in line.items():
-            # Ids look like secrets; the name of an event is never one.
+            # Ids resemble secrets; the name of an event is never one.
             if isinstance(value, str) and not name.endswith("_id") and name not in {"event", "level", "timestamp"}:
                 line[name] = self.mask(value)
         return line
@@ -94,7 +94,7 @@ def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, pr
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # Looked up each time: standard error can be replaced while the program runs.
+        # Evaluated each time: standard error can be replaced while the program runs.
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

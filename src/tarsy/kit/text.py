@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def clip(text: str, limit: int, *, notice: str = "… [{omitted} characters omitted]") -> str:
-    """Return `text`, or its beginning and a notice that says how much is missing."""
+    """Return `text`, or its beginning and a notice of how much is missing."""
     if len(text) <= limit:
         return text
     return text[:limit] + notice.format(omitted=len(text) - limit)

@@ -114,8 +114,8 @@ def write_schemas(directory: Path) -> Iterator[Path]:
         yield target
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def _origins(explained: ExplainedAgent) -> dict[str, dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""What the files may say: every section, its keys and the values they take."""
+"""The schema of the configuration files: every section, its keys and their values."""

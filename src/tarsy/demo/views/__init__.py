@@ -1,1 +1,1 @@
-"""What the simulated cluster answers: pure functions from a world and arguments to text, one module per subject. Docstrings are for the model."""
+"""The tools of the simulated cluster, one module per subject: functions from a world and arguments to text. Their docstrings are for the model."""
