@@ -49,7 +49,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of YAML.")] = False,
 ) -> None:
     """Print the effective configuration, files and built-ins together; secrets are hidden."""
-    from tarsy.config.load.display import effective, effective_chain
+    from tarsy.config.load.display import render_chain, render_config
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
     from tarsy.config.schema.configuration import NoProviderError, UnknownEntryError
@@ -58,7 +58,7 @@ def show(
         raise typer.BadParameter("--origin explains a chain: add --resolved CHAIN")
     try:
         loaded = load_config(config, os.environ)
-        text = effective_chain(loaded, resolved, origin=origin, as_json=as_json) if resolved else effective(loaded, as_json=as_json)
+        text = render_chain(loaded, resolved, origin=origin, as_json=as_json) if resolved else render_config(loaded, as_json=as_json)
     except (ConfigError, NoProviderError, UnknownEntryError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error

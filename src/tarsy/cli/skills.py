@@ -17,10 +17,10 @@ app = typer.Typer(no_args_is_help=True)
 @app.command("list")
 def list_skills(config: Directory = None) -> None:
     """List the skills with their source and, for those from Git, the commit."""
-    from tarsy.config.load.display import listed
+    from tarsy.config.load.display import render_skills
     from tarsy.config.load.loader import load_config
 
-    typer.echo(harmless(listed(load_config(config, os.environ).config.skills.values())))
+    typer.echo(harmless(render_skills(load_config(config, os.environ).config.skills.values())))
 
 
 @app.command()

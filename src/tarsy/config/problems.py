@@ -34,17 +34,17 @@ class ConfigError(Exception):
     """The configuration is invalid; the operator can act. The text is the report of all problems in the order of the files."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = in_order(problems)
+        self.problems = sorted_problems(problems)
         super().__init__(report(self.problems))
 
 
-def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def sorted_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Sort problems by file, line and path, without duplicates."""
     return tuple(sorted(set(problems), key=lambda problem: (problem.file, problem.line, problem.path, problem.message)))
 
 
 def report(problems: Iterable[Problem]) -> str:
-    return "\n".join(str(problem) for problem in in_order(problems))
+    return "\n".join(str(problem) for problem in sorted_problems(problems))
 
 
 def dotted(path: KeyPath) -> str:

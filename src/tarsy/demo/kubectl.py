@@ -16,7 +16,7 @@ def cells(thing: object, *names: str) -> tuple[str, ...]:
     return tuple(str(getattr(thing, name)) for name in names)
 
 
-def stamp(at: datetime) -> str:
+def timestamp(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

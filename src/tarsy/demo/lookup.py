@@ -8,7 +8,7 @@ from tarsy.demo.stdio_server import ToolRefusedError
 from tarsy.demo.world import World
 
 
-class NotThereError(ToolRefusedError):
+class NotFoundError(ToolRefusedError):
     """The cluster has no such object; the text names those it has. The caller can act."""
 
 
@@ -24,9 +24,9 @@ T = TypeVar("T", bound=_Named)
 
 
 def check_namespace(world: World, namespace: str) -> None:
-    """Raise NotThereError for a namespace that does not exist; an empty one means all."""
+    """Raise NotFoundError for a namespace that does not exist; an empty one means all."""
     if namespace and namespace not in world.namespaces:
-        raise NotThereError(f'namespaces "{namespace}" not found. Namespaces in this cluster: {", ".join(world.namespaces)}')
+        raise NotFoundError(f'namespaces "{namespace}" not found. Namespaces in this cluster: {", ".join(world.namespaces)}')
 
 
 def in_namespace(world: World, things: Iterable[T], namespace: str) -> list[T]:
@@ -39,7 +39,7 @@ def find(world: World, kind: str, things: Sequence[T], namespace: str, name: str
     """Find an object by name.
 
     Raises:
-        NotThereError: with the most similar names of the namespace.
+        NotFoundError: with the most similar names of the namespace.
     """
     check_namespace(world, namespace)
     for thing in things:
@@ -54,4 +54,4 @@ def find(world: World, kind: str, things: Sequence[T], namespace: str, name: str
         hint = f" Did you mean: {', '.join(close)}?"
     else:
         hint = f" There are: {', '.join(sorted(names)[:15])}."
-    raise NotThereError(f'{kind} "{name}" not found in namespace "{namespace}".' + hint)
+    raise NotFoundError(f'{kind} "{name}" not found in namespace "{namespace}".' + hint)

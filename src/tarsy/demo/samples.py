@@ -148,12 +148,12 @@ def _recording(name: str) -> Recording:
             "chain": json.loads(sample.chain.model_dump_json()),
             "skills": {text_hash(text): text for text in sample.skill_texts},
             "questions": sample.questions,
-            "calls": answering(recording.calls, sample.questions),
+            "calls": with_questions(recording.calls, sample.questions),
         }
     )
 
 
-def answering(calls: Sequence[RecordedCall], questions: Sequence[str]) -> tuple[RecordedCall, ...]:
+def with_questions(calls: Sequence[RecordedCall], questions: Sequence[str]) -> tuple[RecordedCall, ...]:
     """Assign the questions to the recorded chat answers, in the order of both."""
     chats = dict.fromkeys(call.track for call in calls if call.track.endswith(".chat/1.ChatAgent"))
     asked = dict(zip(chats, questions, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tarsy.config.load.environment import fill_in, find_directory, with_dotenv
+from tarsy.config.load.environment import expand_templates, find_directory, with_dotenv
 from tarsy.config.load.loader import tarsy_source
 from tarsy.config.load.skill_catalog import (
     DEFAULT_BRANCH,
@@ -61,7 +61,7 @@ def repositories(directory: Path | None, env: Mapping[str, str]) -> Repositories
     if found is None:
         return None
     full_env = with_dotenv(env, found)
-    data = fill_in(tarsy_source(found).data, full_env).data
+    data = expand_templates(tarsy_source(found).data, full_env).data
     sources = tuple(source for _, source in skill_sources(data) if source.git)
     if not sources:
         return None

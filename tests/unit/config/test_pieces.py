@@ -6,7 +6,7 @@ import pytest
 
 from support.config_directory import ConfigDirectory
 from tarsy.config.load.loader import load_config
-from tarsy.config.load.source import Source, parse_source, put_together
+from tarsy.config.load.source import Source, join_sources, parse_source
 from tarsy.config.problems import ConfigError
 
 
@@ -88,7 +88,7 @@ def test_without_a_configuration_directory_the_working_directory_s_pieces_are_no
 
 
 def test_lists_at_the_top_continue_in_the_order_of_the_files_and_keep_their_places() -> None:
-    whole = put_together(
+    whole = join_sources(
         _source("tarsy.yaml", "routes: [{a: 1}]"), [_source("b.yaml", "routes:\n- x\n- y: 1\n"), _source("c.yaml", "routes: []")]
     )
     assert whole.data == {"routes": [{"a": 1}, "x", {"y": 1}]}
@@ -97,7 +97,7 @@ def test_lists_at_the_top_continue_in_the_order_of_the_files_and_keep_their_plac
 
 
 def test_a_section_that_is_of_two_kinds_is_a_problem_in_the_later_file() -> None:
-    whole = put_together(_source("tarsy.yaml", "a: {x: 1}\nb:\n"), [_source("b.yaml", "a: [1]\nb: {y: 1}\n")])
+    whole = join_sources(_source("tarsy.yaml", "a: {x: 1}\nb:\n"), [_source("b.yaml", "a: [1]\nb: {y: 1}\n")])
     assert [problem.message for problem in whole.problems] == ["a is already set in tarsy.yaml:1"]
     assert whole.data["b"] == {"y": 1}
 

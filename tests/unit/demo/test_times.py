@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tarsy.demo.kubectl import age, stamp
+from tarsy.demo.kubectl import age, timestamp
 from tarsy.demo.world import moment
 
 NOW = datetime(2026, 3, 10, 9, 26, tzinfo=UTC)
@@ -22,7 +22,7 @@ NOW = datetime(2026, 3, 10, 9, 26, tzinfo=UTC)
     ],
 )
 def test_a_moment_is_relative_on_the_day_or_absolute(text: str, expected: str) -> None:
-    assert stamp(moment(text, NOW)) == expected
+    assert timestamp(moment(text, NOW)) == expected
 
 
 def test_what_is_no_moment_is_refused() -> None:

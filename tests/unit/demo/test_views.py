@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.demo.lookup import NotThereError
+from tarsy.demo.lookup import NotFoundError
 from tarsy.demo.views import access, events, metrics, network, nodes, pods, workloads
 from tarsy.demo.world import World
 
@@ -65,7 +65,7 @@ WORLD = World.model_validate(
     ],
 )
 def test_what_is_not_there_is_said_with_what_there_is_instead(ask: Any, told: str) -> None:
-    with pytest.raises(NotThereError) as raised:
+    with pytest.raises(NotFoundError) as raised:
         ask()
     assert told in str(raised.value)
 

@@ -32,8 +32,8 @@ _URL_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
-    """The two files."""
+class ConfigFiles:
+    """The two configuration files: tarsy.yaml (with tarsy.d) and llm-providers.yaml."""
 
     tarsy: Source
     providers: Source
@@ -65,7 +65,7 @@ def alert_types_of(data: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
                 yield chain_id, index, as_text(alert_type)
 
 
-def yield_alert_types(data: dict[str, Any], source: Source) -> None:
+def remove_overridden_alert_types(data: dict[str, Any], source: Source) -> None:
     """Remove alert types of the operator's chains from the built-in chains, and built-in chains without any left."""
     chains = mapping_at(data, "agent_chains")
     untouched = [chain_id for chain_id in documents.CHAINS if chain_id in chains and not source.holds(("agent_chains", chain_id))]
@@ -101,8 +101,8 @@ def check_data(data: dict[str, Any], source: Source) -> Iterator[Problem]:
 
 
 @dataclass(slots=True)
-class Reach:
-    """What the chains use: each name with the first chain that uses it."""
+class UsedEntries:
+    """The entries that the chains use: each name with the first chain that uses it."""
 
     agents: dict[str, str] = field(default_factory=dict[str, str])
     servers: dict[str, str] = field(default_factory=dict[str, str])
@@ -134,9 +134,9 @@ class Reach:
                 return True
 
 
-def reach_of(config: Config, data: Any) -> Reach:
+def used_entries(config: Config, data: Any) -> UsedEntries:
     """Collect what all chains use. Of a chain that could not be built from `data`, the providers that it names count."""
-    reach = Reach()
+    in_use = UsedEntries()
     # Any provider will do to resolve the chains; it does not count as used.
     resolvable = with_any_model(config)
     # The operator's own chains first, so that messages name one of those.
@@ -146,29 +146,29 @@ def reach_of(config: Config, data: Any) -> Reach:
         except UnknownEntryError:
             continue
         for explained in explained_chain.agents:
-            reach.add_agent(chain_id, explained)
+            in_use.add_agent(chain_id, explained)
         for server in explained_chain.chain.mcp_servers.values():
-            reach.servers.setdefault(server.name, chain_id)
+            in_use.servers.setdefault(server.name, chain_id)
             if server.summarization.provider:
-                reach.providers.setdefault(server.summarization.provider.name, chain_id)
+                in_use.providers.setdefault(server.summarization.provider.name, chain_id)
     for server, alert_type in variants_in_use(config).items():
         if alert_type in config.chains.alert_types:
-            reach.servers.setdefault(server, config.chains.id_for(alert_type))
+            in_use.servers.setdefault(server, config.chains.id_for(alert_type))
     broken = {chain_id: chain for chain_id, chain in mapping_at(data, "agent_chains").items() if chain_id not in config.chains}
     for (chain_id, *_), name in _named_providers(broken, ()):
         if name in config.llm_providers:
-            reach.providers.setdefault(name, str(chain_id))
-    return reach
+            in_use.providers.setdefault(name, str(chain_id))
+    return in_use
 
 
-def check_config(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
+def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
     """Check rules across the sections of the configuration; return mistakes and remarks."""
-    mistakes, remarks = _unset_server_variables(config, reach, files, env)
+    mistakes, remarks = _unset_server_variables(config, in_use, files, env)
     mistakes += [
-        *_unset_variables(config, reach, files, env),
-        *_unfit_backends(config, reach, files),
+        *_unset_variables(config, in_use, files, env),
+        *_unfit_backends(config, in_use, files),
     ]
-    if config.default_provider is None and reach.needs_default_provider:
+    if config.default_provider is None and in_use.needs_default_provider:
         remarks.append(files.providers.problem((), str(NoProviderError(vendor_variables()))))
     wanted = config.defaults.alert_type
     if wanted not in config.chains.alert_types:
@@ -183,13 +183,13 @@ def check_config(config: Config, reach: Reach, files: Files, env: Mapping[str, s
                 message = f'alerts with different labels "{variants.label}" may become one incident, which uses the tools of the first'
                 place = ("routes", index, "tool_servers", server)
                 remarks.append(files.tarsy.problem(place, message, f'add "{variants.label}" to group_by'))
-    remarks += [*_ignored_native_tools(config, reach, files), *_transport_remarks(config.mcp_servers, files.tarsy)]
+    remarks += [*_ignored_native_tools(config, in_use, files), *_transport_remarks(config.mcp_servers, files.tarsy)]
     return mistakes, remarks
 
 
-def _unset_variables(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> Iterator[Problem]:
+def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, env: Mapping[str, str]) -> Iterator[Problem]:
     """Yield a mistake for each provider or sender that lacks a variable."""
-    for name, chain_id in reach.providers.items():
+    for name, chain_id in in_use.providers.items():
         provider = config.llm_providers[name]
         templates = [variable for variable in sorted(variables(provider.base_url or "")) if variable not in env]
         for variable in (*templates, *provider.missing_variables(env)):
@@ -202,11 +202,13 @@ def _unset_variables(config: Config, reach: Reach, files: Files, env: Mapping[st
                 yield files.tarsy.problem(("senders", name), message, f"set {variable}")
 
 
-def _unset_server_variables(config: Config, reach: Reach, files: Files, env: Mapping[str, str]) -> tuple[list[Problem], list[Problem]]:
+def _unset_server_variables(
+    config: Config, in_use: UsedEntries, files: ConfigFiles, env: Mapping[str, str]
+) -> tuple[list[Problem], list[Problem]]:
     """Return mistakes for tool servers that lack a variable, or remarks if only built-in entries are concerned."""
     mistakes: list[Problem] = []
     remarks: list[Problem] = []
-    for name, chain_id in reach.servers.items():
+    for name, chain_id in in_use.servers.items():
         entry: KeyPath = ("mcp_servers", name)
         chain: KeyPath = ("agent_chains", chain_id)
         in_file = files.tarsy.holds(entry)
@@ -222,9 +224,9 @@ def _unset_server_variables(config: Config, reach: Reach, files: Files, env: Map
     return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
 
 
-def _unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
+def _unfit_backends(config: Config, in_use: UsedEntries, files: ConfigFiles) -> Iterator[Problem]:
     """Yield a mistake for each agent or summary whose SDK cannot reach its model."""
-    for explained in reach.explained:
+    for explained in in_use.explained:
         agent, levels = explained.agent, explained.levels
         if reaches(agent.llm_backend, agent.provider.type, agent.provider.model):
             continue
@@ -251,7 +253,7 @@ def _unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Prob
         else:
             place = explained.path
         yield files.tarsy.problem(place, message, cure)
-    for name in reach.servers:
+    for name in in_use.servers:
         summary = resolved_server(config, name).summarization
         if summary.provider and summary.backend and not reaches(summary.backend, summary.provider.type, summary.provider.model):
             message = f'llm_backend {summary.backend} cannot reach provider "{summary.provider.name}" of type {summary.provider.type}'
@@ -260,11 +262,11 @@ def _unfit_backends(config: Config, reach: Reach, files: Files) -> Iterator[Prob
             yield files.tarsy.problem(place, message, "write llm_backend: langchain next to the provider")
 
 
-def _ignored_native_tools(config: Config, reach: Reach, files: Files) -> Iterator[Problem]:
+def _ignored_native_tools(config: Config, in_use: UsedEntries, files: ConfigFiles) -> Iterator[Problem]:
     """Yield a remark for each place that switches on a vendor's tools for agents none of which uses the SDK that has them."""
     used: set[KeyPath] = set()
     ignored: dict[KeyPath, frozenset[str]] = {}
-    for agent in (explained.agent for explained in reach.explained):
+    for agent in (explained.agent for explained in in_use.explained):
         models = ((agent.provider.name, agent.llm_backend), *((entry.provider.name, entry.backend) for entry in agent.fallback_providers))
         for name, backend in models:
             switches: dict[KeyPath, NativeToolsConfig] = {

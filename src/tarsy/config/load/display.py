@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from tarsy.config.load.environment import fill_in, find_directory, with_dotenv
+from tarsy.config.load.environment import expand_templates, find_directory, with_dotenv
 from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
 from tarsy.config.load.skill_catalog import SHORT_COMMIT, SkillCatalog, read_catalog
 from tarsy.config.problems import ConfigError, Problem, report
@@ -76,12 +76,12 @@ def check_report(
     return True, f"{loaded.place or 'built-in configuration'}: ok ({sizes})", report((*loaded.warnings, *remarks(loaded)))
 
 
-def effective(loaded: LoadedConfig, *, as_json: bool = False) -> str:
+def render_config(loaded: LoadedConfig, *, as_json: bool = False) -> str:
     """Return the configuration of files and built-in entries as text, without secrets."""
-    return _written(redacted(loaded.config), as_json=as_json)
+    return _dump(redacted(loaded.config), as_json=as_json)
 
 
-def effective_chain(loaded: LoadedConfig, chain_id: str, *, origin: bool = False, as_json: bool = False) -> str:
+def render_chain(loaded: LoadedConfig, chain_id: str, *, origin: bool = False, as_json: bool = False) -> str:
     """Return the configuration that a session of the chain would have, or with `origin` the level that each field came from.
 
     Raises:
@@ -90,7 +90,7 @@ def effective_chain(loaded: LoadedConfig, chain_id: str, *, origin: bool = False
     """
     explained = explain_chain(loaded.config, chain_id)
     if not origin:
-        return _written(redacted_chain(explained.chain), as_json=as_json)
+        return _dump(redacted_chain(explained.chain), as_json=as_json)
     shown: dict[str, Any] = {}
     for agent in explained.agents:
         # Agents with the same title are numbered.
@@ -98,7 +98,7 @@ def effective_chain(loaded: LoadedConfig, chain_id: str, *, origin: bool = False
         while title in shown:
             title, number = f"{agent.title} ({number})", number + 1
         shown[title] = _origins(agent)
-    return _written(shown, as_json=as_json)
+    return _dump(shown, as_json=as_json)
 
 
 def schema_text(file: str) -> str:
@@ -128,11 +128,11 @@ def _origins(explained: ExplainedAgent) -> dict[str, dict[str, Any]]:
     return {name: {"value": values[name], "from": level.value} for name, level in sorted(explained.levels.items())}
 
 
-def _written(shown: dict[str, Any], *, as_json: bool) -> str:
+def _dump(shown: dict[str, Any], *, as_json: bool) -> str:
     return json.dumps(shown, indent=2) if as_json else yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=120).rstrip()
 
 
-def listed(skills: Iterable[Skill]) -> str:
+def render_skills(skills: Iterable[Skill]) -> str:
     """Return a paragraph for each skill: name, origin, description, further files."""
     paragraphs: list[str] = []
     for skill in sorted(skills, key=lambda skill: skill.name):
@@ -152,7 +152,7 @@ def catalog_of(directory: Path | None, env: Mapping[str, str]) -> SkillCatalog:
     found = find_directory(directory, with_dotenv(env, None))
     full_env = with_dotenv(env, found)
     source = tarsy_source(found)
-    return read_catalog(found, source, fill_in(source.data, full_env).data, full_env)
+    return read_catalog(found, source, expand_templates(source.data, full_env).data, full_env)
 
 
 def check_skills(directory: Path | None, env: Mapping[str, str]) -> tuple[bool, str, str]:

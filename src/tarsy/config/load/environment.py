@@ -48,7 +48,7 @@ def piece_files(directory: Path | None) -> tuple[Path, ...]:
     return tuple(path for path in _visible(directory) if path.suffix == ".yaml")
 
 
-def overlooked_files(directory: Path | None) -> tuple[Problem, ...]:
+def ignored_files(directory: Path | None) -> tuple[Problem, ...]:
     """Return a remark for each file of `tarsy.d` that is not read because of its extension."""
     misnamed = (path for path in _visible(directory) if path.suffix in {".yml", ".json"})
     return tuple(Problem(str(path), 0, "", "this file is not read", f"name it {path.stem}.yaml") for path in misnamed)
@@ -85,7 +85,7 @@ def with_dotenv(env: Mapping[str, str], directory: Path | None) -> Mapping[str, 
 
 
 @dataclass(slots=True)
-class Filled:
+class ExpandedData:
     """Parsed data with its templates expanded, and the paths of those that could not be."""
 
     data: Any = None
@@ -93,9 +93,9 @@ class Filled:
     session_ids: list[KeyPath] = field(default_factory=list[KeyPath])
 
 
-def fill_in(data: Any, env: Mapping[str, str]) -> Filled:
+def expand_templates(data: Any, env: Mapping[str, str]) -> ExpandedData:
     """Expand the templates of all values, except those that are expanded when they are used because they may be secret."""
-    filled = Filled()
+    filled = ExpandedData()
 
     def fill(value: Any, path: KeyPath) -> Any:
         match path:
@@ -115,7 +115,7 @@ def fill_in(data: Any, env: Mapping[str, str]) -> Filled:
     return filled
 
 
-def _fill_text(value: str, path: KeyPath, env: Mapping[str, str], filled: Filled) -> str | int:
+def _fill_text(value: str, path: KeyPath, env: Mapping[str, str], filled: ExpandedData) -> str | int:
     if names_session(value):
         filled.session_ids.append(path)
         return value

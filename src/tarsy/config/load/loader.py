@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tarsy.config.load.checks import Files, check_config, check_data, reach_of, unused_keys, yield_alert_types
-from tarsy.config.load.environment import fill_in, find_directory, overlooked_files, piece_files, with_dotenv
+from tarsy.config.load.checks import ConfigFiles, check_config, check_data, remove_overridden_alert_types, unused_keys, used_entries
+from tarsy.config.load.environment import expand_templates, find_directory, ignored_files, piece_files, with_dotenv
 from tarsy.config.load.mistakes import validate
 from tarsy.config.load.skill_catalog import read_catalog
-from tarsy.config.load.source import Source, put_together, read_source
+from tarsy.config.load.source import Source, join_sources, read_source
 from tarsy.config.parsed_data import listing_at, mapping, mapping_at
-from tarsy.config.problems import ConfigError, Problem, dotted, in_order
+from tarsy.config.problems import ConfigError, Problem, dotted, sorted_problems
 from tarsy.config.schema import documents
 from tarsy.config.schema.configuration import (
     AgentRegistry,
@@ -53,16 +53,16 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
     """
     found = find_directory(directory, with_dotenv(env, None))
     env = with_dotenv(env, found)
-    files = Files(tarsy_source(found), _file_of(found, PROVIDERS_FILE))
+    files = ConfigFiles(tarsy_source(found), _file_of(found, PROVIDERS_FILE))
     data = files.tarsy.data
     for section, entries in (("mcp_servers", documents.MCP_SERVERS), ("agents", documents.AGENTS), ("agent_chains", documents.CHAINS)):
         data = _over_builtins(data, section, entries)
-    tarsy = fill_in(data, env)
-    providers = fill_in(_over_builtins(files.providers.data, "llm_providers", documents.LLM_PROVIDERS), env)
-    yield_alert_types(tarsy.data, files.tarsy)
+    tarsy = expand_templates(data, env)
+    providers = expand_templates(_over_builtins(files.providers.data, "llm_providers", documents.LLM_PROVIDERS), env)
+    remove_overridden_alert_types(tarsy.data, files.tarsy)
     catalog = read_catalog(found, files.tarsy, tarsy.data, env)
     problems = [*files.tarsy.problems, *files.providers.problems, *check_data(tarsy.data, files.tarsy), *catalog.problems]
-    warnings = [*catalog.remarks, *overlooked_files(found)]
+    warnings = [*catalog.remarks, *ignored_files(found)]
 
     names = _known_names(tarsy.data, providers.data, catalog.names)
     document, mistakes = validate(TarsyDocument, files.tarsy, tarsy.data, names)
@@ -89,8 +89,8 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
         senders=document.senders,
         mute=document.mute,
     )
-    reach = reach_of(config, files.tarsy.data)
-    mistakes, remarks = check_config(config, reach, files, env)
+    in_use = used_entries(config, files.tarsy.data)
+    mistakes, remarks = check_config(config, in_use, files, env)
     problems += mistakes
     warnings += [*remarks, *unused_keys(document, files.tarsy)]
     # Other problems of a value with an unset variable are about its template, not about the value.
@@ -99,18 +99,18 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
         source.problem(path, f"the environment variable {variable} is not set", f"set {variable}")
         for source, filled in sources
         for path, variable in filled.missing
-        if reach.holds(path) or (source.place_of(path).file, dotted(path)) in mistaken
+        if in_use.holds(path) or (source.place_of(path).file, dotted(path)) in mistaken
     ]
     places = {(problem.file, problem.path) for problem in unset}
     problems = [*unset, *(problem for problem in problems if (problem.file, problem.path) not in places)]
     if problems:
         raise ConfigError(problems)
-    return LoadedConfig(config, in_order(warnings), env, found, piece_files(found))
+    return LoadedConfig(config, sorted_problems(warnings), env, found, piece_files(found))
 
 
 def tarsy_source(directory: Path | None) -> Source:
     """Return `tarsy.yaml` joined with the files of `tarsy.d`."""
-    return put_together(_file_of(directory, TARSY_FILE), (_source(piece) for piece in piece_files(directory)))
+    return join_sources(_file_of(directory, TARSY_FILE), (_source(piece) for piece in piece_files(directory)))
 
 
 def _file_of(directory: Path | None, name: str) -> Source:

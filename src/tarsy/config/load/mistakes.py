@@ -124,7 +124,7 @@ def _unknown_key(model: type[Section], path: KeyPath, value: object, document: A
             beside = beside[part]
         except (KeyError, IndexError, TypeError):
             beside = None
-    return f'unknown key "{key}"', meant_key(key, model, useful_keys(section) - frozenset(mapping(beside) or {}))
+    return f'unknown key "{key}"', suggest_key(key, model, useful_keys(section) - frozenset(mapping(beside) or {}))
 
 
 def section_at(model: type[BaseModel], path: KeyPath) -> type[BaseModel] | None:
@@ -163,7 +163,7 @@ def places_of(key: str, model: type[BaseModel]) -> str:
     return ""
 
 
-def meant_key(key: str, model: type[BaseModel], here: AbstractSet[str]) -> str:
+def suggest_key(key: str, model: type[BaseModel], here: AbstractSet[str]) -> str:
     """Suggest the valid key that is probably meant. If a nearer one is valid in another section, suggest that place."""
     everywhere = {name for document in _FILES for name in key_places(document)}
     near = nearest(key, everywhere | here)

@@ -10,7 +10,7 @@ from typing import Self
 import yaml
 from pydantic import ValidationError
 
-from tarsy.config.load.skill_files import FoundSkills, Place, read_skills
+from tarsy.config.load.skill_files import FoundSkills, SkillDirectory, read_skills
 from tarsy.config.load.source import Source, read_source
 from tarsy.config.parsed_data import listing_at, mapping
 from tarsy.config.problems import KeyPath as ConfigPath
@@ -80,10 +80,10 @@ def checkout_dir(checkouts: Path, source: SkillSourceConfig, commit: str) -> Pat
     return repository_dir(checkouts, source) / commit
 
 
-def git_place(checkouts: Path, source: SkillSourceConfig, commit: str) -> Place:
+def git_place(checkouts: Path, source: SkillSourceConfig, commit: str) -> SkillDirectory:
     """Return the place of the skills of one commit."""
     shown = f"{source.git}@{commit[:SHORT_COMMIT]}" + ("" if source.dir == "." else f":{source.dir}")
-    return Place(checkout_dir(checkouts, source, commit), shown, str(source.git), commit)
+    return SkillDirectory(checkout_dir(checkouts, source, commit), shown, str(source.git), commit)
 
 
 SKILLS_DIRECTORY = "skills"
@@ -125,7 +125,7 @@ def shipped_skills() -> Mapping[str, Skill]:
 
 @cache
 def _shipped() -> FoundSkills:
-    return read_skills(Place(SHIPPED_DIRECTORY, SHIPPED, SHIPPED))
+    return read_skills(SkillDirectory(SHIPPED_DIRECTORY, SHIPPED, SHIPPED))
 
 
 def read_catalog(directory: Path | None, tarsy: Source, data: object, env: Mapping[str, str]) -> SkillCatalog:
@@ -133,7 +133,7 @@ def read_catalog(directory: Path | None, tarsy: Source, data: object, env: Mappi
     catalog = SkillCatalog()
     catalog.add(_shipped())
     if directory is not None and (own := directory / SKILLS_DIRECTORY).is_dir():
-        catalog.add(read_skills(Place(own, str(own), SKILLS_DIRECTORY)))
+        catalog.add(read_skills(SkillDirectory(own, str(own), SKILLS_DIRECTORY)))
     lock = read_lock(directory)
     catalog.problems += lock.problems
     for path, source in skill_sources(data):
@@ -162,10 +162,10 @@ def skill_sources(data: object) -> Iterator[tuple[ConfigPath, SkillSourceConfig]
 
 def _place(
     source: SkillSourceConfig, path: ConfigPath, directory: Path | None, tarsy: Source, lock: SkillLock, env: Mapping[str, str]
-) -> Place | Problem:
+) -> SkillDirectory | Problem:
     if source.path is not None:
         root = (directory or Path()) / Path(source.path).expanduser()
-        return Place(root, str(root), source.path) if root.is_dir() else tarsy.problem(path, f"there is no directory {root}")
+        return SkillDirectory(root, str(root), source.path) if root.is_dir() else tarsy.problem(path, f"there is no directory {root}")
     commit = lock.commit_of(source)
     if commit is None:
         cure = "read what `tarsy skills sync` shows, then `tarsy skills accept`, or write a commit as ref"

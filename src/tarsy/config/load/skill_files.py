@@ -118,7 +118,7 @@ MAX_SKILLS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SkillDirectory:
     """A directory of skills, and its name for people."""
 
     root: Path
@@ -141,7 +141,7 @@ class FoundSkills:
     remarks: list[Problem] = field(default_factory=list[Problem])
 
 
-def read_skills(place: Place) -> FoundSkills:
+def read_skills(place: SkillDirectory) -> FoundSkills:
     """Read all skills of a place: directories with a SKILL.md, and files without an extension."""
     found = FoundSkills()
     entries: list[Path] = []
@@ -158,7 +158,7 @@ def read_skills(place: Place) -> FoundSkills:
     return found
 
 
-def _read_skill(place: Place, entry: Path, found: FoundSkills) -> None:
+def _read_skill(place: SkillDirectory, entry: Path, found: FoundSkills) -> None:
     name, flat = entry.name, entry.is_file()
     main = name if flat else f"{name}/{MAIN_FILE}"
     if not _is_within(entry, place.root):
@@ -196,7 +196,7 @@ def _read_skill(place: Place, entry: Path, found: FoundSkills) -> None:
     )
 
 
-def _further_files(place: Place, directory: Path, found: FoundSkills) -> Iterator[tuple[str, str]]:
+def _further_files(place: SkillDirectory, directory: Path, found: FoundSkills) -> Iterator[tuple[str, str]]:
     """Yield the path and text of the files beside SKILL.md. Files that are no text or too large are left out with a remark."""
     files: list[Path] = []
     for file in sorted(directory.rglob("*")):

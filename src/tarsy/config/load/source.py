@@ -14,7 +14,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 _TEXT = "tag:yaml.org,2002:str"
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A line of a file; line 0: the file does not contain it."""
 
     file: str
@@ -27,15 +27,15 @@ class Source:
 
     file: str
     data: Any = None
-    places: dict[KeyPath, Place] = field(default_factory=dict[KeyPath, Place])
+    places: dict[KeyPath, Location] = field(default_factory=dict[KeyPath, Location])
     problems: list[Problem] = field(default_factory=list[Problem])
 
-    def place_of(self, path: KeyPath) -> Place:
+    def place_of(self, path: KeyPath) -> Location:
         """Return the place of `path`, or of the nearest part around it that is in the file."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.places:
                 return self.places[path[:length]]
-        return Place(self.file, 0)
+        return Location(self.file, 0)
 
     def holds(self, path: KeyPath) -> bool:
         return path in self.places
@@ -120,8 +120,8 @@ class _Reader:
             entries[key] = self._value(value_node, here, around)
         return {**merged, **entries}
 
-    def _place(self, node: yaml.Node) -> Place:
-        return Place(self._source.file, node.start_mark.line + 1)
+    def _place(self, node: yaml.Node) -> Location:
+        return Location(self._source.file, node.start_mark.line + 1)
 
     def _merged(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Mapping[str, Any]:
         match node:
@@ -158,7 +158,7 @@ class _Reader:
                 return node.value
 
 
-def put_together(first: Source, further: Iterable[Source]) -> Source:
+def join_sources(first: Source, further: Iterable[Source]) -> Source:
     """Join several sources into one; each part keeps the place where it is written."""
     whole = Source(first.file, dict(mapping(first.data) or {}), dict(first.places), list(first.problems))
     for piece in further:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import cells, stamp, table
+from tarsy.demo.kubectl import cells, table, timestamp
 from tarsy.demo.lookup import check_namespace, find, in_namespace
 from tarsy.demo.tool_arguments import InNamespace
 from tarsy.demo.world import World
@@ -40,7 +40,7 @@ def audit_search(
     if not found:
         return "No audit records match. The audit log is kept for 7 days."
     fields = ("user", "verb", "resource", "code", "source_ip", "user_agent", "note")
-    rows = [(stamp(world.at(record.at)), *cells(record, *fields)) for record in found[-_MOST:]]
+    rows = [(timestamp(world.at(record.at)), *cells(record, *fields)) for record in found[-_MOST:]]
     return table(("TIME", "USER", "VERB", "RESOURCE", "CODE", "SOURCE IP", "USER AGENT", "NOTE"), rows)
 
 
@@ -55,6 +55,6 @@ def secrets_list(world: World, namespace: InNamespace) -> str:
         data = "\n".join(f"  {key}: {base64.b64encode(value.encode()).decode()}" for key, value in secret.data.items())
         documents.append(
             f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: {secret.name}\n  namespace: {secret.namespace}\n"
-            f'  creationTimestamp: "{stamp(world.at(secret.created))}"\ntype: {secret.type}\ndata:\n{data}'
+            f'  creationTimestamp: "{timestamp(world.at(secret.created))}"\ntype: {secret.type}\ndata:\n{data}'
         )
     return "\n---\n".join(documents)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import age, cells, stamp, table
+from tarsy.demo.kubectl import age, cells, table, timestamp
 from tarsy.demo.lookup import find, in_namespace
 from tarsy.demo.tool_arguments import InNamespace, Namespace
 from tarsy.demo.views.events import events_of
@@ -15,7 +15,7 @@ def quotas_list(world: World, namespace: Namespace = "") -> str:
     """List resource quotas with what is used of them, and limit ranges."""
     blocks: list[str] = []
     for quota in in_namespace(world, world.quotas, namespace):
-        lines = [f"{quota.kind} {quota.namespace}/{quota.name} (created {stamp(world.at(quota.created))})"]
+        lines = [f"{quota.kind} {quota.namespace}/{quota.name} (created {timestamp(world.at(quota.created))})"]
         if quota.hard:
             rows = ((name, quota.used.get(name, "0"), hard) for name, hard in quota.hard.items())
             lines += [f"  {line}" for line in table(("RESOURCE", "USED", "HARD"), rows).splitlines()]
@@ -63,7 +63,7 @@ def hpa_list(world: World, namespace: Namespace = "") -> str:
     blocks: list[str] = []
     for one in in_namespace(world, world.autoscalers, namespace):
         lines = [
-            f"{one.namespace}/{one.name} (created {stamp(world.at(one.created))})",
+            f"{one.namespace}/{one.name} (created {timestamp(world.at(one.created))})",
             f"  Reference: {one.reference}   Targets: {one.targets}   Min: {one.least}   Max: {one.most}   Replicas: {one.replicas}",
             *(f"  Condition: {condition}" for condition in one.conditions),
         ]

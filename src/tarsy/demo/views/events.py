@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import age, cells, stamp, table
+from tarsy.demo.kubectl import age, cells, table, timestamp
 from tarsy.demo.lookup import check_namespace
 from tarsy.demo.tool_arguments import Minutes, Namespace
 from tarsy.demo.world import Event, World
@@ -35,7 +35,7 @@ def events_list(
 
 def _row(world: World, event: Event) -> tuple[str, ...]:
     return (
-        stamp(world.at(event.last)),
+        timestamp(world.at(event.last)),
         *cells(event, "count", "type"),
         event.namespace or "-",
         *cells(event, "reason", "object", "source", "message"),
@@ -60,7 +60,7 @@ def events_history(
         return f"No events in the last {minutes} minutes."
     ordered = sorted(found, key=lambda event: (_began(world, event), event.object))
     headings = ("FIRST", "LAST", "COUNT", "TYPE", "NAMESPACE", "REASON", "OBJECT", "SOURCE", "MESSAGE")
-    return table(headings, ((stamp(_began(world, event)), *_row(world, event)) for event in ordered[-_MOST:]))
+    return table(headings, ((timestamp(_began(world, event)), *_row(world, event)) for event in ordered[-_MOST:]))
 
 
 def _began(world: World, event: Event) -> datetime:

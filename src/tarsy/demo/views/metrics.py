@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import stamp
-from tarsy.demo.lookup import NotThereError
+from tarsy.demo.kubectl import timestamp
+from tarsy.demo.lookup import NotFoundError
 from tarsy.demo.tool_arguments import Minutes
 from tarsy.demo.world import Series, World
 
@@ -44,13 +44,13 @@ def matching(world: World, query: str) -> tuple[list[Series], list[Series]]:
     """Return all series of the metric that a plain selector names, and those of them that it selects.
 
     Raises:
-        NotThereError: the selector is invalid, or there is no such metric.
+        NotFoundError: the selector is invalid, or there is no such metric.
     """
     selector = _SELECTOR.fullmatch(query)
     parts = [part for part in (selector["matchers"] or "").split(",") if part.strip()] if selector else []
     matchers = [_MATCHER.fullmatch(part) for part in parts]
     if selector is None or not all(matchers):
-        raise NotThereError(
+        raise NotFoundError(
             f'cannot read "{query}": write a plain selector such as up{{namespace="shop"}}. '
             "Functions, ranges and arithmetic are not supported; rates are stored as series of their own (see metrics_list)."
         )
@@ -58,7 +58,7 @@ def matching(world: World, query: str) -> tuple[list[Series], list[Series]]:
     known = [series for series in world.metrics if series.metric == selector["metric"]]
     if not known:
         names = ", ".join(sorted({series.metric for series in world.metrics}))
-        raise NotThereError(f'no metric is called "{selector["metric"]}". Metrics: {names}')
+        raise NotFoundError(f'no metric is called "{selector["metric"]}". Metrics: {names}')
     return known, [series for series in known if all(condition(series) for condition in conditions)]
 
 
@@ -70,7 +70,7 @@ def _condition(matcher: re.Match[str]) -> Callable[[Series], bool]:
     try:
         pattern = re.compile(value)
     except re.error as error:
-        raise NotThereError(f'"{value}" is not a regular expression: {error}') from error
+        raise NotFoundError(f'"{value}" is not a regular expression: {error}') from error
     return lambda series: (pattern.fullmatch(series.labels.get(label, "")) is not None) is not negated
 
 
@@ -85,7 +85,7 @@ def _render(world: World, series: Series, minutes: int) -> Iterator[str]:
     start = max(world.now - timedelta(minutes=minutes), frames[0][0])
     end = min(world.now, frames[-1][0])
     if start > end:
-        yield f"{_name(series)}\n  no samples in the last {minutes} minutes; the last one is {_number(frames[-1][1], series)} at {stamp(end)}"
+        yield f"{_name(series)}\n  no samples in the last {minutes} minutes; the last one is {_number(frames[-1][1], series)} at {timestamp(end)}"
         return
     step = (end - start) / (_POINTS - 1)
     times = (start + step * index for index in range(_POINTS))
@@ -96,7 +96,7 @@ def _render(world: World, series: Series, minutes: int) -> Iterator[str]:
     values = [value for _, value in samples]
     yield f"{_name(series)}  min={_number(min(values), series)} max={_number(max(values), series)} last={_number(values[-1], series)}"
     for at, value in samples:
-        yield f"  {stamp(at)}  {_number(value, series)}"
+        yield f"  {timestamp(at)}  {_number(value, series)}"
 
 
 def _value(series: Series, frames: list[tuple[datetime, float]], at: datetime) -> float:

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import age, cells, stamp, table
-from tarsy.demo.lookup import NotThereError, check_namespace, in_namespace
+from tarsy.demo.kubectl import age, cells, table, timestamp
+from tarsy.demo.lookup import NotFoundError, check_namespace, in_namespace
 from tarsy.demo.tool_arguments import Namespace
 from tarsy.demo.world import Lookup, World
 
@@ -24,7 +24,7 @@ def ingresses_list(world: World, namespace: Namespace = "") -> str:
     blocks: list[str] = []
     for item in in_namespace(world, world.ingresses, namespace):
         lines = [
-            f"{item.namespace}/{item.name} (class {item.ingress_class}, created {stamp(world.at(item.created))})",
+            f"{item.namespace}/{item.name} (class {item.ingress_class}, created {timestamp(world.at(item.created))})",
             *(f"  annotation {key}: {value}" for key, value in item.annotations.items()),
             *(f"  {rule}" for rule in item.rules),
             *([f"  tls: {item.tls}"] if item.tls else []),
@@ -62,7 +62,7 @@ def netpol_list(world: World, namespace: Namespace = "") -> str:
     if not found:
         return "No network policies: all traffic in the namespace is allowed."
     return "\n\n".join(
-        f"{item.namespace}/{item.name} (created {stamp(world.at(item.created))}, {age(world.at(item.created), world.now)} ago)\n"
+        f"{item.namespace}/{item.name} (created {timestamp(world.at(item.created))}, {age(world.at(item.created), world.now)} ago)\n"
         f"{item.spec.strip()}"
         for item in found
     )
@@ -75,14 +75,14 @@ def flows_list(
     check_namespace(world, namespace)
     found = [flow for flow in world.flows if namespace in ("", flow.namespace) and pod in flow.pod]
     if not found and not any(pod in item.name for item in world.pods):
-        raise NotThereError(f'no pod matches "{pod}".')
+        raise NotFoundError(f'no pod matches "{pod}".')
     if not found:
         return "No flows recorded in the last 24 hours."
     headings = ("FIRST", "LAST", "POD", "DIRECTION", "PEER", "PORT", "VERDICT", "VOLUME", "NOTE")
     rows = (
         (
-            stamp(world.at(flow.first)),
-            stamp(world.at(flow.last)),
+            timestamp(world.at(flow.first)),
+            timestamp(world.at(flow.last)),
             f"{flow.namespace}/{flow.pod}",
             *cells(flow, "direction", "peer", "port", "verdict"),
             flow.volume or "-",

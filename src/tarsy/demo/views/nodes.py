@@ -1,7 +1,7 @@
 """Nodes: the list, the description, the kubelet's statistics."""
 
-from tarsy.demo.kubectl import age, cells, stamp, table
-from tarsy.demo.lookup import NotThereError
+from tarsy.demo.kubectl import age, cells, table, timestamp
+from tarsy.demo.lookup import NotFoundError
 from tarsy.demo.tool_arguments import NodeName
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import Node, World
@@ -29,7 +29,7 @@ def nodes_describe(world: World, name: NodeName) -> str:
     lines = [
         f"Name:        {node.name}",
         f"Status:      {node.status}",
-        f"Created:     {stamp(world.at(node.created))}",
+        f"Created:     {timestamp(world.at(node.created))}",
         f"Instance:    {node.instance} ({node.architecture}) in {node.zone}, kubelet {node.version}",
         f"Taints:      {', '.join(node.taints) or '<none>'}",
         f"Capacity:    {node.capacity}",
@@ -54,4 +54,4 @@ def _find(world: World, name: str) -> Node:
     for node in world.nodes:
         if node.name == name:
             return node
-    raise NotThereError(f'nodes "{name}" not found. Nodes: {", ".join(node.name for node in world.nodes)}')
+    raise NotFoundError(f'nodes "{name}" not found. Nodes: {", ".join(node.name for node in world.nodes)}')

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import age, cells, stamp, table
-from tarsy.demo.lookup import NotThereError, find, in_namespace
+from tarsy.demo.kubectl import age, cells, table, timestamp
+from tarsy.demo.lookup import NotFoundError, find, in_namespace
 from tarsy.demo.tool_arguments import InNamespace, Namespace, PodName
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import Container, Pod, World
@@ -29,7 +29,7 @@ def pods_list(
     """List pods with status, restarts, age and node (kubectl get pods -o wide)."""
     pairs = [part.partition("=") for part in label_selector.replace("==", "=").split(",") if part.strip()]
     if any(not sign or "!" in key for key, sign, _ in pairs):
-        raise NotThereError(f'label_selector "{label_selector}" is not understood: write key=value, several separated by commas.')
+        raise NotFoundError(f'label_selector "{label_selector}" is not understood: write key=value, several separated by commas.')
     wanted = {key.strip(): value.strip() for key, _, value in pairs}
     pods = [
         pod for pod in in_namespace(world, world.pods, namespace) if wanted.items() <= pod.labels.items() and (not node or pod.node == node)
@@ -62,7 +62,7 @@ def pods_get(world: World, namespace: InNamespace, name: PodName) -> str:
         f"Name:             {pod.name}",
         f"Namespace:        {pod.namespace}",
         f"Node:             {pod.node}",
-        f"Start Time:       {stamp(world.at(pod.created))}",
+        f"Start Time:       {timestamp(world.at(pod.created))}",
         *_pairs("Labels:", pod.labels),
         *_pairs("Annotations:", pod.annotations),
         f"Status:           {pod.status}",
@@ -130,10 +130,10 @@ def pods_log(
     """Read a container's log (kubectl logs)."""
     chosen = _choose(find(world, "pod", world.pods, namespace, name), container)
     if previous and not chosen.previous_log:
-        raise NotThereError(f'previous terminated container "{chosen.name}" in pod "{name}" not found: it has not been restarted.')
+        raise NotFoundError(f'previous terminated container "{chosen.name}" in pod "{name}" not found: it has not been restarted.')
     if not previous and not chosen.log and chosen.state.startswith("Waiting"):
         reason = chosen.state.splitlines()[0].removeprefix("Waiting").strip(" :()")
-        raise NotThereError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
+        raise NotFoundError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
     lines = (chosen.previous_log if previous else chosen.log).strip().splitlines()
     if chosen.flood and not previous:
         lines += [chosen.flood.line.replace("{n}", str(number)) for number in range(1, chosen.flood.count + 1)]
@@ -152,4 +152,4 @@ def _choose(pod: Pod, name: str) -> Container:
         if container.name == name:
             return container
     names = ", ".join(container.name for container in pod.containers)
-    raise NotThereError(f'container "{name}" is not valid for pod "{pod.name}". Its containers: {names}')
+    raise NotFoundError(f'container "{name}" is not valid for pod "{pod.name}". Its containers: {names}')

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.lookup import NotThereError
+from tarsy.demo.lookup import NotFoundError
 from tarsy.demo.views.metrics import matching, value_at
 from tarsy.demo.world import Series, World
 
@@ -67,8 +67,8 @@ def _tokens(query: str) -> list[_Token]:
     return found
 
 
-def _unreadable(query: str, why: str) -> NotThereError:
-    return NotThereError(
+def _unreadable(query: str, why: str) -> NotFoundError:
+    return NotFoundError(
         f'cannot read "{query}": {why}. Supported: metric{{label="value"}}, rate(m[5m]) and other functions over a range, '
         "sum/avg/min/max/count by (label) (…), topk(3, …), arithmetic and comparison with numbers."
     )

@@ -1,6 +1,6 @@
 """Certificates, and the admission webhooks that depend on them."""
 
-from tarsy.demo.kubectl import age, stamp
+from tarsy.demo.kubectl import age, timestamp
 from tarsy.demo.lookup import in_namespace
 from tarsy.demo.tool_arguments import Namespace
 from tarsy.demo.world import World
@@ -15,8 +15,8 @@ def certificates_list(world: World, namespace: Namespace = "") -> str:
         lines = [
             f"{one.namespace}/{one.name}   Ready: {one.ready}   Secret: {one.secret}   Issuer: {one.issuer}",
             f"  DNS Names:  {', '.join(one.dns_names)}",
-            f"  Not Before: {stamp(world.at(one.not_before))}",
-            f"  Not After:  {stamp(end)} ({distance})",
+            f"  Not Before: {timestamp(world.at(one.not_before))}",
+            f"  Not After:  {timestamp(end)} ({distance})",
             *(f"  {line}" for line in one.note.strip().splitlines()),
         ]
         blocks.append("\n".join(lines))
@@ -28,7 +28,7 @@ def webhooks_list(world: World) -> str:
     blocks: list[str] = []
     for one in world.webhooks:
         lines = [
-            f"{one.kind}/{one.name} (created {stamp(world.at(one.created))})",
+            f"{one.kind}/{one.name} (created {timestamp(world.at(one.created))})",
             f"  Service: {one.service}   Failure Policy: {one.failure_policy}   Timeout: {one.timeout}",
             *(f"  Rule: {rule}" for rule in one.rules),
             *([f"  Selector: {one.selector}"] if one.selector else []),

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.kubectl import age, stamp, table
+from tarsy.demo.kubectl import age, table, timestamp
 from tarsy.demo.lookup import find, in_namespace
 from tarsy.demo.tool_arguments import InNamespace, Namespace
 from tarsy.demo.views.events import events_of
@@ -38,10 +38,10 @@ def deployment_history(
     if workload.note:
         lines.append(workload.note.strip())
     if not workload.revisions:
-        lines.append(f"One revision only, unchanged since {stamp(world.at(workload.created))}. Images: {', '.join(workload.images)}")
+        lines.append(f"One revision only, unchanged since {timestamp(world.at(workload.created))}. Images: {', '.join(workload.images)}")
     for revision in workload.revisions:
         at = world.at(revision.at)
-        lines += [f"\nRevision {revision.revision}   {stamp(at)} ({age(at, world.now)} ago)", f"  Change-Cause: {revision.cause}"]
+        lines += [f"\nRevision {revision.revision}   {timestamp(at)} ({age(at, world.now)} ago)", f"  Change-Cause: {revision.cause}"]
         lines += [f"  {line}" for line in revision.changes.strip().splitlines()]
     return "\n".join([*lines, "\nEvents:", *events_of(world, workload.namespace, f"{workload.kind}/{workload.name}")])
 
@@ -54,7 +54,7 @@ def configmaps_list(world: World, namespace: Namespace = "") -> str:
             item.name,
             str(len(item.data)),
             age(world.at(item.created), world.now),
-            stamp(world.at(item.updated or item.created)),
+            timestamp(world.at(item.updated or item.created)),
         )
         for item in in_namespace(world, world.configmaps, namespace)
     ]
@@ -67,8 +67,8 @@ def configmaps_get(world: World, namespace: InNamespace, name: Annotated[str, Fi
     lines = [
         f"Name:           {item.name}",
         f"Namespace:      {item.namespace}",
-        f"Created:        {stamp(world.at(item.created))}",
-        f"Last Modified:  {stamp(world.at(item.updated or item.created))} by {item.updated_by or 'unknown'}",
+        f"Created:        {timestamp(world.at(item.created))}",
+        f"Last Modified:  {timestamp(world.at(item.updated or item.created))} by {item.updated_by or 'unknown'}",
         *(f"Annotation:     {key}={value}" for key, value in item.annotations.items()),
         "\nData\n====",
         *(f"{key}:\n----\n{value.rstrip()}\n" for key, value in item.data.items()),
