@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from tarsy.agent.ports import Mask
 from tarsy.config.resolve.resolved import ResolvedChain
-from tarsy.config.schema.configuration import vendor_variables, ways_to_a_model
+from tarsy.config.schema.configuration import model_setup_hint, vendor_variables
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.llm import ProviderType
@@ -44,7 +44,7 @@ class AlertNotRecordedError(AlertRefusedError):
     def __init__(self, alert_type: str) -> None:
         super().__init__(
             f'The model for the alert type "{alert_type}" is a recording and knows one alert, which is not this one: send that '
-            f"(GET /api/v1/samples and `tarsy demo` have those of the samples), or let a model investigate. {ways_to_a_model(vendor_variables())}."
+            f"(GET /api/v1/samples and `tarsy demo` have those of the samples), or let a model investigate. {model_setup_hint(vendor_variables())}."
         )
 
 

@@ -218,7 +218,7 @@ def planned_files(
     # Entries of the files in tarsy.d, such as `agents.Web`, and the file that has each.
     in_pieces: dict[str, Path] = {}
     for piece in piece_files(directory):
-        in_pieces |= {f"{path[0]}.{path[1]}": piece for path in read_source(piece).places if len(path) == 2}
+        in_pieces |= {f"{path[0]}.{path[1]}": piece for path in read_source(piece).locations if len(path) == 2}
     planned: list[PlannedFile] = []
     for file in sorted(path for path in (TEMPLATES / template).iterdir() if path.is_file()):
         target = directory / _RENAMED.get(file.name, file.name)

@@ -92,8 +92,8 @@ def test_lists_at_the_top_continue_in_the_order_of_the_files_and_keep_their_plac
         _source("tarsy.yaml", "routes: [{a: 1}]"), [_source("b.yaml", "routes:\n- x\n- y: 1\n"), _source("c.yaml", "routes: []")]
     )
     assert whole.data == {"routes": [{"a": 1}, "x", {"y": 1}]}
-    assert whole.place_of(("routes", 2, "y")) == ("b.yaml", 3)
-    assert whole.place_of(("routes", 0)) == ("tarsy.yaml", 1)
+    assert whole.location_of(("routes", 2, "y")) == ("b.yaml", 3)
+    assert whole.location_of(("routes", 0)) == ("tarsy.yaml", 1)
 
 
 def test_a_section_that_is_of_two_kinds_is_a_problem_in_the_later_file() -> None:

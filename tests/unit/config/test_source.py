@@ -48,10 +48,10 @@ def test_keys_are_taken_as_written() -> None:
 
 def test_lines_of_nested_keys_and_items_are_known() -> None:
     source = parse("a:\n  b:\n    - x\n    - c: 1\n")
-    assert source.place_of(("a", "b", 1, "c")).line == 4
-    assert source.place_of(("a", "b", 0)).line == 3
-    assert source.place_of(("a", "b", 0, "missing")).line == 3
-    assert source.place_of(("elsewhere",)).line == 1
+    assert source.location_of(("a", "b", 1, "c")).line == 4
+    assert source.location_of(("a", "b", 0)).line == 3
+    assert source.location_of(("a", "b", 0, "missing")).line == 3
+    assert source.location_of(("elsewhere",)).line == 1
 
 
 def test_merged_mappings_yield_to_own_keys() -> None:

@@ -99,7 +99,7 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
         source.problem(path, f"the environment variable {variable} is not set", f"set {variable}")
         for source, filled in sources
         for path, variable in filled.missing
-        if in_use.holds(path) or (source.place_of(path).file, dotted(path)) in mistaken
+        if in_use.holds(path) or (source.location_of(path).file, dotted(path)) in mistaken
     ]
     places = {(problem.file, problem.path) for problem in unset}
     problems = [*unset, *(problem for problem in problems if (problem.file, problem.path) not in places)]

@@ -23,25 +23,25 @@ class Location(NamedTuple):
 
 @dataclass(slots=True)
 class Source:
-    """One file, or several joined: the data, the place of each part, and the problems of the text itself."""
+    """One file, or several joined: the data, the location of each part, and the problems of the text itself."""
 
     file: str
     data: Any = None
-    places: dict[KeyPath, Location] = field(default_factory=dict[KeyPath, Location])
+    locations: dict[KeyPath, Location] = field(default_factory=dict[KeyPath, Location])
     problems: list[Problem] = field(default_factory=list[Problem])
 
-    def place_of(self, path: KeyPath) -> Location:
-        """Return the place of `path`, or of the nearest part around it that is in the file."""
+    def location_of(self, path: KeyPath) -> Location:
+        """Return the location of `path`, or of the nearest part around it that is in the file."""
         for length in range(len(path), -1, -1):
-            if path[:length] in self.places:
-                return self.places[path[:length]]
+            if path[:length] in self.locations:
+                return self.locations[path[:length]]
         return Location(self.file, 0)
 
     def holds(self, path: KeyPath) -> bool:
-        return path in self.places
+        return path in self.locations
 
     def problem(self, path: KeyPath, message: str, cure: str = "") -> Problem:
-        return Problem(*self.place_of(path), dotted(path), message, cure)
+        return Problem(*self.location_of(path), dotted(path), message, cure)
 
 
 def read_source(path: Path) -> Source:
@@ -76,14 +76,14 @@ def parse_source(source: Source, text: str) -> Source:
 
 
 class _Reader:
-    """Turns YAML nodes into data, and records the place of each key and item in the source."""
+    """Turns YAML nodes into data, and records the location of each key and item in the source."""
 
     def __init__(self, loader: yaml.CSafeLoader, source: Source) -> None:
         self._loader = loader
         self._source = source
 
     def item(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
-        self._source.places.setdefault(path, self._place(node))
+        self._source.locations.setdefault(path, self._location(node))
         return self._value(node, path, around)
 
     def _value(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
@@ -110,17 +110,17 @@ class _Reader:
                 continue
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else str(key_node.start_mark)
             here = (*path, key)
-            place = self._place(key_node)
+            place = self._location(key_node)
             if key in entries:
-                first = self._source.places[here].line
+                first = self._source.locations[here].line
                 message = f'the key "{key}" stands here a second time (first in line {first})'
                 self._source.problems.append(Problem(*place, dotted(here), message, "keep one of the two"))
                 continue
-            self._source.places[here] = place
+            self._source.locations[here] = place
             entries[key] = self._value(value_node, here, around)
         return {**merged, **entries}
 
-    def _place(self, node: yaml.Node) -> Location:
+    def _location(self, node: yaml.Node) -> Location:
         return Location(self._source.file, node.start_mark.line + 1)
 
     def _merged(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Mapping[str, Any]:
@@ -160,39 +160,39 @@ class _Reader:
 
 def join_sources(first: Source, further: Iterable[Source]) -> Source:
     """Join several sources into one; each part keeps the place where it is written."""
-    whole = Source(first.file, dict(mapping(first.data) or {}), dict(first.places), list(first.problems))
+    whole = Source(first.file, dict(mapping(first.data) or {}), dict(first.locations), list(first.problems))
     for piece in further:
         whole.problems += piece.problems
         for key, value in (mapping(piece.data) or {}).items():
             mine = whole.data.get(key)
             if value is None or mine is None:
-                _keep_places(whole, piece, (key,))
+                _copy_locations(whole, piece, (key,))
                 whole.data[key] = mine if value is None else value
             elif (entries := mapping(value)) is not None and mapping(mine) is not None:
                 new = {name: entry for name, entry in entries.items() if name not in mine}
-                whole.problems += [_twice(whole, piece, (key, name)) for name in entries if name not in new]
+                whole.problems += [_duplicate(whole, piece, (key, name)) for name in entries if name not in new]
                 for name in new:
-                    _keep_places(whole, piece, (key, name))
+                    _copy_locations(whole, piece, (key, name))
                 whole.data[key] = {**mine, **new}
             elif (items := listing(value)) is not None and listing(mine) is not None:
-                _keep_places(whole, piece, (key,), moved_by=len(mine))
+                _copy_locations(whole, piece, (key,), moved_by=len(mine))
                 whole.data[key] = [*mine, *items]
             else:
-                whole.problems.append(_twice(whole, piece, (key,)))
+                whole.problems.append(_duplicate(whole, piece, (key,)))
     return whole
 
 
-def _keep_places(whole: Source, piece: Source, around: KeyPath, *, moved_by: int = 0) -> None:
-    """Copy the places of everything within `around`; the indexes of items of a list that is continued increase by `moved_by`."""
-    for path, place in piece.places.items():
+def _copy_locations(whole: Source, piece: Source, around: KeyPath, *, moved_by: int = 0) -> None:
+    """Copy the locations of everything within `around`; the indexes of items of a list that is continued increase by `moved_by`."""
+    for path, place in piece.locations.items():
         if path[: len(around)] == around:
             match path:
                 case (section, int() as index, *rest):
-                    whole.places.setdefault((section, index + moved_by, *rest), place)
+                    whole.locations.setdefault((section, index + moved_by, *rest), place)
                 case _:
-                    whole.places.setdefault(path, place)
+                    whole.locations.setdefault(path, place)
 
 
-def _twice(whole: Source, piece: Source, path: KeyPath) -> Problem:
-    first = whole.place_of(path)
+def _duplicate(whole: Source, piece: Source, path: KeyPath) -> Problem:
+    first = whole.location_of(path)
     return piece.problem(path, f"{dotted(path)} is already set in {first.file}:{first.line}", "keep one of the two")

@@ -132,10 +132,10 @@ class NoProviderError(Exception):
     def __init__(self, variables: Mapping[str, tuple[str, ...]]) -> None:
         self.variables = variables
         self.local_model = _LOCAL_MODEL
-        super().__init__(f"no model is configured. {ways_to_a_model(variables)}")
+        super().__init__(f"no model is configured. {model_setup_hint(variables)}")
 
 
-def ways_to_a_model(variables: Mapping[str, tuple[str, ...]]) -> str:
+def model_setup_hint(variables: Mapping[str, tuple[str, ...]]) -> str:
     """Describe for people how to configure a model."""
     ways = "; ".join(f"{vendor}: {' and '.join(names)}" for vendor, names in variables.items())
     return f"Set the key of a vendor in the environment or in .env ({ways}), or {_LOCAL_MODEL}"

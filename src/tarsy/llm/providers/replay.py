@@ -13,7 +13,7 @@ import anyio
 import yaml
 from pydantic import ValidationError
 
-from tarsy.config.schema.configuration import vendor_variables, ways_to_a_model
+from tarsy.config.schema.configuration import model_setup_hint, vendor_variables
 from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, UnplayableChunkError, recorded_to_chunk
@@ -140,7 +140,7 @@ def _not_recorded(name: str, recording: Recording, request: GenerateInput) -> st
     questions = tuple(dict.fromkeys(call.question for call in recording.calls if call.question))
     if questions and request.track not in {call.track for call in recording.calls if call.question is None}:
         known = ", ".join(f'"{question}"' for question in questions)
-        cure = f"{ways_to_a_model(vendor_variables())}; then send the alert again, because this session keeps its recorded model."
+        cure = f"{model_setup_hint(vendor_variables())}; then send the alert again, because this session keeps its recorded model."
         return f"The model of this session is the recording {name}, which has answers to these questions only: {known}. For others: {cure}"
     turns: dict[str, list[int]] = {}
     for call in recording.calls:
