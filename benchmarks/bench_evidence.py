@@ -24,9 +24,9 @@ def results(count: int, size: int, *, folded: bool = False) -> list[Evidence]:
 
 
 def honest() -> tuple[str, list[Evidence]]:
-    said = "\n".join(f'- It was refused [A{n}: "connection refused by 10.0.0.{n}"], in 12 ms [A{n}].' for n in range(1, 31))
+    stated = "\n".join(f'- It was refused [A{n}: "connection refused by 10.0.0.{n}"], in 12 ms [A{n}].' for n in range(1, 31))
     verdict = "```verdict\noutcome: fault\nobject: Pod/web-1\nmechanism: refused\nconfidence: high\nevidence: [A1, A2]\n```"
-    return f"## Why\n\n{said}\n\n{verdict}", results(30, 64 * 1024)
+    return f"## Why\n\n{stated}\n\n{verdict}", results(30, 64 * 1024)
 
 
 def ten_thousand_citations() -> tuple[str, list[Evidence]]:
@@ -35,8 +35,8 @@ def ten_thousand_citations() -> tuple[str, list[Evidence]]:
 
 def almost_right() -> tuple[str, list[Evidence]]:
     """Every word of these quotations stands thousands of times in what they cite."""
-    said = (f'[A{n % 10 + 1}: "connection of pod web-{n % 40} refused after {n} ms by 10.0.0.{n % 250}"]' for n in range(10_000))
-    return " ".join(said), results(10, MEGABYTE)
+    stated = (f'[A{n % 10 + 1}: "connection of pod web-{n % 40} refused after {n} ms by 10.0.0.{n % 250}"]' for n in range(10_000))
+    return " ".join(stated), results(10, MEGABYTE)
 
 
 def open_brackets() -> tuple[str, list[Evidence]]:

@@ -107,7 +107,7 @@ class Machine:
         return max(self.cpu() - before, 1) / rounds
 
 
-def tell(what: str, of: str, small: tuple[int, float], large: tuple[int, float]) -> None:
+def report(what: str, of: str, small: tuple[int, float], large: tuple[int, float]) -> None:
     exponent = math.log(large[1] / small[1]) / math.log(large[0] / small[0])
     marked = "   <- grows faster than the work" if exponent > STEEP else ""
     print(
@@ -139,7 +139,7 @@ async def stored(machine: Machine) -> None:
         for name, action in rows.items():
             costs.setdefault(name, []).append((count, await machine.cost(action)))
     for name, (small, large) in costs.items():
-        tell(name, "sessions stored", small, large)
+        report(name, "sessions stored", small, large)
 
 
 async def erasing(machine: Machine) -> None:
@@ -153,7 +153,7 @@ async def erasing(machine: Machine) -> None:
         before = machine.cpu()
         erased = await old.erase(days=100, actor="bench", hidden_only=False)
         found.append((count, (machine.cpu() - before) / erased))
-    tell("session erased", "sessions kept", *found)
+    report("session erased", "sessions kept", *found)
 
 
 async def forgetting(machine: Machine) -> None:
@@ -166,7 +166,7 @@ async def forgetting(machine: Machine) -> None:
         before = machine.cpu()
         await outbox.purge(older_than_seconds=3600)
         found.append((count, machine.cpu() - before))
-    tell("live events forgotten", "events", *found)
+    report("live events forgotten", "events", *found)
 
 
 async def events(machine: Machine) -> None:
@@ -176,7 +176,7 @@ async def events(machine: Machine) -> None:
         await machine.execute("TRUNCATE timeline_events")
         await machine.execute(STORED_EVENTS, one, count)
         found.append((count, await machine.cost(lambda: TimelineRepository(machine.engine).read(one))))
-    tell("timeline", "events of the session", *found)
+    report("timeline", "events of the session", *found)
 
 
 async def waiting(machine: Machine) -> None:
@@ -189,7 +189,7 @@ async def waiting(machine: Machine) -> None:
         await machine.execute("ANALYZE work")
         found.append((count, await machine.cost(lambda: queue.claim(rules, counted=[rules.kind], max_concurrent_sessions=0))))
     await machine.execute("TRUNCATE work")
-    tell("claim", "sessions waiting", *found)
+    report("claim", "sessions waiting", *found)
 
 
 async def turns(machine: Machine) -> None:
@@ -202,7 +202,7 @@ async def turns(machine: Machine) -> None:
                 await running.work_off()
 
         found.append((count, await machine.cost(run, rounds=4) / 2))
-    tell("session", "turns", *found)
+    report("session", "turns", *found)
 
 
 async def live(machine: Machine) -> None:
@@ -214,27 +214,27 @@ async def live(machine: Machine) -> None:
             await running.submit(count)
             await running.work_off(look_every=0.5)
         found.append((count, machine.cpu() - before))
-    tell("sessions", "live at once", *found)
+    report("sessions", "live at once", *found)
 
 
 async def subscribers(machine: Machine) -> None:
     """A piece of text for all that follow its session over WebSocket; what counts is the CPU of the server."""
     found: list[tuple[int, float]] = []
     for count in sizes("SUBSCRIBERS", 10, 1_000):
-        session, heard = str(uuid4()), list[float]()
+        session, received = str(uuid4()), list[float]()
         async with (
             server_process(machine.url, pieces_per_second=PIECES_PER_SECOND) as server,
             anyio.create_task_group() as tasks,
         ):
             for _ in range(count):
                 subscribed = anyio.Event()
-                tasks.start_soon(subscriber, server.port, session, heard, subscribed)
+                tasks.start_soon(subscriber, server.port, session, received, subscribed)
                 await subscribed.wait()
             before = server.cpu_seconds()
             await server.generate(PIECES_SECONDS, 1, [session])
             found.append((count, (server.cpu_seconds() - before) * 1000 / (PIECES_PER_SECOND * PIECES_SECONDS)))
             tasks.cancel_scope.cancel()
-    tell("piece of live text", "subscribers", *found)
+    report("piece of live text", "subscribers", *found)
 
 
 async def alerts(machine: Machine) -> None:
@@ -244,7 +244,7 @@ async def alerts(machine: Machine) -> None:
         for size in sizes("ALERT", 1_024, 1_048_576):
             text = words * (size // len(words))
             found.append((size, await machine.cost(partial(idle.submit, 1, text), rounds=20)))
-    tell("alert taken", "bytes", *found)
+    report("alert taken", "bytes", *found)
 
 
 async def run(url: str, pid: int) -> None:

@@ -154,8 +154,8 @@ def report(title: str, result: Round, machine: Machine) -> None:
     pieces = len(result.same) + len(result.other)
     print(f"  notifications  {result.notifications / (ROUNDS * SECONDS):6.1f} /s for {pieces / (ROUNDS * SECONDS):.0f} pieces/s")
     for where, seconds in zip(("writing", "other"), result.cpu, strict=True):
-        told = f"of CPU for 1,000 pieces, {seconds / (ROUNDS * SECONDS):.0%} of one core"
-        print(f"  {where + ' process':<15}{machine.cpu(seconds * 1000 / pieces * 1000)} {told}")
+        reported = f"of CPU for 1,000 pieces, {seconds / (ROUNDS * SECONDS):.0%} of one core"
+        print(f"  {where + ' process':<15}{machine.cpu(seconds * 1000 / pieces * 1000)} {reported}")
 
 
 async def run(url: str) -> None:
@@ -163,7 +163,7 @@ async def run(url: str) -> None:
     await upgrade(engine)
     await engine.dispose()
     machine = await measured(url)
-    machine.tell()
+    machine.report()
     async with server_process(url) as writer, server_process(url) as other:
         few, usual, disturbed = Round(), Round(), Round()
         # By turns, so that what else the machine does falls on all.

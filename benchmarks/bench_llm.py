@@ -36,7 +36,7 @@ class Metronome:
     """A provider that says at a steady pace what time it is, through the same machinery as the real ones."""
 
     def __init__(self) -> None:
-        self.let_go = asyncio.Event()
+        self.released = asyncio.Event()
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         del request, access  # asked or not, it ticks
@@ -46,7 +46,7 @@ class Metronome:
                 yield chunk
 
     async def aclose(self) -> None:
-        self.let_go.set()
+        self.released.set()
 
     async def _ticks(self) -> AsyncGenerator[Signal]:
         start = time.monotonic()
@@ -56,7 +56,7 @@ class Metronome:
                 yield TextChunk(f"{time.monotonic_ns()} ")
             yield Finished("stop")
         finally:
-            self.let_go.set()
+            self.released.set()
 
 
 def local_client(metronome: Metronome) -> InProcessLLMClient:
@@ -65,18 +65,18 @@ def local_client(metronome: Metronome) -> InProcessLLMClient:
 
 async def delays(client: LLMClient) -> list[float]:
     """Milliseconds from the moment a chunk is said to the moment it is heard."""
-    heard: list[float] = []
+    received: list[float] = []
     async for chunk in client.generate(REQUEST):
         if isinstance(chunk, TextChunk):
             # What comes in one packet is heard as one.
-            heard += [(time.monotonic_ns() - int(said)) / 1e6 for said in chunk.content.split()]
-    assert len(heard) == CHUNKS
-    return heard
+            received += [(time.monotonic_ns() - int(answered)) / 1e6 for answered in chunk.content.split()]
+    assert len(received) == CHUNKS
+    return received
 
 
 async def hang_up(client: LLMClient, metronome: Metronome) -> float:
     """Milliseconds from cancelling the reader to the provider having let go."""
-    metronome.let_go = asyncio.Event()
+    metronome.released = asyncio.Event()
     begun = asyncio.Event()
 
     async def read() -> None:
@@ -87,7 +87,7 @@ async def hang_up(client: LLMClient, metronome: Metronome) -> float:
     await begun.wait()
     cancelled = time.monotonic()
     reader.cancel()
-    await metronome.let_go.wait()
+    await metronome.released.wait()
     return (time.monotonic() - cancelled) * 1000
 
 
@@ -114,8 +114,8 @@ async def over_grpc() -> list[float]:
         await process.wait()
 
 
-def report(name: str, heard: list[float]) -> bool:
-    median, worst = statistics.median(heard), statistics.quantiles(heard, n=100)[98]
+def report(name: str, received: list[float]) -> bool:
+    median, worst = statistics.median(received), statistics.quantiles(received, n=100)[98]
     good = median < LIMITS[name]
     print(f"llm chunk, {name}: median {median:.3f} ms, p99 {worst:.3f} ms at {CHUNKS_PER_SECOND} chunks/s (limit {LIMITS[name]} ms)")
     return good

@@ -16,7 +16,7 @@ LIMIT_MS = 200
 TOKEN = 4
 
 
-def speech() -> str:
+def prose() -> str:
     sentence = "The pod payments-7d9f8b6c5-x2x4z was evicted because the disk of its node ran full; its token is still valid. "
     return (sentence * 4 + "\n\n") * 120
 
@@ -146,7 +146,7 @@ def main() -> int:
     masker.mask("warm up password=x")
     print("from tools:")
     worst = measure(masker, REALISTIC)
-    print(f"  {'a model, token by token':28} {streamed(masker, speech()):8.1f} ms/MB")
+    print(f"  {'a model, token by token':28} {streamed(masker, prose()):8.1f} ms/MB")
     print("made to hurt:")
     measure(masker, HOSTILE)
     print(f"worst from tools: {worst:.0f} ms/MB, limit {LIMIT_MS}")

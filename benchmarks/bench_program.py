@@ -122,7 +122,7 @@ class Program:
         own = sum(self.process.cpu_times()[:2])
         return Cpu(own * 1000, _family(self.process) * 1000 - own * 1000, _family(self.postmaster) * 1000)
 
-    def tell(self, what: str, cost: Cpu, more: str = "") -> None:
+    def report(self, what: str, cost: Cpu, more: str = "") -> None:
         parts = f"own {cost.own:.2f}, tool servers {cost.below:.2f}; PostgreSQL {cost.database:.2f}"
         print(f"{what:34} {self.machine.cpu(cost.own + cost.below)}   ({parts}) {more}")
 
@@ -135,8 +135,8 @@ def _family(process: psutil.Process) -> float:
 
 def _memory(processes: list[psutil.Process]) -> str:
     """What they hold, and what of it the machine has to have: pages that several share are counted once."""
-    told = [process.memory_full_info() for process in processes]
-    return f"{sum(one.rss for one in told) / 2**20:8.1f} MB, PSS {sum(one.pss for one in told) / 2**20:.1f} MB"
+    reported = [process.memory_full_info() for process in processes]
+    return f"{sum(one.rss for one in reported) / 2**20:8.1f} MB, PSS {sum(one.pss for one in reported) / 2**20:.1f} MB"
 
 
 async def send(address: str, count: int) -> list[float]:
@@ -172,7 +172,7 @@ async def sessions(program: Program, what: str, workers: int) -> None:
     await send(program.address, SESSIONS)
     await until(program.url, OPEN, 0)
     rate = SESSIONS / (time.monotonic() - begun)
-    program.tell(f"session, {what}", program.cpu().since(before, SESSIONS), f"{rate:.1f} per second with {workers} workers")
+    program.report(f"session, {what}", program.cpu().since(before, SESSIONS), f"{rate:.1f} per second with {workers} workers")
     connection = await asyncpg.connect(program.url)
     failed = await connection.fetchval("SELECT count(*) FROM alert_sessions WHERE status <> 'completed'")
     await connection.close()
@@ -187,8 +187,8 @@ async def acceptance(program: Program) -> None:
         before, begun = program.cpu(), time.monotonic()
         taken = await send(program.address, ALERTS)
         rate = ALERTS / (time.monotonic() - begun)
-        told = f"{rate:.0f} per second with {SENDERS} senders, whose CPU is the benchmark's own"
-        program.tell("alert accepted", program.cpu().since(before, ALERTS), told)
+        reported = f"{rate:.0f} per second with {SENDERS} senders, whose CPU is the benchmark's own"
+        program.report("alert accepted", program.cpu().since(before, ALERTS), reported)
         for name, share in (("p50", 0.5), ("p99", 0.99)):
             print(f"{f'alert accepted, {name}':34} {program.machine.wait(percentile(taken, share))}")
     connection = await asyncpg.connect(program.url)
@@ -206,8 +206,8 @@ def statements(program: Program, log: Path) -> None:
     anyio.run(few, program)
     before = log.stat().st_size
     anyio.run(few, program)
-    told = log.read_bytes()[before:]
-    count = told.count(b"LOG:  execute") + told.count(b"LOG:  statement")
+    reported = log.read_bytes()[before:]
+    count = reported.count(b"LOG:  execute") + reported.count(b"LOG:  statement")
     print(f"{'statements of a session':34} {count / FEW:8.1f}   (the queries of this benchmark and heartbeats included)")
 
 
@@ -296,7 +296,7 @@ def main(started: Processes) -> int:
     # A first start brings the schema up to date, and is heavier for it.
     anyio.run(migrated, started.database_url)
     machine = anyio.run(measured, started.database_url)
-    machine.tell()
+    machine.report()
     compare(started, machine)
     more(started, machine)
     live(started)

@@ -111,7 +111,7 @@ def claims(address: str) -> list[float]:
         return [claim_seconds(http, live, alert) for _ in range(ALERTS + 1)][1:]
 
 
-def told(what: str, values: Sequence[float], limit: float | None = None) -> bool:
+def report(what: str, values: Sequence[float], limit: float | None = None) -> bool:
     goal = f"   (limit {limit * 1000:.0f} ms)" if limit else ""
     print(f"{what:<44} median {median(values) * 1000:7.0f} ms   worst {max(values) * 1000:7.0f} ms   of {len(values)}{goal}")
     return limit is None or median(values) <= limit
@@ -123,20 +123,20 @@ def one_start(directory: Path) -> Started:
 
 
 def starts(what: str, found: Sequence[Started], limit: float | None = None) -> bool:
-    healthy = told(f"start, {what}: /health is 200", [one.healthy for one in found], limit)
-    told(f"start, {what}: CPU", [one.cpu for one in found])
+    healthy = report(f"start, {what}: /health is 200", [one.healthy for one in found], limit)
+    report(f"start, {what}: CPU", [one.cpu for one in found])
     start = interpreter_start_ms()
     print(f"{'':44} = {median(one.cpu for one in found) * 1000 / start:7.1f} starts of an interpreter, {start:.1f} ms each")
-    return told(f"start, {what}: all there", [one.ready for one in found], WARM_SECONDS) and healthy
+    return report(f"start, {what}: all there", [one.ready for one in found], WARM_SECONDS) and healthy
 
 
 def main() -> bool:
     with tempfile.TemporaryDirectory(prefix="tarsy-bench-") as name:
         directory = Path(name)
         directory.chmod(0o711)
-        quick = told("tarsy --help", [help_seconds() for _ in range(RUNS)], HELP_SECONDS)
+        quick = report("tarsy --help", [help_seconds() for _ in range(RUNS)], HELP_SECONDS)
         with server(directory) as first:
-            told("first start until /health is 200", [first.healthy])
+            report("first start until /health is 200", [first.healthy])
         quick &= starts("with its database", [one_start(directory) for _ in range(RUNS)])
         database = EmbeddedServer(directory / "data")
         database.open()
@@ -145,7 +145,7 @@ def main() -> bool:
         finally:
             database.close()
         with server(directory) as running:
-            quick &= told("alert sent until seen in_progress", claims(running.address), CLAIM_SECONDS)
+            quick &= report("alert sent until seen in_progress", claims(running.address), CLAIM_SECONDS)
     return quick
 
 

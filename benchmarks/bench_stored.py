@@ -110,7 +110,7 @@ async def measure(address: str, ids: tuple[str, str], server: psutil.Process, ma
 
 async def run(address: str, url: str, server: psutil.Process) -> bool:
     machine = await measured(url)
-    machine.tell()
+    machine.report()
     ids = await generate(url)
     print(f"{STORED} sessions stored (goal: under {GOAL_MS} ms)")
     return await measure(address, ids, server, machine)

@@ -45,8 +45,8 @@ def recording(agents: int) -> Recording:
         track = f"{LEAD}/{place}.Worker"
         looks = (RecordedChunk(text="I look.", after=PAUSE),)
         calls += [RecordedCall(track=track, turn=n, chunks=(*looks, _ask(n, "bench.look", {"at": n}))) for n in range(TURNS - 1)]
-        said = RecordedChunk(text='It leaks [A1.1: "pod/checkout-7d9f8b6c5-x2x4z"].', after=PAUSE)
-        calls.append(RecordedCall(track=track, turn=TURNS - 1, chunks=(said,)))
+        answered = RecordedChunk(text='It leaks [A1.1: "pod/checkout-7d9f8b6c5-x2x4z"].', after=PAUSE)
+        calls.append(RecordedCall(track=track, turn=TURNS - 1, chunks=(answered,)))
     return Recording(calls=tuple(calls))
 
 

@@ -145,10 +145,10 @@ async def main(directory: Path, endpoint: str) -> bool:
         await engine.dispose()
     finally:
         await anyio.to_thread.run_sync(server.close)
-    return told(measured.taken)
+    return report(measured.taken)
 
 
-def told(taken: Mapping[str, list[float]]) -> bool:
+def report(taken: Mapping[str, list[float]]) -> bool:
     base = taken["neither"]
     print(f"{'neither':20} {statistics.median(base):6.3f} ms of CPU per iteration   (median of {ROUNDS} rounds)")
     for mode in MODES[1:]:

@@ -30,7 +30,7 @@ class Stopwatch:
     def __init__(self) -> None:
         self._began = self._last = time.monotonic()
 
-    def tell(self, what: str) -> None:
+    def report(self, what: str) -> None:
         now = time.monotonic()
         print(f"{what:<52} {now - self._last:6.1f} s", flush=True)
         self._last = now
@@ -85,11 +85,11 @@ def investigate(playwright: Playwright, address: str, watch: Stopwatch) -> None:
     page.get_by_role("link", name="New alert").first.click()
     sample = page.get_by_role("button", name=re.compile("^Investigate: ")).first
     expect(sample).to_be_visible(timeout=60_000)
-    watch.tell("the dashboard shows the samples")
+    watch.report("the dashboard shows the samples")
     sample.click()
     expect(page.get_by_test_id("session-status")).to_have_text("Completed", timeout=GIVE_UP_SECONDS * 1000)
     expect(page.get_by_role("heading", name="Root cause").first).to_be_visible()
-    watch.tell("a sample is investigated, at the pace of a real model")
+    watch.report("a sample is investigated, at the pace of a real model")
     browser.close()
 
 
@@ -101,15 +101,15 @@ def main() -> bool:
         clone = directory / "tarsy"
         watch = Stopwatch()
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-        watch.tell("git clone")
+        watch.report("git clone")
         with make_run(clone, directory / "data") as address, sync_playwright() as playwright:
-            watch.tell("make run: installed, built, database made, ready")
+            watch.report("make run: installed, built, database made, ready")
             investigate(playwright, address, watch)
             together = watch.total
         print(f"{'together':<52} {together:6.1f} s   (limit {LIMIT_SECONDS:.0f} s on two quiet cores with warm caches)")
-        watch.tell("stopped")
+        watch.report("stopped")
         with make_run(clone, directory / "data"):
-            watch.tell("make run again: ready")
+            watch.report("make run again: ready")
     return together < LIMIT_SECONDS
 
 

@@ -26,7 +26,7 @@ class Machine:
     def wait(self, milliseconds: float) -> str:
         return f"{milliseconds:8.2f} ms = {milliseconds / self.commit:6.2f} commits"
 
-    def tell(self) -> None:
+    def report(self) -> None:
         print(f"{'start of an interpreter':28} {self.start:8.2f} ms of CPU")
         print(f"{'commit of PostgreSQL':28} {self.commit:8.2f} ms")
 

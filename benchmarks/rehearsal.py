@@ -76,19 +76,19 @@ async def rehearse(url: str, postmaster: psutil.Process) -> int:
     size, theirs, begun = await connection.fetchval(SIZE), backends(postmaster), time.monotonic()
     workers = [started(url) for _ in range(PROCESSES)]
     most, widest = await watch(url, workers)
-    told = [[float(word) for word in worker.communicate()[0].split()] for worker in workers]
+    reported = [[float(word) for word in worker.communicate()[0].split()] for worker in workers]
     assert all(worker.returncode == 0 for worker in workers), "a process broke"
     elapsed, theirs = time.monotonic() - begun, backends(postmaster) - theirs
     done = await connection.fetchval("SELECT count(*) FROM alert_sessions WHERE status = 'completed'")
     disk = (await connection.fetchval(SIZE) - size) / done
     await connection.close()
-    own = sum(cpu for cpu, _ in told) / done * 1000
+    own = sum(cpu for cpu, _ in reported) / done * 1000
     per_core = 3600_000 / (own + theirs / done * 1000)
     print(f"live at once              {most:9d}   sessions in {PROCESSES} processes, {done} completed in {elapsed:.0f} s")
     print(f"CPU ms per session        {own:9.1f}   ours, starts included   ({own / interpreter_start_ms():.1f} starts of an interpreter)")
     print(f"CPU ms per session        {theirs / done * 1000:9.1f}   PostgreSQL's")
     print(f"sessions per hour, core   {per_core:9.0f}   with the database on the same cores")
-    print(f"RSS of a process, MB      {max(rss for _, rss in told):9.0f}   with {SESSIONS // PROCESSES} live sessions")
+    print(f"RSS of a process, MB      {max(rss for _, rss in reported):9.0f}   with {SESSIONS // PROCESSES} live sessions")
     print(f"connections               {widest:9d}   at the most")
     print(f"disk per session, KB      {disk / 1024:9.1f}   of the database, indexes included")
     return 0 if (most, done) == (SESSIONS, SESSIONS) else 1

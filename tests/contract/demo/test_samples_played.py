@@ -167,13 +167,13 @@ def check_timeline(sample: Sample, events: Sequence[TimelineEvent]) -> None:
 async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) -> None:
     """Each question got the answer that was recorded for it, without an error; another was refused, with what to set."""
     *answered, refused = await ChatRepository(engine).list(session_id)
-    told_stages = [record for record in await SessionHistory(engine).timelines(session_id) if record.stage.id != refused.stage_id]
-    events = [event for record in told_stages for execution in record.executions for event in execution.events]
+    reported_stages = [record for record in await SessionHistory(engine).timelines(session_id) if record.stage.id != refused.stage_id]
+    events = [event for record in reported_stages for execution in record.executions for event in execution.events]
     check_timeline(sample, events)
-    told = {event.stage_id: event.content for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS}
+    reported = {event.stage_id: event.content for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS}
     recorded = {call.question: text_of(call) for call in sample.recording.calls}
     # Asked in another order, the answers cite their own results by other numbers.
-    assert {message.content: _unnumbered(told[message.stage_id]) for message in answered} == {
+    assert {message.content: _unnumbered(reported[message.stage_id]) for message in answered} == {
         question: _unnumbered(recorded[question]) for question in sample.questions
     }
     sums = [event.metadata["citations"] for event in events if event.event_type is TimelineEventType.FINAL_ANALYSIS]

@@ -10,9 +10,9 @@ from support.config_directory import ConfigDirectory
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ConfigDirectory:
     # Neither ./config nor ./.env of whoever runs the tests may count.
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    monkeypatch.chdir(other)
     path = tmp_path / "given"
     path.mkdir()
     return ConfigDirectory(path)

@@ -29,8 +29,8 @@ def test_a_secret_that_changed_is_told_without_its_value(directory: ConfigDirect
 def test_variables_are_told_and_those_that_only_a_start_reads_apart(directory: ConfigDirectory) -> None:
     before = directory.load()
     (directory.path / ".env").write_text("GREETING=hello\nDATABASE_URL=postgresql://secret@h/d\nOTEL_EXPORTER_OTLP_ENDPOINT=http://c\n")
-    told = differences(before, directory.load())
-    assert told == Differences(changed=("GREETING",), at_next_start=("DATABASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"))
+    reported = differences(before, directory.load())
+    assert reported == Differences(changed=("GREETING",), at_next_start=("DATABASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"))
 
 
 def test_the_model_that_is_taken_where_none_is_named_may_change(directory: ConfigDirectory) -> None:

@@ -30,8 +30,8 @@ def test_a_problem_names_the_file_and_the_line_where_it_stands(directory: Config
 def test_an_entry_that_stands_in_two_files_is_a_problem_that_names_both(directory: ConfigDirectory) -> None:
     directory.write_piece("a.yaml", "agents:\n  A: {}\ndefaults: {max_iterations: 3}\n")
     directory.write_piece("b.yaml", "agents:\n  B: {}\n  A: {}\n")
-    told = [str(problem) for problem in directory.problems("defaults:\n  max_iterations: 4\n")]
-    assert told == [
+    reported = [str(problem) for problem in directory.problems("defaults:\n  max_iterations: 4\n")]
+    assert reported == [
         f"{directory.path}/tarsy.d/a.yaml:3: defaults.max_iterations: defaults.max_iterations is already set in {directory.path}/tarsy.yaml:2; keep one of the two",
         f"{directory.path}/tarsy.d/b.yaml:3: agents.A: agents.A is already set in {directory.path}/tarsy.d/a.yaml:2; keep one of the two",
     ]

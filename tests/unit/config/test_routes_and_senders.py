@@ -59,7 +59,7 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("routes: [{name: a, match: ['severity ~ x']}]", 'routes[0].match[0]: severity ~ x: write name = "value"'),
         ("routes: [{name: a, match: ['a =~ \"(\"']}]", "this is not a regular expression"),
@@ -77,11 +77,11 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
         ("mute: [{from: 2026-11-21T02:00:00Z, to: 2026-11-20T02:00:00Z}]", "this mute ends before it begins"),
     ],
 )
-def test_mistakes_are_told_with_their_place_and_cure(directory: ConfigDirectory, text: str, told: str) -> None:
+def test_mistakes_are_told_with_their_place_and_cure(directory: ConfigDirectory, text: str, reported: str) -> None:
     directory.write(text)
     with pytest.raises(ConfigError) as refused:
         load_config(directory.path, ENV)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 def test_no_secret_of_a_sender_is_in_what_is_shown(directory: ConfigDirectory) -> None:

@@ -27,7 +27,7 @@ def own_skills(directory: ConfigDirectory, tarsy: dict[str, Any] | str = "") -> 
     return {name: skill for name, skill in skills.items() if skill.origin != SHIPPED}
 
 
-def told(directory: ConfigDirectory, tarsy: dict[str, Any] | str = "") -> list[str]:
+def reported(directory: ConfigDirectory, tarsy: dict[str, Any] | str = "") -> list[str]:
     return [str(problem).replace(f"{directory.path}/", "") for problem in directory.problems(tarsy)]
 
 
@@ -82,13 +82,13 @@ def test_a_mounted_config_map_holds_its_skills_as_links_to_flat_files(directory:
 def test_a_malformed_skill_is_a_problem_with_file_and_line(directory: ConfigDirectory, text: str, problem: str) -> None:
     write_skill(directory, "dns", text)
     # A chain that names it makes no second problem of it.
-    assert told(directory, {"agents": {"KubernetesAgent": {"skills": ["dns"]}}}) == [problem]
+    assert reported(directory, {"agents": {"KubernetesAgent": {"skills": ["dns"]}}}) == [problem]
 
 
 def test_every_malformed_skill_is_reported_at_once_with_the_rest_of_the_configuration(directory: ConfigDirectory) -> None:
     write_skill(directory, "dns", "no head")
     write_skill(directory, "pods", "---\nname: nodes\ndescription: d\n---\nx")
-    assert [line.partition(": ")[0] for line in told(directory, "queue: {worker_cont: 1}")] == [
+    assert [line.partition(": ")[0] for line in reported(directory, "queue: {worker_cont: 1}")] == [
         "skills/dns/SKILL.md:1",
         "skills/pods/SKILL.md:2",
         "tarsy.yaml:1",
@@ -130,7 +130,7 @@ def test_a_link_that_leads_out_of_a_skill_is_refused(directory: ConfigDirectory,
     else:
         (directory.path / "skills").mkdir()
         (directory.path / link).symlink_to(outside)
-    [problem] = told(directory)
+    [problem] = reported(directory)
     assert problem.startswith(f"{link}: this link points outside the ")
 
 
@@ -142,7 +142,7 @@ def test_the_skills_of_a_further_directory_are_found_beside_the_configuration(di
 def test_two_skills_of_one_name_are_a_problem_unless_one_of_them_is_built_in(directory: ConfigDirectory) -> None:
     write_skill(directory, "dns")
     write_skill(directory, "dns", root="team")
-    assert told(directory, {"skills": [{"path": "team"}]}) == [
+    assert reported(directory, {"skills": [{"path": "team"}]}) == [
         'team: dns: there are two skills "dns": one in skills, one in team; rename one of them'
     ]
 
@@ -167,7 +167,7 @@ def test_two_skills_of_one_name_are_a_problem_unless_one_of_them_is_built_in(dir
     ],
 )  # fmt: skip
 def test_a_source_that_cannot_be_used_is_refused_with_the_cure(directory: ConfigDirectory, source: dict[str, str], problem: str) -> None:
-    [found] = told(directory, {"skills": [source]})
+    [found] = reported(directory, {"skills": [source]})
     assert found.replace(str(directory.path), ".").partition(": ")[2] == problem
 
 
@@ -217,7 +217,7 @@ def test_an_agent_has_the_skills_of_its_definition_and_of_its_place(
 
 def test_an_unknown_skill_is_a_problem_where_it_is_named(directory: ConfigDirectory) -> None:
     write_skill(directory, "networking")
-    assert told(directory, with_agent({"skills": ["netwroking"]}, {"required_skills": ["networking "]})) == [
+    assert reported(directory, with_agent({"skills": ["netwroking"]}, {"required_skills": ["networking "]})) == [
         'tarsy.yaml:4: agents.A.skills[0]: there is no skill "netwroking"; did you mean "networking"?',
         'tarsy.yaml:14: agent_chains.c.stages[0].agents[0].required_skills[0]: there is no skill "networking "; did you mean "networking"?',
     ]  # fmt: skip

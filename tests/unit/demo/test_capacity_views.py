@@ -99,7 +99,7 @@ def ask(tool: str, /, **arguments: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
+    ("tool", "arguments", "shown"),
     [
         ("quotas_list", {"namespace": "shop"}, "limits.memory   8Gi    8Gi"),
         ("quotas_list", {"namespace": "shop"}, "LimitRange shop/sizes"),
@@ -118,8 +118,8 @@ def ask(tool: str, /, **arguments: Any) -> str:
         ("pods_log", {"namespace": "shop", "name": "cart-1", "grep": "FATAL"}, "FATAL once"),
     ],
 )
-def test_the_views_tell_what_the_world_holds(tool: str, arguments: dict[str, Any], told: str) -> None:
-    assert told in ask(tool, **arguments)
+def test_the_views_tell_what_the_world_holds(tool: str, arguments: dict[str, Any], shown: str) -> None:
+    assert shown in ask(tool, **arguments)
 
 
 def test_a_flooded_log_hides_what_was_said_before_it() -> None:
@@ -128,7 +128,7 @@ def test_a_flooded_log_hides_what_was_said_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "shown"),
     [
         ('requests_total{code="500"}', '{code="500",pod="a"}  60'),
         ('rate(requests_total{pod="a",code="200"}[10m])', "1"),
@@ -147,12 +147,12 @@ def test_a_flooded_log_hides_what_was_said_before_it() -> None:
         ("gone", "Empty result"),
     ],
 )
-def test_promql_is_evaluated_at_the_worlds_now(query: str, told: str) -> None:
-    assert told in ask("promql_query", query=query)
+def test_promql_is_evaluated_at_the_worlds_now(query: str, shown: str) -> None:
+    assert shown in ask("promql_query", query=query)
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "shown"),
     [
         ("rate(memory)", "rate takes a selector with a range"),
         ("sum(memory", '")" is missing at its end'),
@@ -162,5 +162,5 @@ def test_promql_is_evaluated_at_the_worlds_now(query: str, told: str) -> None:
         ("topk(memory, limit)", "topk takes a number first"),
     ],
 )
-def test_a_query_that_cannot_be_read_is_answered_with_what_can(query: str, told: str) -> None:
-    assert told in ask("promql_query", query=query)
+def test_a_query_that_cannot_be_read_is_answered_with_what_can(query: str, shown: str) -> None:
+    assert shown in ask("promql_query", query=query)

@@ -53,7 +53,7 @@ class Investigation:
         self.kept = [Spent()] * agents
         self.concluded = [False] * agents
 
-    def take(self, agent: int, said: float, cached: float, tools: int) -> None:
+    def take(self, agent: int, described: float, cached: float, tools: int) -> None:
         """One answer of an agent and the tools it asks for; its conclusion when the next call does not fit."""
         if self.concluded[agent]:
             return
@@ -62,7 +62,7 @@ class Investigation:
             self.conclude(agent)
             return
         self.keep(agent, decision.kept)
-        output = round(decision.output_tokens * said)
+        output = round(decision.output_tokens * described)
         given_ = self.conversations[agent]
         actual = spent_by_call(TokenUsage(given_, output, cached_tokens=round(given_ * cached)), self.price, 0.0)
         self.accounts = [one.reserve(decision.wanted).settle(decision.wanted, actual) for one in self.accounts]
@@ -144,5 +144,5 @@ def test_what_ends_an_investigation_is_told_in_plain_words() -> None:
 def test_a_special_ceiling_completes_a_general_one_and_a_sender_only_lowers() -> None:
     general, special = Ceiling(usd=Decimal(1), tokens=100), Ceiling(tokens=500, model_calls=3)
     assert special.over(general) == Ceiling(usd=Decimal(1), tokens=500, model_calls=3)
-    wish = Ceiling(usd=Decimal(5), tokens=50, tool_calls=2)
-    assert general.lowered(wish) == Ceiling(usd=Decimal(1), tokens=50, tool_calls=2)
+    requested = Ceiling(usd=Decimal(5), tokens=50, tool_calls=2)
+    assert general.lowered(requested) == Ceiling(usd=Decimal(1), tokens=50, tool_calls=2)

@@ -40,8 +40,8 @@ def test_a_long_queue_that_becomes_longer_is_told() -> None:
 
 def test_a_model_that_fails_repeatedly_is_told_with_its_last_error() -> None:
     failing = ModelRecord(provider="p", model="m", calls=4, failed=3, last_error="rate_limited")
-    (told,) = diagnose(replace(WELL, models=(failing,)))
-    assert told.message == "p (m) failed 3 of its last 4 calls, last with rate_limited."
+    (reported,) = diagnose(replace(WELL, models=(failing,)))
+    assert reported.message == "p (m) failed 3 of its last 4 calls, last with rate_limited."
     assert ailments(models=(replace(failing, failed=2, calls=2),)) == []
 
 
@@ -52,6 +52,6 @@ def test_a_clean_up_that_is_late_is_told_but_not_in_a_new_installation() -> None
 
 
 def test_a_backup_that_is_late_is_told_where_one_was_ever_told_of() -> None:
-    (told,) = diagnose(replace(WELL, backed_up_at=NOW - timedelta(hours=50)))
-    assert (told.kind, told.message) == (DiagnosisKind.MAINTENANCE, "The last backup was made 50 hours ago.")
+    (reported,) = diagnose(replace(WELL, backed_up_at=NOW - timedelta(hours=50)))
+    assert (reported.kind, reported.message) == (DiagnosisKind.MAINTENANCE, "The last backup was made 50 hours ago.")
     assert ailments(backed_up_at=NOW - timedelta(hours=30)) == []

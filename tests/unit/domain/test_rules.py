@@ -60,7 +60,7 @@ def test_two_runs_that_say_the_same_do_not_differ_and_every_difference_is_named(
 def test_a_difference_is_shown_around_the_place_where_two_texts_part() -> None:
     same, rest = "The cause is known. " * 300, " and nothing else." * 300
     conversations = [{"t": ({"role": "user", "content": f"{same}{word}{rest}"},)} for word in ("a leak in the cart", "a full disk")]
-    one, other = (RecordedOutcome(status="completed", conversations=told) for told in conversations)
+    one, other = (RecordedOutcome(status="completed", conversations=reported) for reported in conversations)
     [difference] = differences(one, other)
     first, recorded, replayed = str(difference).splitlines()
     assert first == f"conversation t, message 1, content, character {len(same) + 3}"

@@ -28,8 +28,8 @@ def passes(limit: LogLimit, **line: object) -> dict[str, object] | None:
 def test_a_line_that_repeats_is_let_through_so_often_and_then_told_by_number() -> None:
     clock = Wrist()
     limit = LogLimit(clock)
-    told = [passes(limit, error="down", session_id=str(number)) for number in range(LINES_PER_WINDOW + 5)]
-    assert [line is not None for line in told] == [True] * LINES_PER_WINDOW + [False] * 5
+    reported = [passes(limit, error="down", session_id=str(number)) for number in range(LINES_PER_WINDOW + 5)]
+    assert [line is not None for line in reported] == [True] * LINES_PER_WINDOW + [False] * 5
     assert passes(limit, error="another") is not None
     clock.now = WINDOW_SECONDS
     assert passes(limit, error="down") == {"event": "queue.failed", "error": "down", "left_out": 5}
@@ -50,7 +50,7 @@ def test_no_line_tells_a_secret_nor_does_its_traceback(masked: None, capsys: pyt
         int("hunter2")
     except ValueError:
         structlog.get_logger().exception("work.broke", error="hunter2", session_id="hunter2-is-an-id")
-    said = json.loads(capsys.readouterr().err)
-    assert "hunter2" not in said["exception"]
-    assert said["error"] == "[MASKED]"
-    assert said["session_id"] == "hunter2-is-an-id"
+    logged = json.loads(capsys.readouterr().err)
+    assert "hunter2" not in logged["exception"]
+    assert logged["error"] == "[MASKED]"
+    assert logged["session_id"] == "hunter2-is-an-id"
