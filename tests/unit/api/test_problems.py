@@ -1,4 +1,4 @@
-"""What went wrong, as the caller is told it."""
+"""The problem that a caller gets for an exception."""
 
 import asyncpg
 import pytest

@@ -212,8 +212,8 @@ def test_it_is_whole_and_loads_nothing() -> None:
 
 
 def test_an_analysis_that_leaves_a_block_open_or_loads_something_keeps_its_form_otherwise() -> None:
-    told = as_markdown(report("## Why\n\n<b>Full</b> ![x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods <name>"))
-    assert "## Why\n\n\\<b>Full\\</b> !\\[x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods \\<name>\n~~~~\n\n# Questions" in told
+    markdown = as_markdown(report("## Why\n\n<b>Full</b> ![x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods <name>"))
+    assert "## Why\n\n\\<b>Full\\</b> !\\[x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods \\<name>\n~~~~\n\n# Questions" in markdown
 
 
 @pytest.mark.parametrize("write", [as_html, as_markdown])
@@ -222,16 +222,16 @@ def test_a_text_of_a_length_that_no_analysis_has_is_shown_as_it_is(write: Callab
 
 
 def test_markdown_says_the_same_with_links_to_what_is_cited() -> None:
-    told = as_markdown(report('Full [A1: "No space left on device"].'))
-    assert "\\[[A1](#evidence-A1): “No space left on device” (verified)\\]" in told
+    markdown = as_markdown(report('Full [A1: "No space left on device"].'))
+    assert "\\[[A1](#evidence-A1): “No space left on device” (verified)\\]" in markdown
     assert (
-        f'<a id="evidence-A1"></a>\n\n## A1\n\nk8s.logs \\{{"pod": "web-1"\\}}, read 2026-03-04 05:06:07 UTC\n\n```text\n{LOG}\n```' in told
+        f'<a id="evidence-A1"></a>\n\n## A1\n\nk8s.logs \\{{"pod": "web-1"\\}}, read 2026-03-04 05:06:07 UTC\n\n```text\n{LOG}\n```' in markdown
     )
-    assert "- Cost: $0.2500" in told
+    assert "- Cost: $0.2500" in markdown
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"verdict": None}, "This analysis came without a verdict."),
         ({"analysis_is_partial": True, "analysis_partial_reason": "It was cut."}, "The analysis is partial. It was cut."),
@@ -241,11 +241,11 @@ def test_markdown_says_the_same_with_links_to_what_is_cited() -> None:
     ],
     ids=["no verdict", "partial", "failed", "running", "recorded"],
 )
-def test_how_a_session_stands_is_said_first(changes: dict[str, Any], told: str) -> None:
+def test_the_state_of_a_session_comes_first(changes: dict[str, Any], sentence: str) -> None:
     made = report("Full.", **changes)
     for text in (Page(as_html(made)).words, as_markdown(made).replace("\\", "")):
-        assert told in text
-        assert text.index(told) < text.index("Analysis")
+        assert sentence in text
+        assert text.index(sentence) < text.index("Analysis")
 
 
 def test_a_session_that_failed_before_any_analysis_says_so() -> None:

@@ -60,12 +60,12 @@ def test_a_file_that_would_be_broken_is_left_to_its_author(tmp_path: Path) -> No
 
 def test_fields_are_checked_and_never_said_back(tmp_path: Path) -> None:
     assert checked_fields(recipes()["kubernetes"], values_of("kubernetes", tmp_path)) == {"KUBECONFIG": str(tmp_path / "file")}
-    for name, values, told in (
+    for name, values, message in (
         ("kubernetes", {"KUBECONFIG": "/no/such-hunter2"}, "no such file"),
         ("kubernetes", {}, "fill this in"),
         ("grafana", {"GRAFANA_URL": "file:///hunter2", "GRAFANA_SERVICE_ACCOUNT_TOKEN": "t"}, "such as http://localhost:3000"),
         ("github", {"GITHUB_MCP_TOKEN": "t", "command": "hunter2"}, "no field 'command'"),
     ):
-        with pytest.raises(FieldRefusedError, match=told) as refused:
+        with pytest.raises(FieldRefusedError, match=message) as refused:
             checked_fields(recipes()[name], values)
         assert "hunter2" not in str(refused.value)
