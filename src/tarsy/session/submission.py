@@ -175,14 +175,24 @@ def check_text(submission: Submission) -> None:
     size = len(submission.data.encode())
     if size > MAX_ALERT_BYTES:
         raise AlertTooLargeError(size)
-    if (url := submission.runbook_url) is not None:
-        try:
-            parts = urlsplit(url)
-            complete = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        except ValueError:
-            complete = False
-        if not complete or len(url) > MAX_RUNBOOK_URL or not is_storable(url) or any(character.isspace() for character in url):
-            raise AlertRefusedError("The runbook must be a complete http or https address.")
+    check_runbook_url(submission.runbook_url)
+
+
+def check_runbook_url(url: str | None) -> None:
+    """Check that a runbook's address, if there is one, is complete.
+
+    Raises:
+        AlertRefusedError: it is not.
+    """
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        complete = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        complete = False
+    if not complete or len(url) > MAX_RUNBOOK_URL or not is_storable(url) or any(character.isspace() for character in url):
+        raise AlertRefusedError("The runbook must be a complete http or https address.")
 
 
 def _check_storable(name: str, text: str) -> None:

@@ -28,7 +28,7 @@ from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.delivery import WebhookRequest, parse_request
 from tarsy.kit.text import clip
 from tarsy.session.chains import AlertRefusedError
-from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError, Submission, check_text
+from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError, Submission, check_runbook_url
 
 router = api_router(tag="alerts")
 
@@ -189,8 +189,7 @@ async def _webhook_request(
     text = decode(body)
     if not text.strip():
         raise AlertRefusedError("The alert is empty.")
-    # The query parameters are validated as for any alert.
-    check_text(Submission(data="-", author="", alert_type=alert_type, runbook_url=runbook))
+    check_runbook_url(runbook)
     identity: Identity | None = request.state.identity
     return replace(
         parse_request(text, request.headers),
