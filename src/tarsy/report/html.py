@@ -15,7 +15,6 @@ from markdown_it.token import Token
 from tarsy.domain.citation import CitationStatus
 from tarsy.report.report import (
     NO_VERDICT,
-    Bracket,
     CitedText,
     Passage,
     Report,
@@ -113,26 +112,24 @@ def _rendered(text: CitedText, report: Report) -> str:
         position = one.end
     marked.append(text.text[position:].translate(_NO_MARKS))
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
-    markdown.add_render_rule("fence", _code)
-    before, *others = markdown.render("".join(marked)).split(_OPEN)
-    pieces = (other.partition(_CLOSE) for other in others)
-    return before + "".join(f"{_bracket(found[int(number)], report)}{rest}" for number, _, rest in pieces)
 
+    def code_block(_: RendererProtocol, tokens: Sequence[Token], place: int, *__: object) -> str:
+        # Without the attribute that names its language.
+        return f"<pre><code>{escape(tokens[place].content)}</code></pre>\n"
 
-def _code(_: RendererProtocol, tokens: Sequence[Token], place: int, *__: object) -> str:
-    """Render a code block without the attribute that names its language."""
-    return f"<pre><code>{escape(tokens[place].content)}</code></pre>\n"
-
-
-def _bracket(bracket: Bracket, report: Report) -> str:
-    cited: list[str] = []
-    for one in bracket.citations:
-        quotation = one.checked.citation.quotation
-        words = f": “{escape(quotation)}”" if quotation else ""
-        link = _linked(one.checked.citation.evidence_id, report)
-        sign = f' <span title="{escape(check_result(one))}">{_SIGN[one.checked.status]}</span>'
-        cited.append(f'<span class="{one.checked.status.value}">{link}{words}{sign}</span>')
-    return f"[{', '.join(cited)}]"
+    markdown.add_render_rule("fence", code_block)
+    rendered, *others = markdown.render("".join(marked)).split(_OPEN)
+    for other in others:
+        number, _, rest = other.partition(_CLOSE)
+        cited: list[str] = []
+        for one in found[int(number)].citations:
+            quotation = one.checked.citation.quotation
+            words = f": “{escape(quotation)}”" if quotation else ""
+            link = _linked(one.checked.citation.evidence_id, report)
+            sign = f' <span title="{escape(check_result(one))}">{_SIGN[one.checked.status]}</span>'
+            cited.append(f'<span class="{one.checked.status.value}">{link}{words}{sign}</span>')
+        rendered += f"[{', '.join(cited)}]{rest}"
+    return rendered
 
 
 def _linked(evidence_id: str, report: Report) -> str:

@@ -213,7 +213,9 @@ def test_it_is_whole_and_loads_nothing() -> None:
 
 def test_an_analysis_that_leaves_a_block_open_or_loads_something_keeps_its_form_otherwise() -> None:
     markdown = as_markdown(report("## Why\n\n<b>Full</b> ![x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods <name>"))
-    assert "## Why\n\n\\<b>Full\\</b> !\\[x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods \\<name>\n~~~~\n\n# Questions" in markdown
+    assert (
+        "## Why\n\n\\<b>Full\\</b> !\\[x](http://evil.example/x.png)\n\n~~~~sh\nkubectl get pods \\<name>\n~~~~\n\n# Questions" in markdown
+    )
 
 
 @pytest.mark.parametrize("write", [as_html, as_markdown])
@@ -225,7 +227,8 @@ def test_markdown_says_the_same_with_links_to_what_is_cited() -> None:
     markdown = as_markdown(report('Full [A1: "No space left on device"].'))
     assert "\\[[A1](#evidence-A1): “No space left on device” (verified)\\]" in markdown
     assert (
-        f'<a id="evidence-A1"></a>\n\n## A1\n\nk8s.logs \\{{"pod": "web-1"\\}}, read 2026-03-04 05:06:07 UTC\n\n```text\n{LOG}\n```' in markdown
+        f'<a id="evidence-A1"></a>\n\n## A1\n\nk8s.logs \\{{"pod": "web-1"\\}}, read 2026-03-04 05:06:07 UTC\n\n```text\n{LOG}\n```'
+        in markdown
     )
     assert "- Cost: $0.2500" in markdown
 
