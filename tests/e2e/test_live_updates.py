@@ -127,7 +127,7 @@ async def write(database_url: str, session: str, chance: Random) -> int:
             async with engine.begin() as connection:
                 await publish(connection, batch, session_id=session)
             last = await outbox.last_id(channel)
-        except (DBAPIError, OSError):
+        except DBAPIError:
             await anyio.sleep(0.1)
         await anyio.sleep(chance.random() * 0.06)
     await engine.dispose()

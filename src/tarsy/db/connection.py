@@ -102,6 +102,9 @@ def _configure_connection(connection: Any, _record: object) -> None:
     connection.run_async(limit_transactions)
     # The system ends connections to a machine that has vanished: requests that wait for it would use up the pool.
     sock = socket_of(connection)
+    if sock is None or sock.fileno() < 0:
+        # Options of a closed socket are a ValueError on uvloop, which a caller could not tell from a mistake of its own.
+        raise ConnectionResetError("the server closed the connection while it was being opened")
     if sock.family == socket.AF_UNIX:
         return
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -117,7 +120,8 @@ def transaction_limit(seconds: int, *, only_this: bool = False) -> str:
     return f"SELECT {setting} WHERE current_setting('transaction_timeout', true) IS NOT NULL"
 
 
-def socket_of(connection: Any) -> socket.socket:
+def socket_of(connection: Any) -> socket.socket | None:
+    """Return the socket of a connection; None, or one without a descriptor, once it is closed."""
     return connection.driver_connection._transport.get_extra_info("socket")  # noqa: SLF001 - asyncpg has no public way to its socket
 
 

@@ -60,6 +60,7 @@ async def test_who_is_cancelled_in_the_middle_of_a_query_leaves_no_traceback(dat
 async def test_a_connection_whose_other_end_vanishes_is_given_up_by_the_system(database_url: str) -> None:
     async with cutting(database_url) as (_, engine), engine.connect() as connection:
         line = socket_of(await connection.get_raw_connection())
+        assert line is not None
         assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         if sys.platform == "linux":
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == SILENCE_SECONDS * 1000

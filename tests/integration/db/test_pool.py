@@ -3,6 +3,7 @@
 import traceback
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import asyncpg
@@ -11,7 +12,7 @@ from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.connection import autocommit, create_engine, driver_error, pool_use, snapshot
+from tarsy.db.connection import DriverConnection, autocommit, create_engine, driver_error, pool_use, snapshot
 from tarsy.db.retry import is_transient
 
 
@@ -149,6 +150,29 @@ async def test_a_server_that_stops_while_a_connection_is_being_set_up_is_an_erro
         await connect(engine)
     assert isinstance(driver_error(stopped.value), asyncpg.AdminShutdownError)
     assert is_transient(stopped.value)
+
+
+@pytest.mark.parametrize("use_uvloop", [False, True])
+def test_a_server_that_closes_a_connection_before_its_socket_is_configured_is_a_transient_error(
+    empty_database_url: str, monkeypatch: pytest.MonkeyPatch, *, use_uvloop: bool
+) -> None:
+    execute = asyncpg.Connection.execute
+
+    async def execute_and_lose_the_connection(self: DriverConnection, *arguments: Any, **options: Any) -> str:
+        status = await execute(self, *arguments, **options)
+        self.terminate()
+        await anyio.sleep(0.01)
+        return status
+
+    async def connect_once() -> None:
+        engine = create_engine(empty_database_url)
+        with pytest.raises(DBAPIError) as closed:
+            await connect(engine)
+        assert is_transient(closed.value)
+        await engine.dispose()
+
+    monkeypatch.setattr(asyncpg.Connection, "execute", execute_and_lose_the_connection)
+    anyio.run(connect_once, backend_options={"use_uvloop": use_uvloop})
 
 
 async def test_a_network_that_breaks_during_a_statement_is_an_error_like_any_other(
