@@ -136,7 +136,7 @@ export function cancelAnswer(id: string, messageId: string) {
   return expectData(api.POST("/api/v1/sessions/{session_id}/chat/messages/{message_id}/cancel", { params: { path: { session_id: id, message_id: messageId } } }));
 }
 
-/** Hints and news of alerts that were sent to the agents while they ran. */
+/** Hints and updates of alerts that were sent to the agents while they ran. */
 export function sessionNotes(id: string) {
   return queryOptions({
     queryKey: sessionKeys.notes(id),

@@ -20,7 +20,7 @@ import { PageStyles, theme } from "./theme";
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 const styles = createCache({ key: "t", nonce });
 
-// An expired login: the login form is shown once `me` says so.
+// An expired login: the refetched `me` is rejected too, and the login form is shown.
 const onError = (error: unknown): void => {
   if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: me.queryKey });
 };
@@ -34,12 +34,12 @@ const socket = new LiveSocket(`${window.location.protocol === "https:" ? "wss" :
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root.");
 
-// A script that cannot be loaded is an expected error, which the page shows.
-const onCaughtError = (error: unknown): void => {
-  if (!(error instanceof LazyImportError)) console.error(error);
-};
-
-createRoot(root, { onCaughtError }).render(
+createRoot(root, {
+  // A script that cannot be loaded is an expected error, which the page shows.
+  onCaughtError: (error) => {
+    if (!(error instanceof LazyImportError)) console.error(error);
+  },
+}).render(
   <StrictMode>
     <CacheProvider value={styles}>
       <ThemeProvider theme={theme} defaultMode="system" noSsr>

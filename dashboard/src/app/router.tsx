@@ -98,7 +98,7 @@ const setup = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, usage, system, setup]),
   defaultPreload: "intent",
-  // A page keeps no state of another session or incident.
+  // A page holds no state of another session or incident.
   defaultRemountDeps: ({ params }) => params,
   defaultErrorComponent: ({ error }) => <PageError error={error} />,
   defaultPendingComponent: () => <Loading what="the page" />,

@@ -58,7 +58,7 @@ export function CopyIcon({ text, label }: { text: () => string; label: string })
   );
 }
 
-/** `text` as a function is called when the button is pressed. `name` is the accessible name, where the label alone does not say what is copied. */
+/** `text` as a function is called when the button is pressed. `name` is the accessible name, where the label alone does not name the copied text. */
 export function CopyButton({ text, label, name = label }: { text: string | (() => string); label: string; name?: string }) {
   const [outcome, copy] = useCopied();
   return (

@@ -1,4 +1,4 @@
-/** Links of the router with the look of MUI, and list rows that are links as a whole. */
+/** Links of the router with the style of MUI, and list rows that are links as a whole. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import MuiLink from "@mui/material/Link";

@@ -15,10 +15,8 @@ interface MessageFormProps {
   button: (ready: boolean) => ReactNode;
 }
 
-const isText = (value: unknown): value is string => typeof value === "string";
-
 export function MessageForm({ draft, label, disabled, onSend, button }: MessageFormProps) {
-  const [text, setText] = useDraft(draft, "", isText);
+  const [text, setText] = useDraft(draft, "", (value) => typeof value === "string");
   const ready = text.trim() !== "" && !disabled;
   const submit = () => {
     if (!ready) return;

@@ -47,7 +47,7 @@ const COMPONENTS: Options["components"] = {
     </a>
   ),
   pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  // A link instead of an image, which would tell its server that this page is being read.
+  // A link instead of an image, which would reveal to its server that this page is being read.
   img: ({ src, alt }) => (
     <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener nofollow">
       {alt === undefined || alt === "" ? "picture" : alt}

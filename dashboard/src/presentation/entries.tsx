@@ -139,7 +139,7 @@ function NoticeView({ event, highlighted, onLink }: ViewProps) {
   );
 }
 
-/** A message that the agent received while it ran: a hint, or news of the incident's alerts. */
+/** A message that the agent received while it ran: a hint, or an update of the incident's alerts. */
 function NoteView({ event, highlighted, onLink }: ViewProps) {
   const { kind, author } = event.metadata;
   const badge = noteBadge(kind) ?? EVENT_BADGES.note;

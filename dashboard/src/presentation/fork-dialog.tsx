@@ -23,7 +23,7 @@ interface ForkButtonProps {
   turn: number | null;
 }
 
-/** Forks an investigation at a call. Where that is not possible, a tooltip says why. */
+/** Forks an investigation at a call. Where that is not possible, a tooltip gives the reason. */
 export function ForkButton({ sessionId, executionId, turn }: ForkButtonProps) {
   const [open, setOpen] = useState(false);
   const { data: session } = useQuery(sessionDetail(sessionId));

@@ -42,7 +42,7 @@ evidence: [A1]
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Of this package, not of the session: while Playwright runs, no other test of the process could have an event loop."""
+    """Package scope, not session scope: while Playwright runs, no other test of the process can have an event loop."""
     with sync_playwright() as playwright:
         running = launch(playwright)
         yield running
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Where recorded models say everything at once: for what is looked at when it is over."""
+    """A server whose recorded models answer at once: for tests of sessions that have ended."""
     assert (ROOT / "src/tarsy/api/static/index.html").exists(), "the dashboard is not built: run `make setup`"
     with served(tmp_path_factory.mktemp("dashboard")) as running:
         yield running
@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="package")
 def paced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Where they take their time: for what happens meanwhile."""
+    """A server whose recorded models stream slowly: for tests of running sessions."""
     with served(tmp_path_factory.mktemp("paced"), env={"TARSY_REPLAY_SPEED": SPEED}) as running:
         yield running
 
@@ -80,7 +80,7 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     calls = (
         says(AGENT, 0, call(1, "pods_list", namespace="shop"), call(2, "secrets_list", namespace="shop")),
         says(AGENT, 1, {"text": CITING}),
-        # Asked to correct what it made up, it insists.
+        # Asked to correct the made-up quotation, the model repeats it.
         says(AGENT, 2, {"text": CITING}),
         says(SUMMARY, 0, {"text": "Pods only."}),
         says(SENDER, 0, {"tool_call": {"id": "s", "name": "tarsy.run_agent", "arguments": {"name": "LogAgent", "task": "Who restarts?"}}}),
@@ -105,7 +105,7 @@ def silent(configured: Served) -> Iterator[Callable[..., str]]:
             return submitted[-1]
 
         yield submit_silent
-        # The newest first: what still waits must not begin.
+        # The newest first: a queued session must not start.
         for session in reversed(submitted):
             http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
         for session in submitted[:1]:

@@ -22,7 +22,7 @@ def sessions(server: Served) -> dict[str, str]:
     return submitted
 
 
-def test_agents_that_were_sent_are_read_where_their_sender_sent_them_with_a_way_there_and_back(
+def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and_back(
     browser: Browser, server: Served, sessions: dict[str, str]
 ) -> None:
     address = f"/sessions/{sessions['hourly-timeouts']}"
@@ -33,7 +33,7 @@ def test_agents_that_were_sent_are_read_where_their_sender_sent_them_with_a_way_
         picture(page, "agent-graph-light")
         agents.get_by_role("button", name="Lead Completed").click()
         feed = page.get_by_role("feed")
-        # The task and the conclusion stand there without anything being opened.
+        # The task and the conclusion are visible without opening an entry.
         expect(feed.get_by_text("LogAgent was sent").first).to_be_in_viewport()
         expect(feed.get_by_text("What do its pods log while it fails")).to_be_visible()
         report = feed.get_by_role("region", name="Report of LogAgent").first
@@ -58,7 +58,7 @@ def test_agents_that_were_sent_are_read_where_their_sender_sent_them_with_a_way_
         page.get_by_role("button", name="Show the 4 agents that were sent").click()
         expect(agents.get_by_role("button", name=re.compile("LogAgent"))).to_have_count(2)
 
-        # In the trace the call that sent an agent goes by that agent and its task.
+        # In the trace the call that started a sub-agent is labelled with the agent and its task.
         page.goto(f"{address}/trace")
         page.get_by_role("list", name="Calls").get_by_role(
             "button", name=re.compile("LogAgent was sent .*What do its pods log", re.DOTALL)

@@ -1,4 +1,4 @@
-"""What the network does to a page, and what the page does about it."""
+"""Lost connections, missed messages and expired logins, and how a page recovers from them."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ TOKEN = "a-token-of-some-length-0123456789"
 
 
 def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(browser: Browser, tmp_path: Path) -> None:
-    # A server that is told to stop lets its sessions come to an end; this one hands them back after a second.
+    # A server that shuts down waits for its sessions; this one releases them after a second.
     (tmp_path / "tarsy.yaml").write_text("queue: {graceful_shutdown_timeout: 1s}\n")
     env = {"TARSY_REPLAY_SPEED": SPEED, "TARSY_CONFIG_DIR": str(tmp_path)}
     lost = "Connection lost"
@@ -37,7 +37,7 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             page.wait_for_function("() => performance.getEntriesByType('resource').some(one => one.name.includes('system-page'))")
         expect(page.get_by_text(lost)).to_be_visible()
         assert_accessible(page, "connection-lost")
-        # The pages are there without their server, and say what they lack. By keyboard: a page that follows the end of its timeline may
+        # The pages open without their server and show what could not be loaded. By keyboard: a page that follows the end of its timeline may
         # scroll between the two halves of a click.
         page.get_by_role("link", name="System").press("Enter")
         expect(page.get_by_text("The server's health is unknown.")).to_be_visible()
@@ -59,12 +59,12 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
             page = after_both.enter_context(open_page(browser, first.url))
             page.goto(f"/sessions/{session}")
             expect_status(page, "Running")
-        # The next process serves pages and takes no work: the session waits for another one.
+        # The next process serves pages and claims no work: the session waits for another one.
         port = str(urlsplit(first.url).port)
         with served(tmp_path, "--port", port, "--role", "api", env=first.env):
             expect(page.get_by_text("Connection lost")).to_have_count(0, timeout=PATIENCE_MS)
             expect(page.get_by_text(waiting).first).to_be_visible(timeout=PATIENCE_MS)
-            # Nothing of it runs meanwhile.
+            # None of its agents is shown as running meanwhile.
             expect(page.get_by_role("list", name="Stages").get_by_role("button", name="wait Waiting")).to_be_visible()
             page.goto("/sessions")
             row = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
@@ -72,7 +72,7 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
             assert_accessible(page, "taken-over")
 
 
-def test_a_page_that_missed_too_much_to_be_told_shows_the_text_that_is_being_written(browser: Browser, tmp_path: Path) -> None:
+def test_a_page_that_missed_too_many_messages_shows_the_text_that_is_being_streamed(browser: Browser, tmp_path: Path) -> None:
     asks = [call(number, "pods_list", namespace="shop", label_selector=f"number={number}") for number in range(120)]
     words = " ".join(f"word{number}" for number in range(4_000))
     calls = (says(AGENT, 0, *asks), says(AGENT, 1, {"text": words}))
@@ -88,7 +88,7 @@ def test_a_page_that_missed_too_much_to_be_told_shows_the_text_that_is_being_wri
             assert any(line == "event: stream.chunk" for line in events.iter_lines())
         network.broken = False
         expect(page.get_by_role("feed").get_by_text("word0 word1")).to_be_visible(timeout=PATIENCE_MS)
-        # At first, after the gap, and for each attempt while nothing could be loaded; not with every word.
+        # Loaded at first, after the gap, and for each failed attempt; not with every chunk.
         assert len(loads) < 30
 
 
@@ -107,7 +107,7 @@ def log_in(page: Page) -> None:
     expect(page.get_by_role("heading", name="Log in to TARSy")).to_have_count(0)
 
 
-def test_a_server_that_wants_a_login_shows_nothing_before(browser: Browser, guarded: Served) -> None:
+def test_a_server_that_requires_a_login_shows_nothing_before(browser: Browser, guarded: Served) -> None:
     with open_page(browser, guarded.url) as page:
         page.goto("/")
         expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
@@ -122,7 +122,7 @@ def test_a_server_that_wants_a_login_shows_nothing_before(browser: Browser, guar
         expect(page.get_by_role("link", name="New alert", include_hidden=True)).to_have_count(0)
 
 
-def test_a_login_that_runs_out_is_asked_for_again_and_takes_nothing_along(browser: Browser, guarded: Served) -> None:
+def test_an_expired_login_is_requested_again_and_loses_no_input(browser: Browser, guarded: Served) -> None:
     with open_page(browser, guarded.url) as page:
         network = Network.of(page)
         page.goto("/alerts/new")
@@ -133,7 +133,7 @@ def test_a_login_that_runs_out_is_asked_for_again_and_takes_nothing_along(browse
         log_in(page)
         expect(page.get_by_label("Alert text")).to_have_value("Written with care.")
 
-        # Nobody does anything: the live connection is lost, and nobody is let in again without a login.
+        # Without any input: the live connection is lost, and a new one is rejected without a login.
         page.get_by_role("link", name="Sessions").click()
         expect(page.get_by_role("region", name="Ended sessions").or_(page.get_by_text("No investigations yet"))).to_be_visible()
         page.context.clear_cookies()

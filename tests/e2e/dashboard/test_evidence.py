@@ -1,4 +1,4 @@
-"""What an investigation claims and what it saw, side by side: the verdict, its citations, the results they cite."""
+"""The verdict of an investigation, its citations, and the tool results they cite."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ def chip(page: Page, words: str) -> Locator:
     return page.get_by_role("region", name="Analysis").get_by_role("link", name=words)
 
 
-def test_the_verdict_says_what_is_wrong_how_sure_that_is_and_what_to_do_now(browser: Browser, configured: Served, cited: str) -> None:
+def test_the_verdict_shows_cause_confidence_and_what_to_do_now(browser: Browser, configured: Served, cited: str) -> None:
     with open_page(browser, configured.url) as page:
         page.goto(cited)
         verdict = page.get_by_role("region", name="Verdict")
@@ -50,7 +50,7 @@ def test_the_verdict_says_what_is_wrong_how_sure_that_is_and_what_to_do_now(brow
         expect(do_now.locator("strong")).to_have_text(["Risk:", "Verify:", "Undo:"])
         do_now.get_by_role("button", name="Copy this code").click()
         assert page.evaluate("navigator.clipboard.readText()") == "kubectl -n shop rollout undo deployment/cart"
-        # It is not told twice.
+        # The analysis does not repeat it.
         expect(page.get_by_role("region", name="Analysis")).not_to_contain_text("rollout undo")
 
         verdict.get_by_role("button", name="1 of 3 citations verified; 1 without a quotation, 1 failed.").click()
@@ -79,7 +79,7 @@ def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside
         page.mouse.move(0, 0)
         expect(card).to_have_count(0)
 
-        # With the keyboard alone: the made-up one shows why, opens, and closes again.
+        # With the keyboard alone: the made-up one shows the reason, opens, and closes again.
         made_up = chip(page, f"{MADE_UP} A1 (not verified)")
         expect(made_up).to_have_attribute("data-state", "failed")
         made_up.focus()
@@ -130,7 +130,7 @@ def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_clos
         expect(page.get_by_text("Z9 could not be shown.")).to_be_visible()
 
 
-def test_on_a_phone_the_result_comes_as_a_sheet(browser: Browser, configured: Served, cited: str) -> None:
+def test_on_a_phone_the_result_opens_in_a_drawer(browser: Browser, configured: Served, cited: str) -> None:
     with open_page(browser, configured.url, size=PHONE) as page:
         page.goto(cited)
         chip(page, f"{TRUE_WORDS} A1 (verified)").click()
@@ -143,7 +143,7 @@ def test_on_a_phone_the_result_comes_as_a_sheet(browser: Browser, configured: Se
         assert_fits(page)
         picture(page, "verdict-phone")
 
-        # Questions are asked in a sheet too, and what is half written is kept.
+        # The chat is a drawer too, and unsent text is kept.
         page.get_by_role("button", name="Ask").click()
         page.get_by_label("Ask a question").fill("Is it")
         expect(page.get_by_role("dialog", name="Follow-up").get_by_role("button", name="Ask")).to_be_in_viewport()
@@ -168,7 +168,7 @@ evidence: [A1]
 """
 
 
-def test_a_verdict_that_was_challenged_says_what_came_of_it(browser: Browser, tmp_path: Path) -> None:
+def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser, tmp_path: Path) -> None:
     calls = (
         says(AGENT, 0, call(1, "pods_list", namespace="shop")),
         says(AGENT, 1, {"text": SURE}),

@@ -1,4 +1,4 @@
-"""Agents whose tool does not answer before the test lets it: what a person does meanwhile is not a race with the end of the session."""
+"""Agents whose tool does not answer until the test releases it, so that a user's actions do not race with the end of the session."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ from support.tarsy_process import Served
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 GATE = {"transport": {"type": "stdio", "command": sys.executable, "args": [str(FAULT_SERVER)]}}
-# More than a screen has lines.
+# More lines than fit on a screen.
 LONG = "\n\n".join(f"Line {number} of what the agent thinks aloud." for number in range(60))
 ANALYSIS = """\
 The gate was opened [A1: "done"].
@@ -82,7 +82,7 @@ def test_a_reader_who_went_to_the_top_stays_there_when_the_session_ends(browser:
     with open_page(browser, held.served.url) as page, held.served.client() as http:
         page.goto(f"/sessions/{submit_alert(http, 'one')}")
         expect(page.get_by_role("feed").get_by_text("gate.say_and_wait").first).to_be_visible()
-        # There is something below the fold to be thrown to.
+        # The page is longer than the window, so that it could scroll.
         page.wait_for_function("() => document.documentElement.scrollHeight > 1.5 * window.innerHeight")
         page.mouse.move(400, 400)
         page.mouse.wheel(0, -20_000)

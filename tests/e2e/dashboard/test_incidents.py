@@ -1,4 +1,4 @@
-"""Incidents in a browser: what is wrong, what was found, what can be done."""
+"""Incidents in a browser: the list, an incident with its investigations, and its actions."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -58,10 +58,10 @@ def _send(http: httpx.Client, *alerts: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server to which a monitoring system has sent alerts, and a pipeline a change; one incident is investigated, one is over."""
+    """A server that has received alerts and a change; one incident has been investigated, one is resolved."""
     calls = (
         says(AGENT, 0, {"text": ANALYSIS}),
-        # Asked for citations, it has none.
+        # Asked for citations, the model gives none.
         says(AGENT, 1, {"text": ANALYSIS}),
         says(SUMMARY, 0, {"text": "The logs of cart fill the disk of node-1."}),
     )
@@ -81,7 +81,7 @@ def _rows(page: Page) -> list[str]:
     return page.locator("[data-row-link]").all_inner_texts()
 
 
-def test_the_front_page_lists_what_is_wrong_and_its_filters_live_in_the_address(browser: Browser, monitored: Served) -> None:
+def test_the_front_page_lists_incidents_and_its_filters_are_in_the_address(browser: Browser, monitored: Served) -> None:
     with open_page(browser, monitored.url) as page:
         page.goto("/")
         expect(page.get_by_role("region", name="Incidents")).to_contain_text("The logs of cart fill the disk of node-1.")
@@ -119,7 +119,7 @@ def test_a_new_alert_is_seen_without_a_reload(browser: Browser, monitored: Serve
         expect(page.locator("[data-row-link]")).to_have_count(1)
 
 
-def test_an_incident_tells_its_story_and_its_investigation_leads_back(browser: Browser, monitored: Served) -> None:
+def test_an_incident_shows_its_history_and_its_investigation_links_back(browser: Browser, monitored: Served) -> None:
     with open_page(browser, monitored.url) as page:
         page.goto("/")
         page.locator("[data-row-link]").first.click()
@@ -141,7 +141,7 @@ def test_an_incident_tells_its_story_and_its_investigation_leads_back(browser: B
         expect(page.get_by_test_id("incident-state")).to_have_text("Open")
 
 
-def test_an_incident_is_muted_looked_at_again_split_and_merged(browser: Browser, monitored: Served) -> None:
+def test_an_incident_is_muted_investigated_again_split_and_merged(browser: Browser, monitored: Served) -> None:
     with open_page(browser, monitored.url) as page:
         page.goto("/incidents")
         page.locator("[data-row-link]").first.click()

@@ -1,4 +1,4 @@
-"""An investigation as the person on call sees it: submitted, watched, read, asked about, cancelled."""
+"""An investigation from submission to follow-up question, its cancellation, and its trace."""
 
 import re
 
@@ -10,9 +10,9 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-# More than any page has places to go to.
+# More presses than any page has focusable elements.
 MOST_TABS = 250
-# The entry that an address points at is not hidden by the header that stays on top.
+# Whether the linked entry is below the sticky header.
 BELOW_HEADER = """() => {
     const entry = document.querySelector("[role=feed] [role=region][aria-label=Arguments]")?.closest("[role=article]")
     const header = document.querySelector("[data-testid=session-status]").parentElement
@@ -44,7 +44,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
 
         page.reload()
         expect(feed.get_by_text("Thinking").first).to_be_visible()
-        # What was said so far comes with the first message of the new connection.
+        # The text so far arrives with the first message of the new connection.
         page.wait_for_function("before => document.querySelector('[role=feed]').innerText.length >= before", arg=before)
 
         expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
@@ -102,7 +102,7 @@ def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, pa
         expect(page.get_by_label("Alert text")).to_have_value(re.compile("recommender"))
 
 
-def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_address(
+def test_parallel_agents_are_in_tabs_or_side_by_side_and_an_event_has_an_address(
     browser: Browser, server: Served, finished: dict[str, str]
 ) -> None:
     with open_page(browser, server.url) as page:
@@ -128,14 +128,14 @@ def test_parallel_agents_stand_in_tabs_or_side_by_side_and_an_event_has_an_addre
         assert_accessible(page, "session-side-by-side")
 
 
-def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto(f"/sessions/{finished['crashloop']}")
         page.get_by_role("link", name="Trace").click()
         calls = page.get_by_role("list", name="Calls").get_by_role("button")
         expect(calls.filter(has_text="Turn 1")).to_be_visible()
         expect(page.get_by_role("list", name="Calls").get_by_role("button", name=re.compile("Failed cluster.pods_get"))).to_have_count(1)
-        # What was called with what, and what it used.
+        # The call, its arguments, and its usage.
         expect(calls.filter(has_text="cluster.events_list").first).to_contain_text("namespace=")
         expect(calls.filter(has_text="Turn 1")).to_contain_text("tokens")
         expect(page.get_by_role("list", name="Legend")).to_contain_text("Until the model's first word")
@@ -155,7 +155,7 @@ def test_the_trace_shows_where_the_time_went_and_what_was_said(browser: Browser,
         page.keyboard.press("k")
         expect(page.get_by_text("Conversation as sent")).to_be_visible()
         assert_accessible(page, "trace-call")
-        # On a phone the call comes as a sheet.
+        # On a phone the call opens in a drawer.
         resize(page, PHONE)
         expect(page.get_by_role("dialog", name="Turn 2").get_by_text("Conversation as sent")).to_be_visible()
         assert_fits(page)
@@ -189,7 +189,7 @@ def test_the_trace_is_folded_searched_filtered_and_zoomed(browser: Browser, serv
         expect(page.get_by_role("list", name="Calls").get_by_role("listitem")).to_have_count(2)
         page.get_by_role("button", name="Unfold all lanes").click()
 
-        # A part of the axis that is drawn over has the calls that were under way in it.
+        # A range selected on the axis shows the calls that ran during it.
         ruler = page.get_by_test_id("ruler").bounding_box()
         assert ruler
         page.mouse.move(ruler["x"] + ruler["width"] * 0.6, ruler["y"] + 8)
@@ -202,7 +202,7 @@ def test_the_trace_is_folded_searched_filtered_and_zoomed(browser: Browser, serv
 
 
 def tab_to(page: Page, wanted: Locator) -> None:
-    """Go on by the Tab key until it is reached."""
+    """Press Tab until the element has the focus."""
     for _ in range(MOST_TABS):
         if wanted.evaluate_all("found => found.includes(document.activeElement)"):
             return

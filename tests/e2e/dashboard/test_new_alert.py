@@ -1,4 +1,4 @@
-"""Writing an alert: its text, its tools, and what the agent that gets it really has."""
+"""Submitting an alert: its text, its tools, and the tools that the agent receives."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
         open_form(page)
         page.get_by_label("Alert text").fill("Pods of shop restart.")
         page.get_by_label("Choose").check()
-        # Both servers of the chain, with what their health check found; the page asks again until it is there.
+        # Both servers of the chain, with the result of their health check; the page polls until there is one.
         cluster = page.get_by_role("group", name="cluster")
         expect(cluster.get_by_role("checkbox", name="pods_list")).to_be_checked(timeout=PATIENCE_MS)
         page.get_by_role("checkbox", name="standby", exact=True).uncheck()
@@ -39,9 +39,9 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
         session = page.url.rsplit("/", 1)[1]
         calls = http.get(f"/api/v1/sessions/{session}/trace").json()["llm"]
         asked: dict[str, Any] = http.get(f"/api/v1/sessions/{session}/trace/llm/{calls[0]['id']}").json()["request"]
-        # `tarsy` are our own, for reading on in a result that was cut.
+        # `tarsy` has the built-in tools, which read the rest of a truncated result.
         assert sorted(tool for tool in asked["tools"] if not tool.startswith("tarsy.")) == ["cluster.pods_list", "cluster.pods_log"]
-        # The recorded model asks for more than it was offered, and is refused.
+        # The recorded model calls a tool that it was not offered, and is refused.
         answers = {call["tool"]: call["is_error"] for call in http.get(f"/api/v1/sessions/{session}/trace").json()["mcp"] if call["tool"]}
         assert answers == {"pods_list": False}
         expect(page.get_by_role("feed").get_by_role("article").filter(has_text="secrets_list")).to_contain_text("failed")
@@ -56,7 +56,7 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
         expect_status(page, "Completed")
 
 
-def test_an_alert_without_text_is_not_sent_and_json_is_laid_out(browser: Browser, configured: Served) -> None:
+def test_an_alert_without_text_is_not_sent_and_json_is_formatted(browser: Browser, configured: Served) -> None:
     with open_page(browser, configured.url) as page:
         open_form(page)
         page.get_by_label("Runbook address").fill("not an address")
@@ -72,7 +72,7 @@ def test_an_alert_without_text_is_not_sent_and_json_is_laid_out(browser: Browser
         expect(editor).to_have_value('{\n  "a": [\n    1,\n    2\n  ]\n}')
 
 
-def test_a_missing_model_is_told_before_an_alert_is_written_and_a_draft_survives_a_reload(browser: Browser, server: Served) -> None:
+def test_a_missing_model_is_reported_before_an_alert_is_written_and_a_draft_survives_a_reload(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/alerts/new")
         missing = page.get_by_role("status").filter(has_text="No model is configured")

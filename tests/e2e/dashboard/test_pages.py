@@ -8,7 +8,7 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-# What a page shows when it is there.
+# A text that each page shows once it is loaded.
 PAGES = {
     "sessions": ("/", "Ended"),
     "session": ("/sessions/{crashloop}", "Do now"),
@@ -19,7 +19,7 @@ PAGES = {
     "usage": ("/usage", "This month"),
 }
 FIRST_LOAD_LIMIT = 250_000
-# Bytes of script that a page needs itself, compressed: the other pages are loaded after a mark, when it has come to rest.
+# Compressed bytes of script that a page needs itself: the other pages are preloaded after a mark, when it is idle.
 NEEDED = """() => {
     const mark = performance.getEntriesByName("load-pages")[0]?.startTime ?? Infinity
     const scripts = performance.getEntriesByType("resource").filter(one => one.name.endsWith(".js") && one.startTime < mark)
@@ -84,7 +84,7 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
         expect(page.get_by_role("link", name="New alert")).to_be_visible()
 
 
-def test_an_unknown_address_and_an_unknown_session_say_so_and_lead_on(browser: Browser, server: Served) -> None:
+def test_an_unknown_address_and_an_unknown_session_are_reported_with_a_link(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/nowhere")
         expect(page.get_by_text("There is no such page")).to_be_visible()
@@ -112,7 +112,7 @@ def test_the_list_loads_less_than_250_kb_of_javascript(browser: Browser, server:
     assert 100_000 < loaded < FIRST_LOAD_LIMIT
 
 
-def test_a_page_that_cannot_be_loaded_says_so_in_the_shell_and_comes_by_itself(browser: Browser, server: Served) -> None:
+def test_a_page_that_cannot_be_loaded_is_reported_in_the_shell_and_loads_by_itself(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
         page.route("**/assets/usage-page*", lambda route: route.abort())
         page.goto("/system")
@@ -134,14 +134,14 @@ def test_pages_of_the_server_itself_are_accessible_and_fit_a_phone(browser: Brow
         assert_accessible(page, name)
 
 
-def test_an_update_of_the_server_and_what_keeps_it_from_working_are_told_on_every_page(browser: Browser, server: Served) -> None:
+def test_an_update_of_the_server_and_urgent_warnings_are_reported_on_every_page(browser: Browser, server: Served) -> None:
     urgent = {"source": "workers", "message": "No worker has given a sign of life for an hour.", "since": None}
     with open_page(browser, server.url) as page:
         network = Network.of(page)
         page.goto("/usage")
         expect(page.get_by_role("heading", name="Usage")).to_be_visible()
         page.wait_for_load_state("networkidle")
-        # As after an update: the page asks again when it has lost the server for a while.
+        # As after an update: the page fetches the version again after a lost connection.
         page.route("**/api/v1/system/version", lambda route: route.fulfill(json={"version": "9.9.9"}))
         page.route("**/api/v1/system/warnings", lambda route: route.fulfill(json={"warnings": [urgent]}))
         network.cut()
@@ -159,18 +159,18 @@ def test_an_update_of_the_server_and_what_keeps_it_from_working_are_told_on_ever
         expect(banner).to_have_count(0)
 
 
-# Every text that ever stood in the page with the signs of Markdown for a heading or for something strong.
+# Every text that was ever visible with the Markdown syntax of a heading or of strong text.
 RAW = r"""
 window.raw = []
-const look = () => {
+const check = () => {
     const text = document.querySelector("main")?.innerText ?? ""
     window.raw.push(...(text.match(/^#{1,3} .*$|\*\*[^*\n]+\*\*/gm) ?? []))
 }
-new MutationObserver(look).observe(document, { childList: true, characterData: true, subtree: true })
+new MutationObserver(check).observe(document, { childList: true, characterData: true, subtree: true })
 """
 
 
-def test_an_analysis_never_stands_there_as_raw_markdown(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_an_analysis_is_never_shown_as_raw_markdown(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.add_init_script(RAW)
         page.goto(f"/sessions/{finished['crashloop']}")

@@ -1,4 +1,4 @@
-"""Sessions that wait, sessions that end unseen, and lists too long for one page."""
+"""Queued sessions, sessions that end while the page is disconnected, and lists too long for one page."""
 
 import json
 
@@ -12,7 +12,7 @@ from support.tarsy_process import Served
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 
-def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, configured: Served, silent: Silent) -> None:
+def test_queued_sessions_show_their_position_and_move_up(browser: Browser, configured: Served, silent: Silent) -> None:
     with open_page(browser, configured.url) as page, configured.client() as http:
         page.goto("/")
         first = silent("The first one.")
@@ -44,7 +44,7 @@ def test_sessions_that_wait_show_their_place_and_move_up(browser: Browser, confi
         expect_status(page, "Cancelled")
 
 
-def test_what_is_being_worked_on_stands_above_a_queue_of_any_length(browser: Browser, configured: Served, silent: Silent) -> None:
+def test_running_sessions_are_shown_above_a_queue_of_any_length(browser: Browser, configured: Served, silent: Silent) -> None:
     silent("The one that runs.")
     for number in range(105):
         silent(f"In line {number}.")
@@ -66,7 +66,7 @@ def test_what_is_being_worked_on_stands_above_a_queue_of_any_length(browser: Bro
         expect(ended.first).to_contain_text("Cancelled by api-client.")
 
 
-def test_a_storm_is_ended_by_a_filter(browser: Browser, configured: Served, silent: Silent) -> None:
+def test_all_sessions_that_match_a_filter_are_cancelled(browser: Browser, configured: Served, silent: Silent) -> None:
     silent("The one that runs.")
     for number in range(12):
         silent(f"Storm {number}.")
@@ -102,7 +102,7 @@ def test_a_session_that_ended_while_the_connection_was_lost_is_not_shown_as_runn
 
 
 def test_older_sessions_are_on_further_pages_with_the_true_total(browser: Browser, configured: Served, silent: Silent) -> None:
-    # The first one keeps the others waiting; what waits is cancelled at once.
+    # The first one keeps the others queued; a queued session is cancelled at once.
     silent("The one that runs.")
     with open_page(browser, configured.url) as page, configured.client() as http:
         for number in range(55):

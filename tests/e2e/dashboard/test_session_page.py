@@ -1,4 +1,4 @@
-"""What a reader can do with a session that has ended: find words in it, follow its links, keep it, fork it, and hold it against another one."""
+"""A session that has ended: finding text, links, its recording, forks and comparison with another session."""
 
 import json
 import re
@@ -25,12 +25,14 @@ def session(configured: Served) -> str:
     return submitted
 
 
-def test_a_session_is_searched_its_links_are_safe_and_it_can_be_kept(browser: Browser, configured: Served, session: str) -> None:
+def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloaded(
+    browser: Browser, configured: Served, session: str
+) -> None:
     with open_page(browser, configured.url, size=WIDE) as page:
         page.goto(f"/sessions/{session}")
         expect_status(page, "Completed")
 
-        # Only what is an address of the web leads anywhere, and it leads where it says.
+        # Only web addresses are links, and the shown address is the real one.
         links = page.get_by_role("region", name="Alert").get_by_role("link")
         expect(links).to_have_count(1)
         expect(links).to_have_attribute("href", "https://grafana.example/d/1?x=2")
@@ -42,10 +44,10 @@ def test_a_session_is_searched_its_links_are_safe_and_it_can_be_kept(browser: Br
         contents.get_by_role("button", name="Why").click()
         expect(page.get_by_role("heading", name="Why")).to_be_in_viewport()
 
-        # What was said before it was corrected is folded, under a name that says so.
+        # The answer before its correction is folded, with a label of its own.
         expect(page.get_by_role("feed").get_by_role("button", name="Draft that was corrected")).to_have_attribute("aria-expanded", "false")
 
-        # Found in the result of a tool, which opens at the words; then in the next place.
+        # Found in a tool result, which opens at the match; then the next match.
         page.keyboard.press("/")
         page.keyboard.type("crashloopbackoff")
         found = page.get_by_role("search").get_by_role("status")
@@ -64,10 +66,10 @@ def test_a_session_is_searched_its_links_are_safe_and_it_can_be_kept(browser: Br
         assert json.loads(download.value.path().read_text())["tarsy_recording"] == 2
 
 
-def test_a_step_that_cannot_be_forked_says_why(browser: Browser, configured: Served, session: str) -> None:
+def test_a_step_that_cannot_be_forked_shows_the_reason(browser: Browser, configured: Served, session: str) -> None:
     with open_page(browser, configured.url) as page:
         page.goto(f"/sessions/{session}/trace")
-        # The agent was asked once more, to correct what it had made up.
+        # The agent was called once more, to correct the made-up quotation.
         page.get_by_role("list", name="Calls").get_by_role("button").filter(has_text=re.compile("correct", re.IGNORECASE)).first.click()
         fork = page.get_by_role("button", name="Fork from here")
         expect(fork).to_have_attribute("aria-disabled", "true")
@@ -129,7 +131,7 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         assert_accessible(page, "compare")
         compared = page.url
 
-        # Without another one, those of the same type are offered, and any that is pasted.
+        # Without another session, those of the same type are offered; any other id can be pasted.
         page.goto(f"/sessions/{session}/compare")
         expect(page.get_by_role("list", name="Other sessions").get_by_role("button").first).to_be_visible()
         page.get_by_label("Address or id of a session").fill("nonsense")

@@ -11,7 +11,7 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-# What a press on the name of a column sorts by; the last one is kept.
+# The sort order after a click on each column header; the last one stays.
 SORTS = {
     "Severity": "severity",
     "Verdict, author": "outcome",
@@ -27,7 +27,7 @@ SORTS = {
 }
 
 
-def test_a_session_goes_by_the_name_of_its_incident(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_a_session_has_the_title_of_its_incident(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     title = "Checkout: 38 % of payments fail since 16:24 UTC"
     with open_page(browser, server.url) as page:
         page.goto("/")
@@ -36,7 +36,7 @@ def test_a_session_goes_by_the_name_of_its_incident(browser: Browser, server: Se
         expect(page).to_have_title(re.compile(f"^Completed: {title}"))
 
 
-def test_filters_live_in_the_address(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_filters_are_in_the_address(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/")
         rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")
@@ -44,7 +44,7 @@ def test_filters_live_in_the_address(browser: Browser, server: Served, finished:
         page.wait_for_url(re.compile(r"text="))
         expect(rows.filter(has_text="sample-dns-outage")).to_have_count(0)
         expect(rows.first).to_contain_text("KubePodCrashLooping")
-        # Words of the analysis; now a word of the alert alone.
+        # A text of the analysis; then one that is only in the alert.
         page.get_by_label("Search alerts and analyses").fill("7e1b4f0c2d9a6835")
         page.wait_for_url(re.compile(r"text=7e1b"))
         expect(rows.first).to_contain_text("KubePodCrashLooping")
@@ -63,14 +63,14 @@ def test_filters_live_in_the_address(browser: Browser, server: Served, finished:
         expect(rows.filter(has_text="KubePodCrashLooping")).to_have_count(0)
 
 
-def test_a_list_that_cannot_be_loaded_says_why(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_a_list_that_cannot_be_loaded_shows_the_reason(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         refusal = {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": "The night shift may not look."}
         page.route("**/api/v1/sessions?*", lambda route: route.fulfill(status=403, json=refusal))
         page.goto("/")
         expect(page.get_by_text("The sessions could not be loaded.")).to_be_visible()
         expect(page.get_by_text("The night shift may not look.")).to_be_visible()
-        # Nothing will be asked for again by itself.
+        # The request is not repeated.
         page.wait_for_load_state("networkidle")
         page.unroute("**/api/v1/sessions?*")
         page.get_by_role("button", name="Try again").click()
@@ -109,7 +109,7 @@ def test_the_keyboard_is_enough(browser: Browser, server: Served, finished: dict
         page.wait_for_url("**/sessions/*")
 
 
-def test_the_list_looks_as_its_address_says(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page, server.client() as http:
         page.goto("/sessions")
         ended = page.get_by_role("region", name="Ended sessions")
@@ -122,7 +122,7 @@ def test_the_list_looks_as_its_address_says(browser: Browser, server: Served, fi
         page.keyboard.press("Escape")
         expect(rows.filter(has_text="KubePodCrashLooping").first).to_contain_text("high")
 
-        # By the server: what is on other pages is sorted too.
+        # By the server: sessions on other pages are sorted too.
         for name, sort in SORTS.items():
             ended.get_by_role("button", name=f"Sort by {name}").click()
             page.wait_for_url(re.compile(f"sort={sort}"))
@@ -187,7 +187,7 @@ def test_marked_sessions_are_exported_and_deleted_and_rows_are_links(browser: Br
         expect(marked).to_have_count(0)
 
 
-def test_any_place_is_a_few_keys_away(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_the_palette_opens_pages_and_sessions_by_keyboard(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/system")
         expect(page.get_by_text("Effective configuration")).to_be_visible()
@@ -209,7 +209,7 @@ def test_any_place_is_a_few_keys_away(browser: Browser, server: Served, finished
         assert_accessible(page, "palette")
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/sessions/{finished['dns-outage']}")
-        # On the page of a session, its trace is the first thing offered.
+        # On the page of a session, its trace is the first item.
         page.keyboard.press("Control+k")
         expect(page.get_by_role("option", name="Trace")).to_have_attribute("aria-selected", "true")
         page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""The setup page, from an empty installation to a model, a cluster and the words for a first alert."""
+"""The setup page, from an empty installation to a model, a cluster and the snippets for a first alert."""
 
 import asyncio
 import sys
@@ -25,7 +25,7 @@ MODELS = json_reply(200, {"data": [{"id": MODEL.model}]})
 
 @contextmanager
 def model_server() -> Generator[VendorServer]:
-    """A model's stand-in on a thread of its own: the browser's driver has the event loop of this one."""
+    """A fake model server on its own thread: Playwright uses the event loop of this one."""
     ready, ended = threading.Event(), asyncio.Event()
     started: list[tuple[VendorServer, asyncio.AbstractEventLoop]] = []
 
@@ -54,14 +54,14 @@ def programs(directory: Path) -> str:
     return f"{directory}:/usr/bin:/bin"
 
 
-# What a narrow page cuts off at the end of a line.
+# Texts that are truncated at the end of a line.
 CUT = """() => [...document.querySelectorAll("main *")]
     .filter(one => getComputedStyle(one).textOverflow === "ellipsis" && one.scrollWidth > one.clientWidth)
     .map(one => one.innerText)"""
 
 
-def look(page: Page, name: str) -> None:
-    """At every width a step fits, nothing in it is cut off, and both themes are accessible."""
+def assert_step_fits(page: Page, name: str) -> None:
+    """Assert that a step fits at every width without truncation and is accessible in both themes."""
     for label, size in (("tablet", TABLET), ("phone", PHONE), ("desktop", DESKTOP)):
         resize(page, size)
         assert_fits(page)
@@ -79,24 +79,24 @@ def assert_on_one_line(page: Page, offer: Locator) -> None:
 
 
 def skip_to_the_end(page: Page, shown: Shown) -> None:
-    """Model and cluster can wait: a sample needs neither, and the words for a sender are there."""
+    """Skip model and cluster: a sample needs neither, and the snippets for senders are shown."""
     page.goto("/")
     offer = page.get_by_role("link", name="Set up TARSy")
     expect(offer).to_be_visible()
     assert_on_one_line(page, offer)
     offer.click()
     expect(page.get_by_label("Setup code")).to_be_visible()
-    look(page, "code")
+    assert_step_fits(page, "code")
     page.get_by_role("button", name="Next: Connect your systems").click()
     page.get_by_role("button", name="Next: Run a sample").click()
     page.get_by_role("button", name="crash", exact=False).first.click()
     expect(page.get_by_role("link", name="Watch the investigation")).to_be_visible()
-    look(page, "sample")
+    assert_step_fits(page, "sample")
     page.get_by_role("button", name="Next: Send a first alert").click()
     expect(page.get_by_role("region", name="From a terminal")).to_contain_text(f"'{shown.url}/api/v1/alerts'")
     page.get_by_role("button", name="Copy the Alertmanager configuration").click()
     assert f"{shown.url}/api/v1/webhook/alertmanager" in page.evaluate("navigator.clipboard.readText()")
-    look(page, "alert")
+    assert_step_fits(page, "alert")
     page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("link", name="Set up TARSy")).to_have_count(0)
 
@@ -120,7 +120,7 @@ def choose_a_model(page: Page, vendor: VendorServer) -> None:
     # The server loads the vendor's library only now.
     expect(page.get_by_text("It works, and is in use from now on.")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text(f"In use: local ({MODEL.model}).")).to_be_visible()
-    look(page, "model")
+    assert_step_fits(page, "model")
 
 
 def connect_a_cluster(page: Page, kubeconfig: Path) -> None:
@@ -134,7 +134,7 @@ def connect_a_cluster(page: Page, kubeconfig: Path) -> None:
     cluster.get_by_role("button", name="Test and connect").click()
     expect(cluster.get_by_text("It works, and is in use from now on.")).to_be_visible()
     expect(cluster.get_by_text("Written to .env: KUBECONFIG")).to_be_visible()
-    look(page, "tools")
+    assert_step_fits(page, "tools")
 
 
 def test_an_empty_installation_is_set_up_with_the_code_of_its_terminal(browser: Browser, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_an_empty_installation_is_set_up_with_the_code_of_its_terminal(browser: 
             connect_a_cluster(page, tmp_path / "kubeconfig")
         with open_page(browser, shown.url, size=PHONE) as page:
             page.goto("/setup")
-            # The code was used, and its cookie is another browser's.
+            # The code has been used, and its cookie belongs to another browser.
             expect(page.get_by_text("Start tarsy serve again in a terminal")).to_be_visible()
-            look(page, "code-used")
+            assert_step_fits(page, "code-used")
         assert shown.code not in shown.log.read_text()

@@ -28,7 +28,7 @@ TURNS = 10
 CALLS_PER_TURN = 250
 # A call and its result are two events.
 EVENTS = TURNS * CALLS_PER_TURN * 2
-# A recorded model speaks 40 words a second.
+# A recorded model streams 40 words a second.
 SPEED = "5"
 MEASURED_WORDS = 800
 WORDS = 4_000
@@ -84,18 +84,18 @@ def session(talkative: Served) -> str:
         return http.post("/api/v1/alerts", json={"data": "Pods of shop restart."}).raise_for_status().json()["session_id"]
 
 
-# Whether the end of the page can be seen; what is yet to be drawn has some room.
+# Whether the end of the page is in view, with a margin for content not rendered yet.
 AT_END = "document.documentElement.scrollHeight - window.scrollY - window.innerHeight < 200"
-# The place where scrolling came to an end: the same for twenty frames.
+# The scroll position once it is the same for twenty frames.
 AT_REST = """() => new Promise(done => {
     let place = window.scrollY, frames = 0
-    const look = () => {
+    const check = () => {
         frames = window.scrollY === place ? frames + 1 : 0
         place = window.scrollY
-        if (frames < 20) requestAnimationFrame(look)
+        if (frames < 20) requestAnimationFrame(check)
         else done(place)
     }
-    look()
+    check()
 })"""
 
 
@@ -115,7 +115,7 @@ def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser:
         # The newest word is in view.
         page.wait_for_function(f"() => {AT_END}")
 
-        # Whoever scrolls up stays there, while the text goes on.
+        # A user who scrolls up stays there, while the text goes on.
         page.mouse.move(400, 400)
         start = page.evaluate("window.scrollY")
         page.mouse.wheel(0, -600)
@@ -127,7 +127,7 @@ def test_thousands_of_events_and_two_hundred_words_a_second_stay_smooth(browser:
         page.get_by_role("button", name="Follow live").click()
         expect(page.get_by_role("button", name="Follow live")).to_have_count(0)
 
-        # Somebody else opens the page in mid-stream.
+        # Another client opens the page in mid-stream.
         page.reload()
         page.wait_for_function(f"known => document.querySelector('[role=feed]') && ({LAST_WORD})() > known && {AT_END}", arg=first + words)
         loaded = thread.seconds()
@@ -168,7 +168,7 @@ NEWCOMERS = 150
 
 @contextmanager
 def arriving(server: Served) -> Generator[None]:
-    """Alerts keep coming, and what waits is cancelled, so that rows come, move and go in what is being looked at."""
+    """Keep submitting alerts and cancelling queued sessions, so that rows of the visible list are added, moved and removed."""
     ended = Event()
 
     def send() -> None:
@@ -204,7 +204,7 @@ def test_ten_thousand_sessions_in_the_list_stay_smooth_while_others_come(browser
         rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")
         expect(page.get_by_role("heading", name="Ended 10,001")).to_be_visible()
         expect(rows).to_have_count(200)
-        before, told = thread.seconds(), len(messages)
+        before, received = thread.seconds(), len(messages)
         page.evaluate(WATCH, "main")
         with arriving(talkative):
             # The page itself, while rows come in on top of it.
@@ -219,16 +219,16 @@ def test_ten_thousand_sessions_in_the_list_stay_smooth_while_others_come(browser
             used, in_page, elements = thread.seconds() - before, rows.count(), page.locator("main *").count()
     frames: list[float] = seen["frames"]
     print(  # noqa: T201 - the figures are worth a line
-        f"\n{PAGES} pages of 200 rows of {SESSIONS:,} with {len(messages) - told} live messages: {used / PAGES * 1_000:.0f} ms of processor time each,"
+        f"\n{PAGES} pages of 200 rows of {SESSIONS:,} with {len(messages) - received} live messages: {used / PAGES * 1_000:.0f} ms of processor time each,"
         f" {elements} elements; median {statistics.median(frames):.0f} ms, p95 {statistics.quantiles(frames, n=20)[-1]:.0f} ms,"
         f" longest task {seen['longest']:.0f} ms"
     )
     assert in_page == 200
     assert elements < 200 * 30
-    assert len(messages) > told
+    assert len(messages) > received
 
 
-# What the browser counts of the work on a page: all of it, and the largest parts.
+# The browser's metrics of the work on a page: the total, and its largest parts.
 PARTS = ("Task", "Script", "RecalcStyle", "Layout")
 # Rules that the browser has to try on every element that comes into the page: those for its two pseudo-elements, and those that compare it with
 # its neighbours without naming what it is.
@@ -244,7 +244,7 @@ def test_a_trace_of_thousands_of_calls_stays_smooth(browser: Browser, talkative:
         page.goto(f"/sessions/{session}/trace")
         calls = page.get_by_role("list", name="Calls")
         expect(calls.get_by_role("listitem").first).to_be_visible(timeout=60_000)
-        # Those that are made while the page is open come to it.
+        # Calls made while the page is open are added to it.
         expect(page.get_by_role("status").filter(has_text=re.compile(r"^25\d\d calls$"))).to_be_visible(timeout=120_000)
         page.reload()
         expect(page.get_by_role("status").filter(has_text=re.compile(r"^25\d\d calls$"))).to_be_visible(timeout=60_000)
@@ -254,7 +254,7 @@ def test_a_trace_of_thousands_of_calls_stays_smooth(browser: Browser, talkative:
         steps: int = page.evaluate(SCROLL)
         each = {part: (thread.seconds(part) - seconds) / steps * 1_000 for part, seconds in before.items()}
         in_page = calls.get_by_role("listitem").count()
-        # The last one is there, whichever of those that were made at once that is.
+        # The last call is shown; several were made at once, so it may be any of them.
         expect(page.locator("ol[aria-label=Calls] > li").last).to_be_in_viewport()
         assert page.evaluate(
             "(last => last.ariaPosInSet === last.ariaSetSize)([...document.querySelectorAll('ol[aria-label=Calls] > li')].at(-1))"

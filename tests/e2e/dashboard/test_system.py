@@ -1,4 +1,4 @@
-"""The state of the installation, as the person who runs it wants to see it."""
+"""The system page: health, queue, configuration, warnings and pauses."""
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -29,14 +29,16 @@ def test_the_system_page_shows_servers_queue_configuration_and_version(browser: 
         assert_accessible(page, "system-busy")
 
 
-def test_the_system_page_says_what_is_missing(browser: Browser, server: Served) -> None:
+def test_the_system_page_shows_what_is_missing(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/system")
         expect(page.get_by_role("region", name="Warnings").get_by_text("no model is configured").first).to_be_visible()
         expect(page.get_by_role("region", name="Tool servers").get_by_text("not started: set KUBECONFIG")).to_be_visible()
 
 
-def test_a_pause_is_seen_on_every_page_holds_what_comes_and_parks_what_runs(browser: Browser, configured: Served, silent: Silent) -> None:
+def test_a_pause_is_shown_on_every_page_holds_new_sessions_and_parks_running_ones(
+    browser: Browser, configured: Served, silent: Silent
+) -> None:
     running = silent("The one that runs.")
     with open_page(browser, configured.url) as page, open_page(browser, configured.url) as other:
         other.goto("/")

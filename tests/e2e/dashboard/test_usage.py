@@ -1,4 +1,4 @@
-"""What was used, as the person who pays for it reads it."""
+"""The usage page: cost, tokens and calls by model, tool and session."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from support.browser import open_page
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
-# Rows of a table before it is asked for the rest.
+# The rows of a table before it is expanded.
 SHOWN = 8
 
 
@@ -24,14 +24,14 @@ def test_the_usage_page_shows_what_the_server_counted(browser: Browser, server: 
             page.get_by_role("button", name="Today").click()
         counted = today.value.json()
         _shows_all(page, counted)
-        # What began before a midnight that the tests ran through is not of today.
+        # If midnight passes during the tests, earlier sessions are not in today's figures.
         with server.client() as http:
             begun = [http.get(f"/api/v1/sessions/{one}").raise_for_status().json() for one in finished.values()]
         of_today = {one["alert_type"] for one in begun if one["started_at"][:10] == counted["first_day"]}
         assert of_today <= {one["name"] for one in counted["by_alert_type"]}
 
 
-def test_the_usage_is_a_table_for_a_spreadsheet(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_the_usage_is_downloaded_as_csv(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/usage")
         with page.expect_download() as downloading:
@@ -49,5 +49,5 @@ def _shows_all(page: Page, counted: dict[str, Any]) -> None:
 def _shows(page: Page, title: str, names: list[str]) -> None:
     assert names, f"nothing was counted for {title}"
     cells = page.get_by_role("table", name=title).locator("tbody td:first-child")
-    # A long table shows its beginning.
+    # A long table shows its first rows only.
     expect(cells).to_have_text(names[:SHOWN])

@@ -1,4 +1,4 @@
-"""A reader who looks elsewhere, and what the browser tells them of the session that they watch."""
+"""Notifications of watched sessions while the tab is hidden."""
 
 import re
 from collections.abc import Generator
@@ -14,18 +14,18 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-# A browser without a screen shows no notification and hides no tab: both are noted here. Whether one is allowed, the browser itself says.
+# A headless browser shows no notification and hides no tab: both are replaced here. The permission is the browser's own.
 RECORDER = """
 const real = window.Notification
-window.told = []
+window.notified = []
 window.Notification = class {
     static get permission() { return real.permission }
     static requestPermission() { return real.requestPermission() }
-    constructor(title, options) { window.told.push({ title, tag: options.tag }) ; window.last = this }
+    constructor(title, options) { window.notified.push({ title, tag: options.tag }) ; window.last = this }
     close() {}
 }
-window.elsewhere = false
-Object.defineProperty(document, "hidden", { get: () => window.elsewhere })
+window.isHidden = false
+Object.defineProperty(document, "hidden", { get: () => window.isHidden })
 """
 ICON = "document.querySelector('link[rel=icon]').getAttribute('href')"
 
@@ -39,7 +39,7 @@ def watch(page: Page, session: str) -> None:
 
 @contextmanager
 def paused(http: httpx.Client) -> Generator[None]:
-    """Park what runs until the block ends: other tests want the server as it was."""
+    """Park running sessions until the block ends, and leave the server as it was for other tests."""
     http.post("/api/v1/system/pause", json={"reason": "an upgrade", "now": True}).raise_for_status()
     try:
         yield
@@ -47,11 +47,11 @@ def paused(http: httpx.Client) -> Generator[None]:
         http.delete("/api/v1/system/pause").raise_for_status()
 
 
-def look(page: Page, *, elsewhere: bool) -> None:
-    page.evaluate("elsewhere => { window.elsewhere = elsewhere; document.dispatchEvent(new Event('visibilitychange')) }", elsewhere)
+def set_hidden(page: Page, *, hidden: bool) -> None:
+    page.evaluate("hidden => { window.isHidden = hidden; document.dispatchEvent(new Event('visibilitychange')) }", hidden)
 
 
-def test_the_browser_tells_when_a_watched_session_waits_and_when_it_ends(browser: Browser, configured: Served, silent: Silent) -> None:
+def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(browser: Browser, configured: Served, silent: Silent) -> None:
     session = silent("Nothing to be heard from shop.")
     with open_page(browser, configured.url) as page, configured.client() as http:
         page.context.grant_permissions(["notifications"], origin=configured.url)
@@ -59,35 +59,35 @@ def test_the_browser_tells_when_a_watched_session_waits_and_when_it_ends(browser
         watch(page, session)
         assert_accessible(page, "watched")
 
-        # It is known on every page, and after a reload.
+        # It is watched on every page, and after a reload.
         page.goto("/system")
         expect(page.get_by_text("Effective configuration")).to_be_visible()
-        look(page, elsewhere=True)
+        set_hidden(page, hidden=True)
         with paused(http):
-            page.wait_for_function("() => window.told.length === 1", timeout=PATIENCE_MS)
-        assert page.evaluate("window.told[0]") == {"title": "Waiting: Nothing to be heard from shop.", "tag": session}
+            page.wait_for_function("() => window.notified.length === 1", timeout=PATIENCE_MS)
+        assert page.evaluate("window.notified[0]") == {"title": "Waiting: Nothing to be heard from shop.", "tag": session}
         assert page.evaluate(ICON) == "/icon-news.svg"
-        look(page, elsewhere=False)
+        set_hidden(page, hidden=False)
         assert page.evaluate(ICON) == "/icon.svg"
 
-        look(page, elsewhere=True)
+        set_hidden(page, hidden=True)
         http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
-        page.wait_for_function("() => window.told.length === 2", timeout=PATIENCE_MS)
-        assert page.evaluate("window.told[1].title") == "Cancelled: Nothing to be heard from shop."
+        page.wait_for_function("() => window.notified.length === 2", timeout=PATIENCE_MS)
+        assert page.evaluate("window.notified[1].title") == "Cancelled: Nothing to be heard from shop."
         page.evaluate("window.last.onclick()")
         page.wait_for_url(re.compile(session))
         expect_status(page, "Cancelled")
-        # What has ended is watched no longer.
+        # An ended session is no longer watched.
         expect(page.get_by_role("button", name="Tell me when it ends or waits")).to_have_count(0)
 
 
-def test_without_leave_to_notify_the_tab_has_a_mark_and_nothing_else(browser: Browser, configured: Served, silent: Silent) -> None:
+def test_without_permission_to_notify_only_the_tab_has_a_mark(browser: Browser, configured: Served, silent: Silent) -> None:
     session = silent()
     with open_page(browser, configured.url) as page, configured.client() as http:
         page.add_init_script(RECORDER)
         watch(page, session)
         assert page.evaluate("Notification.permission") != "granted"
-        look(page, elsewhere=True)
+        set_hidden(page, hidden=True)
         http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
         page.wait_for_function(f"() => {ICON} === '/icon-news.svg'", timeout=PATIENCE_MS)
-        assert page.evaluate("window.told") == []
+        assert page.evaluate("window.notified") == []

@@ -1,4 +1,4 @@
-/** Notes to the agents of a running session: hints of engineers and news of the incident's alerts. */
+/** Notes to the agents of a running session: hints of engineers and updates of the incident's alerts. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";

@@ -28,7 +28,7 @@ import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
 import { Analysis, useCheckedAnalysis } from "./analysis";
 import { ChatPanel } from "./chat-panel";
-import { ChatDrawer, ChatSidePanel, WindowHeightColumn } from "./chat-place";
+import { ChatDrawer, ChatSidePanel, WindowHeightColumn } from "./chat-layout";
 import { Contents, contentsOf } from "./contents";
 import { EvidenceDrawer, evidenceEvent, EvidenceSidePanel, useLoadedCitations } from "./evidence-panel";
 import { FindBar, useFinding } from "./find-bar";

@@ -124,7 +124,7 @@ function secondLine(session: SessionListItem): string {
   const notice = session.analysis_is_partial ? `${partialNotice(session)} ` : "";
   const line = session.executive_summary || sessionReason(session);
   if (line) return notice + line;
-  // The start of JSON says nothing; the rest of a text after its title may.
+  // The start of JSON is not informative; the rest of a text after its title may be.
   const text = /^\s*[{[]\s*["{[]/.test(session.alert_excerpt) ? "" : session.alert_excerpt.replace(/\s+/g, " ").trim();
   const rest = text.startsWith(session.title) ? text.slice(session.title.length).trim() : text;
   return notice + (rest || `submitted by ${session.author}`);

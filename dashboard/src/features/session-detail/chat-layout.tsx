@@ -1,4 +1,4 @@
-/** The place of follow-up questions: in a column beside the analysis on a wide screen, in a drawer on a small one. */
+/** The layout of follow-up questions: a column beside the analysis on a wide screen, a drawer on a small one. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
