@@ -1,4 +1,4 @@
-"""Sessions: found, watched, stopped, deleted."""
+"""Sessions: listing, reading, cancelling and deleting them."""
 
 from typing import Annotated
 from uuid import UUID

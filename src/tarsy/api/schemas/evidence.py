@@ -1,4 +1,4 @@
-"""What agents saw, under the ids by which they cite it."""
+"""Evidence, and the citations of it."""
 
 from datetime import datetime
 from uuid import UUID
@@ -21,7 +21,7 @@ class EvidenceItem(View):
     # Characters of the stored text.
     size: int
     is_error: bool
-    # The call was not made: it shows nothing, and citing it is not verified.
+    # The call was refused, so a citation of it is not verified.
     refused: bool
 
 
@@ -36,7 +36,7 @@ class EvidenceList(View):
 class EvidenceDetail(EvidenceItem):
     # As stored: masked, not shortened.
     text: str
-    # Where its agent saw it with its repetitions folded: that form. Places of citations behind the end of `text` are in it, one character further on.
+    # The text with its repetitions folded, if the agent got it so. Positions of citations beyond the end of `text` are in it, one character further on.
     folded: str | None
 
     @classmethod
@@ -55,9 +55,9 @@ class CitationView(View):
     quotation: str | None
     # Only `quote_found` is verified.
     status: CitationStatus
-    # Why it is not verified; empty when it is.
+    # Why it is not verified; empty if it is.
     reason: str
-    # The real line that is most like a quotation which was not found.
+    # If the quotation was not found: the line of the evidence that is most similar to it.
     nearest: str
     # Where the quotation is in the evidence's text.
     found_start: int | None

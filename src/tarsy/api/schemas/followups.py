@@ -1,4 +1,4 @@
-"""Follow-up chat and scores."""
+"""Questions about a session, scores, notes, and forks."""
 
 from datetime import datetime
 from typing import Annotated, Self
@@ -54,7 +54,7 @@ class Hint(Request):
 
 
 class NoteView(View):
-    # `NOTE1`: by this agents cite it.
+    # `NOTE1`: the id by which agents cite it.
     id: str
     session_id: UUID
     kind: NoteKind
@@ -93,7 +93,7 @@ class ForkRequest(Request):
 class ModelItem(View):
     """A model that TARSy can use now."""
 
-    # The name under which it is configured.
+    # Its name in the configuration.
     name: str
     type: ProviderType
     model: str

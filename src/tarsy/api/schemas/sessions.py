@@ -1,4 +1,4 @@
-"""The verdict of a session, and what its citations come to."""
+"""Sessions: their list, one with its stages and executions, their verdicts, and the results of commands on them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -37,7 +37,7 @@ class VerdictView(View):
     outcome: VerdictOutcome
     object: AffectedObjectView | None
     mechanism: str
-    # As the investigator claims it.
+    # As the agent reported it.
     confidence_object: Confidence
     confidence_mechanism: Confidence
     # The weaker of both; lower if citations could not be verified, which is then the reason. Otherwise the reason is empty.
@@ -45,7 +45,7 @@ class VerdictView(View):
     confidence_reason: str
     since: str
     still_happening: StillHappening
-    # Ids of the evidence that it rests on.
+    # Ids of the evidence that supports it.
     evidence: list[str]
     ruled_out: list[RuledOutView]
     category: str
@@ -61,7 +61,7 @@ class CitationSums(View):
     verified: int
     id_only: int
     failed: int
-    # Statements of the chain of causes that cite nothing and are not called inferences.
+    # Steps of the chain of causes without a citation that are not marked as inferences.
     uncited: int
 
     @classmethod
@@ -92,7 +92,7 @@ class SessionListItem(View):
     analysis_is_partial: bool
     # Why, in one sentence for people.
     analysis_partial_reason: str | None
-    # Absent where there is no verdict, and for sessions from before there were any.
+    # Absent if there is no verdict, as in sessions of old versions.
     verdict: VerdictView | None
     citations: CitationSums | None
     created_at: datetime
@@ -107,9 +107,9 @@ class SessionListItem(View):
     cost: Cost
     # The number of agents that worked on it, including sub-agents.
     agents: int
-    # How often a model took over from another.
+    # How often the agents switched to a fallback model.
     fallbacks: int
-    # The latest judgement, out of 100.
+    # The latest, out of 100.
     score: int | None
     # Questions about it after its end.
     questions: int
@@ -132,7 +132,7 @@ class SessionListItem(View):
 
 class SessionList(View):
     sessions: list[SessionListItem]
-    # Give it back as `cursor` for the next page; absent on the last one, and where the list is not in its usual order.
+    # The `cursor` of the next page; absent on the last one, and if the list is not sorted by default.
     next_cursor: str | None
 
     @classmethod
@@ -144,7 +144,7 @@ class ExecutionView(View):
     id: UUID
     agent_name: str
     agent_index: int
-    # For a sub-agent: the execution that sent it, the evidence id of the call that did, and what it was sent to do.
+    # For a sub-agent: the execution that started it, the evidence id of the tool call that did, and its task.
     parent_execution_id: UUID | None
     dispatched_by: str | None
     task: str | None
@@ -185,7 +185,7 @@ class StageView(View):
     started_at: datetime | None
     completed_at: datetime | None
     duration_ms: int | None
-    # Each followed by those that it sent.
+    # Each followed by its sub-agents.
     executions: list[ExecutionView]
 
     @classmethod
@@ -217,11 +217,11 @@ class ForkOrigin(View):
     session_id: UUID
     stage: str
     agent: str
-    # For a sub-agent: the call that sent it.
+    # For a sub-agent: the call that started it.
     dispatched_by: str | None = None
-    # Of the first call that was made anew, counted from 0.
+    # Of the first call that was made again, counted from 0.
     turn: int
-    # The provider that goes on, where it is another one.
+    # The provider that continues, if it is another one.
     model: str | None
 
 
@@ -238,7 +238,7 @@ class SessionDetail(View):
     runbook_url: str | None
     # The incident that it investigates; absent for an explicit request.
     incident_id: UUID | None
-    # Where it was forked from another session; absent for all others.
+    # Absent unless it was forked from another session.
     fork: ForkOrigin | None
     mcp_selection: McpSelection | None
     final_analysis: str | None
@@ -247,9 +247,9 @@ class SessionDetail(View):
     analysis_partial_reason: str | None
     executive_summary: str | None
     executive_summary_error: str | None
-    # Absent where there is no verdict, and for sessions from before there were any.
+    # Absent if there is no verdict, as in sessions of old versions.
     verdict: VerdictView | None
-    # Absent for sessions from before citations were checked.
+    # Absent for sessions of versions that did not check citations.
     citations: CitationSums | None
     error_message: str | None
     # How often another worker resumed it because one was lost.
@@ -309,7 +309,7 @@ class CancelResult(View):
 class SessionCounts(View):
     # All matching sessions.
     total: int
-    # Of each status that any of them has.
+    # For each status that occurs.
     by_status: dict[SessionStatus, int]
 
     @classmethod
@@ -318,7 +318,7 @@ class SessionCounts(View):
 
 
 class DeletedSessions(View):
-    # How many were hidden; those that have not ended, or were hidden before, are not among them.
+    # How many were hidden, without those that have not ended or were hidden before.
     deleted: int
 
 

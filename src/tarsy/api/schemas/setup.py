@@ -1,4 +1,4 @@
-"""Setting an installation up from the dashboard."""
+"""Setup from the dashboard."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from tarsy.api.schemas.view import Request, StorableText, View
 from tarsy.setup.recipes import FieldKind
 
-# Longer than any code that is printed.
+# Longer than any setup code.
 MAX_CODE = 64
 # Longer than any name, address or key that a person would paste.
 MAX_NAME = 200
@@ -20,7 +20,7 @@ class VendorItem(View):
     variable: str
     # The model that its provider uses unless the configuration overrides it.
     model: str
-    # A key is there already; it is never shown.
+    # There is a key already; it is never shown.
     has_key: bool
 
 
@@ -29,7 +29,7 @@ class RecipeFieldItem(View):
     label: str
     kind: FieldKind
     suggestion: str
-    # A value is there already; it is never shown.
+    # There is a value already; it is never shown.
     is_set: bool
 
 
@@ -47,7 +47,7 @@ class SetupState(View):
     open: bool
     # A code was printed and not used yet.
     has_code: bool
-    # The model that alerts are investigated with; absent: there is none.
+    # The model that investigates alerts; absent if there is none.
     model: str | None
     vendors: list[VendorItem]
     recipes: list[RecipeItem]
@@ -62,7 +62,7 @@ class ModelAddress(Request):
 
 
 class ModelsFound(View):
-    # As it belongs into the configuration.
+    # As it is written to the configuration.
     base_url: str
     models: list[str]
 
@@ -89,18 +89,18 @@ class SetupOutcome(View):
 
     ok: bool
     message: str
-    # What to do about it, where it did not work.
+    # What to do if it did not work.
     cure: str
     # The tools of a server, by name.
     tools: list[str]
-    # Files, and what in them is new, by name.
+    # The files, and the names of the new entries in them.
     written: list[str]
 
 
 class FirstAlert(View):
     """What a sender needs to reach this installation."""
 
-    # As the configuration has it; absent: the one that the caller uses.
+    # From the configuration; absent: the address that the caller uses.
     url: str | None
     # The caller's own; absent if none is needed, or if a proxy identifies the caller.
     token: str | None

@@ -39,7 +39,7 @@ class AlertTypeItem(View):
     chain_id: str
     description: str
     is_sample: bool
-    # Whether there is a model to investigate it with; without one, an alert of this type is refused.
+    # Whether there is a model to investigate it; without one, alerts of this type are refused.
     has_model: bool
 
 
@@ -103,7 +103,7 @@ class ReloadReport(View):
     added: list[str]
     changed: list[str]
     removed: list[str]
-    # Changed, and read only when a process starts.
+    # Changed, but read only when a process starts.
     at_next_start: list[str]
 
 
@@ -119,7 +119,7 @@ class PauseItem(View):
     since: datetime
     actor: str
     reason: str
-    # What ran when the pause began was parked.
+    # Sessions that ran when the pause began were parked.
     parks_running: bool
 
 
@@ -147,12 +147,12 @@ class NextSessionItem(View):
 class QueueReport(View):
     pending: int
     running: int
-    # Parked: they go on when what they wait for has happened.
+    # Parked: they continue when the event that they wait for has happened.
     waiting: int
     oldest_pending_at: datetime | None
     # Process → sessions it works on, over the whole installation.
     running_by_pod: dict[str, int]
-    # The first in line, in the order in which they are begun.
+    # The first in the queue, in the order in which they start.
     next_sessions: list[NextSessionItem]
     max_concurrent_sessions: int
     max_queue_size: int | None
@@ -184,7 +184,7 @@ class Login(Request):
 
 
 class Me(View):
-    # Absent when a login is needed and missing.
+    # Absent if a login is required and missing.
     author: str | None
     login_required: bool
     # By a token, the login cookie, or a trusted proxy; `open` if no login is required.

@@ -1,4 +1,4 @@
-"""Which agent sent which."""
+"""The timeline of a session, and its trace: every recorded call of a model or tool."""
 
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from tarsy.domain.timeline import TimelineEventType
 class ExecutionInTreeView(View):
     id: UUID
     agent_name: str
-    # For a sub-agent: the execution that sent it, the evidence id of the call that did, and what it was sent to do.
+    # For a sub-agent: the execution that started it, the evidence id of the tool call that did, and its task.
     parent_execution_id: UUID | None
     dispatched_by: str | None
     task: str | None
@@ -30,7 +30,7 @@ class TimelineEventView(View):
     position: int
     sequence_number: int
     event_type: TimelineEventType
-    # By which agents cite the result that the event is about, or brings.
+    # The id by which agents cite the result of the event's tool call.
     evidence_id: str | None
     status: TimelineStatus
     content: str
@@ -41,11 +41,11 @@ class TimelineEventView(View):
 
 class Timeline(View):
     events: list[TimelineEventView]
-    # The agents that the events' `execution_id` names, each before those that it sent.
+    # The executions of the events, each before its sub-agents.
     executions: list[ExecutionInTreeView]
-    # Subscribe from this live event on to miss nothing.
+    # Subscribe from this live event on to miss none.
     last_event_id: int
-    # Give it back as `after` for the next page; absent on the last one.
+    # The `after` of the next page; absent on the last one.
     next_after: int | None
 
     @classmethod
@@ -68,7 +68,7 @@ class LLMCallItem(View):
     started_at: datetime
     duration_ms: int
     first_chunk_ms: int | None
-    # US dollars; absent when the model's price was not known.
+    # US dollars; absent if the price was not known.
     cost_usd: float | None
 
 
@@ -79,7 +79,7 @@ class MCPCall(View):
     kind: MCPInteractionKind
     server: str
     tool: str | None
-    # By which agents cite the result; absent for lists of tools, and for calls from before there were ids.
+    # The id by which agents cite the result; absent for lists of tools, and for calls of versions without ids.
     evidence_id: str | None
     is_error: bool
     error_message: str | None
@@ -97,7 +97,7 @@ class TraceList(View):
 
     llm: list[LLMCallItem]
     mcp: list[MCPCallItem]
-    # The agents that the calls' `execution_id` names, each before those that it sent.
+    # The executions of the calls, each before its sub-agents.
     executions: list[ExecutionInTreeView]
 
 
@@ -113,15 +113,15 @@ class SentMessageView(View):
     tool_calls: list[ToolCallView]
     tool_call_id: str | None
     tool_name: str | None
-    # Shortened since then to make room in the model's window.
+    # Shortened later to make room in the model's context window.
     compacted_later: bool
 
 
 class LLMCallDetail(LLMCallItem):
     request_hash: str
-    # Everything sent beside the conversation: tools on offer, settings.
+    # Everything sent besides the conversation: offered tools, settings.
     request: dict[str, Any]
-    # The chunks as they came, text merged; absent when nothing came.
+    # The received chunks, with text merged; absent if there were none.
     response: dict[str, Any] | None
     # The messages exactly as they were sent.
     conversation: list[SentMessageView]

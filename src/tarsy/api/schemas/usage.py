@@ -1,4 +1,4 @@
-"""Ceilings, and how far they are used."""
+"""The use of models and tools, its cost, and the ceilings and budgets that limit it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -26,7 +26,7 @@ class CeilingView(View):
 
     @classmethod
     def of(cls, snapshot: Mapping[str, Any]) -> "CeilingView | None":
-        """The ceiling of a chain as it was stored with a session."""
+        """Return the ceiling of a chain as stored with a session."""
         ceiling = _CEILING.validate_python(snapshot.get("budget") or {})
         return None if ceiling == UNLIMITED else cls.shown(ceiling)
 
@@ -41,7 +41,7 @@ class PeriodBudgetItem(View):
     spent_usd: float
     # For running calls, for conclusions to come, and for calls that never reported their usage.
     reserved_usd: float
-    # What will have been spent at the end of the period if it goes on like this.
+    # Forecast for the end of the period.
     forecast_usd: float
     ends_at: datetime
     # Models whose calls it does not count, because their price is not known.
@@ -60,7 +60,7 @@ class PeriodBudgetItem(View):
 
 
 class UsedItem(View):
-    # A day, `provider / model`, a chain, an alert type or an agent; absent for the whole.
+    # A day, `provider / model`, a chain, an alert type or an agent; absent for the total.
     name: str | None
     calls: int
     failed_calls: int
@@ -70,10 +70,10 @@ class UsedItem(View):
     thinking_tokens: int
     # US dollars, of the calls whose price was known.
     cost_usd: float
-    # Calls that used tokens at a price that is not known.
+    # Calls whose price is not known.
     unpriced_calls: int
     duration_ms: int
-    # How much of the input the vendors had kept; absent without input.
+    # The cached share of the input; absent without input.
     cache_hit_share: float | None
 
     @classmethod
@@ -112,10 +112,10 @@ class UsageOverview(View):
     by_agent: list[UsedItem]
     by_tool: list[ToolUseItem]
     dearest_sessions: list[DearSessionItem]
-    # This calendar month so far, and what it will have cost if it goes on like this.
+    # This calendar month so far, and the forecast for its end.
     month_usd: float
     month_forecast_usd: float
-    # What may be spent in a time, and how far it is.
+    # The period budgets, and how much of each is used.
     budgets: list[PeriodBudgetItem]
 
     @classmethod
