@@ -105,9 +105,9 @@ def init(
     """Write commented configuration files that work as they are. Existing files keep every line and get what is missing."""
     from tarsy.setup.template_files import CannotAddError, local_model, planned_files
 
-    said = [path for path, given in (("llm_providers.local.base_url", url), ("llm_providers.local.model", model)) if given]
+    replaced = [path for path, given in (("llm_providers.local.base_url", url), ("llm_providers.local.model", model)) if given]
     try:
-        planned = planned_files(template, directory, local_model(url or URL, model or MODEL), replaced=said, force=force)
+        planned = planned_files(template, directory, local_model(url or URL, model or MODEL), replaced=replaced, force=force)
     except CannotAddError as error:
         typer.echo(f"{error} Fix it, or use --force to overwrite it.", err=True)
         raise typer.Exit(1) from error

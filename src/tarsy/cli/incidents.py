@@ -38,10 +38,10 @@ def list_incidents(
 
 def _line(summary: "IncidentSummary") -> str:
     incident = summary.incident
-    looked = incident.session_status or "not investigated"
+    status = incident.session_status or "not investigated"
     return (
         f"{incident.id}  {incident.opened_at:%Y-%m-%d %H:%MZ}  {incident.state:<9}{incident.severity:<9}"
-        f"{incident.firing}/{incident.alerts} firing  {looked:<12}  {incident.title}{f'  {cost}' if (cost := str(summary.spending)) else ''}"
+        f"{incident.firing}/{incident.alerts} firing  {status:<12}  {incident.title}{f'  {cost}' if (cost := str(summary.spending)) else ''}"
     )
 
 
@@ -76,5 +76,6 @@ def _page(detail: "IncidentDetail") -> "Iterator[str]":
     for member in detail.members:
         labels = ", ".join(f"{name}={value}" for name, value in member.alert.labels.items())
         yield f"  {member.known.status:<9}{member.known.severity:<9}{member.count}x  {member.alert.title}  {labels}"
-    for look in detail.investigations:
-        yield f"session {look.id}  {look.created_at:%Y-%m-%d %H:%MZ}  {look.status}  {look.executive_summary or look.error_message or ''}"
+    for session in detail.investigations:
+        result = session.executive_summary or session.error_message or ""
+        yield f"session {session.id}  {session.created_at:%Y-%m-%d %H:%MZ}  {session.status}  {result}"

@@ -102,7 +102,7 @@ def llm_service(
         # With the recordings of the samples, so that clients can play them without having the files.
         client = in_process_client(env=env, recordings=recording_loader(RecordingFiles()), replay_speed=replay_speed)
         tls = ServerTLS(tls_cert, tls_key, tls_client_ca) if tls_cert and tls_key else None
-        # Before the port is announced: whoever reads it may stop the service at once.
+        # Before the port is announced, because its reader may stop the service at once.
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             service = await start_service(traced_models(client, env), host=host, port=port, tls=tls)
             typer.echo(f"LLM service listening on {host}:{service.port}{' (TLS)' if tls else ''}")

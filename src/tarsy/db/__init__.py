@@ -1,1 +1,1 @@
-"""PostgreSQL: tables, one repository per noun, the queue, notifications."""
+"""PostgreSQL: tables, one repository for each kind of row, the queue, notifications."""

@@ -4,12 +4,12 @@
 class NotFoundError(LookupError):
     """There is no such thing, or it was deleted."""
 
-    def __init__(self, noun: str, identity: str) -> None:
-        super().__init__(f"There is no {noun} {identity}.")
+    def __init__(self, kind: str, identity: str) -> None:
+        super().__init__(f"There is no {kind} {identity}.")
 
 
 class ConflictError(Exception):
-    """It exists, but its state does not allow what was asked; the text says what would have to be different."""
+    """It exists, but its state does not allow the request; the text names the required state."""
 
 
 class QueueFullError(Exception):
@@ -25,7 +25,7 @@ class BadCursorError(ValueError):
 
 
 class DatabaseUnavailableError(Exception):
-    """The database cannot be used. The operator can act; the text says how."""
+    """The database cannot be used. The operator can act on the text."""
 
     def __init__(self, problem: str, cure: str) -> None:
         super().__init__(f"{problem}\n{cure}")

@@ -138,7 +138,7 @@ class VitalSignsReader:
         await self._note(CLEAN_UP)
 
     async def note_backup(self) -> None:
-        """Note that a backup of the database was made, by whichever tool makes them."""
+        """Note that a backup of the database was made, by any tool."""
         await self._note(BACKUP)
 
     async def _note(self, name: str) -> None:

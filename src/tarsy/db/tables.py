@@ -43,8 +43,8 @@ NullableJson = JSONB(none_as_null=True)
 # Rows that are updated in place many times leave room on their page, so that an update touches no index.
 ROOMY = {"fillfactor": 70}
 
-# What sessions are sorted by beside their columns, as an index and a query have to write it alike: how sure a verdict is and how bad an incident
-# (their places among the words), how long a session ran, and how many citations of its analysis were verified.
+# Expressions that sessions are sorted by; an index and its query must write them alike: the rank of a verdict's confidence and of a severity,
+# how long a session ran, and how many citations of its analysis were verified.
 CONFIDENCE_RANK = "strpos('low medium high', verdict_confidence)"
 SEVERITY_RANK = "strpos('info unknown warning high critical', severity)"
 RUN_TIME = "completed_at - started_at"
@@ -59,7 +59,7 @@ def _session_key(*, nullable: bool = False) -> sa.Column[str]:
     return sa.Column("session_id", Id, sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), nullable=nullable)
 
 
-# What is wrong: alerts that belong together. Open while `resolved_at` is empty.
+# Alerts that belong together. Open while `resolved_at` is empty.
 incidents = sa.Table(
     "incidents",
     metadata,
@@ -77,7 +77,7 @@ incidents = sa.Table(
     sa.Column("alerts", sa.Integer, nullable=False),
     sa.Column("deliveries", sa.BigInteger, nullable=False),
     sa.Column("looked_again", sa.SmallInteger, nullable=False, server_default="0"),
-    # No foreign key: an investigation that was erased has still been made.
+    # No foreign key: it stays when the investigation is erased.
     sa.Column("session_id", Id),
     sa.Column("merged_into", Id, sa.ForeignKey("incidents.id", ondelete="CASCADE")),
     _one_of("severity", Severity),
@@ -90,7 +90,7 @@ incidents = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# What a monitoring system keeps saying: a row for each incident that the alert was part of, the latest of them current.
+# Alerts of monitoring systems: a row for each incident that the alert was part of, the latest of them current.
 alerts = sa.Table(
     "alerts",
     metadata,
@@ -104,10 +104,10 @@ alerts = sa.Table(
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("severity", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
-    # What the sender said last, and the time of which it spoke.
+    # The last status that the sender reported, and its time.
     sa.Column("said", sa.Text, nullable=False),
     sa.Column("said_at", Timestamp),
-    # How often it was heard of, as part of this incident and in all.
+    # How often it was received, as part of this incident and in all.
     sa.Column("count", sa.BigInteger, nullable=False),
     sa.Column("count_in_all", sa.BigInteger, nullable=False),
     sa.Column("labels", JSONB, nullable=False),
@@ -132,7 +132,7 @@ alerts = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# How often alerts of an incident were heard of, minute by minute: the chart of an incident.
+# How many alerts of an incident were received in each minute: the chart of an incident.
 incident_activity = sa.Table(
     "incident_activity",
     metadata,
@@ -144,7 +144,7 @@ incident_activity = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# What was made different: deployments and the like. They open nothing, and may be the cause.
+# Deployments and other changes. They open no incident, but may be the cause of one.
 changes = sa.Table(
     "changes",
     metadata,
@@ -166,7 +166,7 @@ changes = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# Mutes that people made; those of the configuration are in its files.
+# Mutes that people created; those of the configuration are not stored.
 mutes = sa.Table(
     "mutes",
     metadata,
@@ -181,7 +181,7 @@ mutes = sa.Table(
     sa.Index(None, "ends"),
 )
 
-# Requests that were taken, by the id that their sender gave them: the same again gets the same answer, and counts once.
+# Accepted requests by the id of their sender: a repeated one gets the same answer, and counts once.
 webhook_deliveries = sa.Table(
     "webhook_deliveries",
     metadata,
@@ -202,12 +202,12 @@ alert_sessions = sa.Table(
     sa.Column("chain_id", sa.Text, nullable=False),
     sa.Column("chain_snapshot", JSONB, nullable=False),
     sa.Column("mcp_selection", NullableJson),
-    # Where it was forked from another session; null for all others.
+    # The session and model call it was forked from; null if it is no fork.
     sa.Column("fork", NullableJson),
     sa.Column("author", sa.Text, nullable=False),
     sa.Column("nonce", sa.Text, nullable=False),
     sa.Column("runbook_url", sa.Text),
-    # The text its agents were given, once it was fetched: the same again for those that come later.
+    # The runbook, once it was fetched: all agents of the session receive the same text.
     sa.Column("runbook", sa.Text),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("final_analysis", sa.Text),
@@ -215,12 +215,12 @@ alert_sessions = sa.Table(
     sa.Column("analysis_partial_reason", sa.Text),
     sa.Column("executive_summary", sa.Text),
     sa.Column("executive_summary_error", sa.Text),
-    # What the analysis comes to, with the confidence to show: the whole, and what lists are filtered by.
+    # The verdict with the confidence to show: as a whole, and the fields that lists are filtered by.
     sa.Column("verdict", NullableJson),
     sa.Column("verdict_outcome", sa.Text),
     sa.Column("verdict_confidence", sa.Text),
     sa.Column("verdict_object", sa.Text),
-    # Its words, written with it: to compute the search column anew would write every row again.
+    # The words of the verdict for searches. A column of its own, because changing the generated search column would rewrite every row.
     sa.Column("verdict_search", TSVECTOR),
     # How many citations of the analysis were verified, and how many were not.
     sa.Column("citations", NullableJson),
@@ -299,7 +299,7 @@ alert_sessions = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# Without those that only the database searches.
+# Without the columns that only searches use.
 SESSION_COLUMNS = [column for column in alert_sessions.c if column.name not in {"search", "verdict_search"}]
 
 stages = sa.Table(
@@ -347,7 +347,7 @@ agent_executions = sa.Table(
     sa.Column("error_message", sa.Text),
     sa.Column("started_at", Timestamp),
     sa.Column("completed_at", Timestamp),
-    # A sub-agent counts among those of the agent that sent it: its index is the number of the call that did.
+    # The index of a sub-agent is the number of the tool call that started it.
     sa.Index(
         "uq_agent_executions_stage_id_agent_index",
         "stage_id",
@@ -361,8 +361,8 @@ agent_executions = sa.Table(
     sa.Index(None, "stage_id"),
 )
 
-# What a run writes belongs to its session, and is erased with it. That its stage and its execution exist as well is not checked again
-# for each row: the step that writes it has stored them, and PostgreSQL would spend a tenth of its time on it.
+# Rows of a run are erased with their session. There are no foreign keys to the stage and the execution: the step that writes the row has
+# stored them, and checking them would take a tenth of PostgreSQL's time.
 timeline_events = sa.Table(
     "timeline_events",
     metadata,
@@ -371,7 +371,7 @@ timeline_events = sa.Table(
     sa.Column("stage_id", Id),
     sa.Column("execution_id", Id),
     sa.Column("sequence_number", sa.Integer, nullable=False),
-    # The id of the live event that announced it: the order of the whole session, as every client saw it.
+    # The id of the live event that announced it, which orders the whole session.
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Column("event_type", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
@@ -384,7 +384,7 @@ timeline_events = sa.Table(
     _one_of("event_type", TimelineEventType),
     _one_of("status", TimelineStatus),
     sa.CheckConstraint(f"(status = '{TimelineStatus.STREAMING}') = (completed_at IS NULL)", name="open_while_streaming"),
-    # No index on what changes when an event is closed: the row is changed in its place, and no index has to learn of it.
+    # No index on columns that change when an event is closed, so that the update needs no index entry.
     postgresql_with=ROOMY,
 )
 
@@ -397,7 +397,7 @@ messages = sa.Table(
     sa.Column("sequence_number", sa.Integer, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
-    # What the message said before the conversation was compacted to fit the model's window.
+    # The content before the conversation was compacted to fit the model's window.
     sa.Column("original_content", sa.Text),
     # The first model call of the execution that was sent the short form.
     sa.Column("compacted_before_turn", sa.Integer),
@@ -439,7 +439,7 @@ llm_interactions = sa.Table(
     sa.Column("first_chunk_ms", sa.Integer),
     # None: the price was not known.
     sa.Column("cost_usd", sa.Numeric),
-    # US dollars per million tokens, as they were then.
+    # US dollars per million tokens at the time of the call.
     sa.Column("price", NullableJson),
     sa.UniqueConstraint("execution_id", "track", "turn"),
     _one_of("kind", LLMInteractionKind),
@@ -457,7 +457,7 @@ mcp_interactions = sa.Table(
     sa.Column("server", sa.Text, nullable=False),
     sa.Column("tool", sa.Text),
     sa.Column("call_id", sa.Text),
-    # By which agents cite the result; null for lists of tools, and for calls from before there were ids.
+    # The id by which agents cite the result; null for lists of tools.
     sa.Column("evidence_id", sa.Text),
     sa.Column("arguments", sa.Text),
     sa.Column("result", NullableJson),
@@ -470,7 +470,7 @@ mcp_interactions = sa.Table(
     sa.Index(None, "execution_id"),
 )
 
-# Whatever reached a run besides its model and its tools, under the turn that it reached: played when the run is continued or replayed.
+# Inputs of a run besides the answers of its model and tools, with the turn that they reached; a resumed or replayed run receives them again.
 run_inputs = sa.Table(
     "run_inputs",
     metadata,
@@ -478,16 +478,16 @@ run_inputs = sa.Table(
     sa.Column("execution_id", Id, nullable=False),
     sa.Column("track", sa.Text, nullable=False),
     sa.Column("turn", sa.Integer, nullable=False),
-    # Open: a new kind of input needs no migration.
+    # Not limited by a constraint: a new kind of input needs no migration.
     sa.Column("kind", sa.Text, nullable=False),
-    # Which of its kind in that turn.
+    # Its number among those of its kind in that turn.
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("fields", JSONB, nullable=False),
     sa.PrimaryKeyConstraint("execution_id", "turn", "kind", "name"),
     sa.Index(None, "session_id"),
 )
 
-# What reached an investigation from outside; which agents were told, their inputs say.
+# Notes for running investigations; run inputs record which agents received them.
 notes = sa.Table(
     "notes",
     metadata,
@@ -502,7 +502,7 @@ notes = sa.Table(
     sa.PrimaryKeyConstraint("session_id", "number"),
 )
 
-# Places in the analysis of an execution that name their evidence, and what checking them found.
+# Citations in the analysis of an execution, and the result of their check.
 citations = sa.Table(
     "citations",
     metadata,
@@ -517,9 +517,9 @@ citations = sa.Table(
     sa.Column("quotation", sa.Text),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
-    # The real line that is most like a quotation which was not found.
+    # The most similar line, if the quotation was not found.
     sa.Column("nearest", sa.Text, nullable=False),
-    # Where in the evidence the quotation stands.
+    # The position of the quotation in the evidence.
     sa.Column("found_start", sa.Integer),
     sa.Column("found_end", sa.Integer),
     sa.PrimaryKeyConstraint("execution_id", "number"),
@@ -527,12 +527,12 @@ citations = sa.Table(
     sa.Index(None, "session_id"),
 )
 
-# Running sums, added to by the step that stores a call: they outlive the sessions they count.
+# Running sums, updated by the step that stores a call; they are kept when sessions are erased.
 usage_days = sa.Table(
     "usage_days",
     metadata,
     sa.Column("day", sa.Date, nullable=False),
-    # Of the writer: the sum is over all of them.
+    # The process that writes the row; readers sum over all of them.
     sa.Column("shard", sa.SmallInteger, nullable=False),
     sa.Column("chain_id", sa.Text, nullable=False),
     sa.Column("alert_type", sa.Text, nullable=False),
@@ -573,7 +573,7 @@ session_spending = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# How many worked on a session, and how often a model took over from another; added to by the step that brings them.
+# How many agents worked on a session, and how often it changed the model; updated by steps.
 session_figures = sa.Table(
     "session_figures",
     metadata,
@@ -585,7 +585,7 @@ session_figures = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# What is set aside for a model call until it has told what it used; a call that never did leaves its row, and is spent.
+# Amounts reserved for model calls until their use is known; if it never is, the row stays and counts as spent.
 reservations = sa.Table(
     "reservations",
     metadata,
@@ -594,7 +594,7 @@ reservations = sa.Table(
     _session_key(),
     sa.Column("stage_id", Id, nullable=False),
     sa.Column("execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE"), nullable=False),
-    # For a conclusion that is still to come: spent by none, and free again when its execution has ended.
+    # Reserved for the conclusion; released when its execution has ended.
     sa.Column("is_kept", sa.Boolean, nullable=False),
     sa.Column("usd", sa.Numeric, nullable=False),
     sa.Column("tokens", sa.BigInteger, nullable=False),
@@ -619,7 +619,7 @@ events = sa.Table(
     metadata,
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("id", sa.BigInteger, nullable=False),
-    # Not a key: nothing is written as often, and what is told of a session is deleted with it.
+    # No foreign key, because this is the most frequent insert; events of a session are deleted with it.
     sa.Column("session_id", Id),
     sa.Column("payload", JSONB, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=sa.func.now()),
@@ -685,35 +685,35 @@ session_scores = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# Claim state only: each noun keeps the status that people see, and a heartbeat never touches its large row.
+# The state of claims only: the status for people is in the row of the session, question or score, which heartbeats do not update.
 work = sa.Table(
     "work",
     metadata,
     sa.Column("id", Id, primary_key=True),
-    # Open: the handlers of this version and of the next need not be the same.
+    # Not limited by a constraint: versions may have different handlers.
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("subject_id", Id, nullable=False),
     _session_key(nullable=True),
     sa.Column("chain_id", sa.Text),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("priority", sa.SmallInteger, nullable=False, server_default="0"),
-    # What a claim orders by, fixed when the work is made ready: the moment it was asked for, less the head start of its priority.
+    # Claims take the lowest rank: the time of the request, less the head start of its priority.
     sa.Column("rank", Timestamp, nullable=False),
     sa.Column("not_before", Timestamp),
     sa.Column("claimed_by", sa.Text),
     sa.Column("claim_token", Id),
     sa.Column("claimed_at", Timestamp),
     sa.Column("heartbeat_at", Timestamp),
-    # Attempts that broke.
+    # Failed attempts.
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("recoveries", sa.Integer, nullable=False, server_default="0"),
-    # Recoveries in a row between which nothing was stored.
+    # Consecutive recoveries without a stored step between them.
     sa.Column("stuck_recoveries", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
-    # What it may wait for happened while it was claimed: it must not be parked before it has looked again.
+    # An event that it may wait for happened while it was claimed: it must check again before it is parked.
     sa.Column("wake_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("deadline", Timestamp),
-    # A worker gave it back on purpose: until the next claim its time does not run.
+    # When a worker put it back into the queue: until the next claim its time does not run.
     sa.Column("handed_back_at", Timestamp),
     sa.Column("parked_at", Timestamp),
     sa.Column("parked_reason", sa.Text),
@@ -735,20 +735,20 @@ work = sa.Table(
     postgresql_with=ROOMY,
 )
 
-# The stop switch: while a row is here, no work of its chain is claimed.
+# While a row exists, no work of its chain is claimed.
 pauses = sa.Table(
     "pauses",
     metadata,
-    # Empty: every chain, and work of none.
+    # Empty: all work, of every chain and of none.
     sa.Column("chain_id", sa.Text, primary_key=True),
     sa.Column("since", Timestamp, nullable=False, server_default=sa.func.now()),
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False, server_default=""),
-    # What runs is parked too.
+    # Running work is parked too.
     sa.Column("parks_running", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
-# Every process of the installation, for as long as it gives signs of life.
+# The processes of the installation that send heartbeats.
 processes = sa.Table(
     "processes",
     metadata,
@@ -760,7 +760,7 @@ processes = sa.Table(
     sa.Column("seen_at", Timestamp, nullable=False, server_default=sa.func.now()),
 )
 
-# When what has to be done now and then was last done.
+# When each periodic task was last done.
 upkeep = sa.Table(
     "upkeep",
     metadata,

@@ -1,4 +1,4 @@
-"""Evals: cases with a known answer, run through the pipeline of production, and what came of them.
+"""Evals: cases with a known answer, run through the production pipeline, and the report on the results.
 
-It stands above the wiring, as `replay` does: a measurement that went another way than an alert does would measure something else.
+The package is above the wiring, as `replay` is, so that a case takes the same path as an alert.
 """

@@ -13,7 +13,7 @@ from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ProviderType, Reso
 from tarsy.evals.cases import Case, WorldKind
 from tarsy.evals.investigators.naive import naive, overconfident
 from tarsy.evals.investigators.oracle import obedient, oracle, silent
-from tarsy.evals.investigators.script import Says, Script, chunks_of, conversation_of
+from tarsy.evals.investigators.script import Reply, Script, chunks_of, conversation_of
 from tarsy.kit.text import clip
 from tarsy.session.playback import NotReplayableError
 
@@ -47,7 +47,7 @@ class ScriptedModels:
         if recording.startswith(_SCHEME):
             script, case = SCRIPTS[request.provider.model], self._cases[recording.removeprefix(_SCHEME)]
             summarises = _SUMMARY in request.track
-            summary = Says(clip(request.messages[-1].content, _SUMMARY_CHARACTERS))
+            summary = Reply(clip(request.messages[-1].content, _SUMMARY_CHARACTERS))
             for chunk in chunks_of(summary if summarises else script(case, conversation_of(request)), request):
                 yield chunk
             return

@@ -23,7 +23,7 @@ from tarsy.kit.clock import FixedClock, SystemClock
 from tarsy.session.playback import NotReplayableError, recorded_chain, session_from
 
 _AMOUNT = re.compile(r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<scale>[kM]?)\s*(?P<unit>usd|\$|tokens?|)\s*", re.IGNORECASE)
-_SCALES = {"": 1, "k": 1_000, "m": 1_000_000}
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 class NoBudgetError(NotReplayableError):
@@ -59,7 +59,7 @@ def read_budget(text: str) -> Budget:
     found = _AMOUNT.fullmatch(text)
     if found is None:
         raise NoBudgetError(f'"{text}" is no budget: write 5usd or 2Mtokens.')
-    return Budget(float(found["number"]) * _SCALES[found["scale"].lower()], found["unit"].lower().startswith("token"))
+    return Budget(float(found["number"]) * _FACTORS[found["scale"].lower()], found["unit"].lower().startswith("token"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What follows from an alert, given its route, what is known of it, its incident and the time. `decide` is pure; `UnitOfWork` applies its decisions."""
+"""Decides what follows from an alert, by its route, its stored state, its incident and the time; `UnitOfWork` applies the decisions."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -110,7 +110,7 @@ class Decision:
 def decide(
     event: Alert, *, route: Route, incident: IncidentView | None, known: KnownAlert | None, now: datetime, mute: Mute | None = None
 ) -> Decision:
-    """Decide what follows from `event`. Events that carry times leave an alert in the same status, in whichever order they arrive."""
+    """Decide what follows from `event`. Events that carry times leave an alert in the same status, in any order of arrival."""
     after = updated(event, known, now)
     is_open = incident is not None and incident.resolved_at is None
     is_member = known is not None and incident is not None and known.incident_id == incident.id

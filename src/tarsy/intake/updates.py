@@ -23,7 +23,7 @@ _MAX_LABELS = 300
 
 
 class UpdateKind(StrEnum):
-    """What happened to an alert, as the note says it."""
+    """The text of the note about what happened to an alert."""
 
     JOINED = "Joined the incident"
     BACK = "Fires again"

@@ -38,7 +38,7 @@ class CleanUpLog(Protocol):
 
 
 class Retention:
-    """Hides and erases old sessions, incidents and live events. Every process does so; whichever comes first does the work."""
+    """Hides and erases old sessions, incidents and live events. Every process tries; the first one does the work."""
 
     def __init__(
         self, config: RetentionConfig, sessions: OldSessions, incidents: OldIncidents, events: OldEvents, clean_ups: CleanUpLog

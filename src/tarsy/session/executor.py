@@ -1,4 +1,4 @@
-"""SessionExecutor: runs the chain of a session from wherever it stands to its end."""
+"""SessionExecutor: runs the chain of a session from its stored state to its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

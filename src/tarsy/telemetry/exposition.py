@@ -11,7 +11,7 @@ from tarsy.domain.diagnosis import Overview
 from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.telemetry.metrics import InstallationMetrics, Metrics
 
-# Processes that have this variable in common write their values to that directory, and whichever is scraped sums them up.
+# Processes that have this variable in common write their values to that directory, and the process that is scraped sums them up.
 SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 
 

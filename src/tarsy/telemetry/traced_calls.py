@@ -68,7 +68,7 @@ class TracedService:
 async def _traced_call(
     tracing: Tracing, inner: AsyncGenerator[Chunk], request: GenerateInput, context: Context, kind: SpanKind
 ) -> AsyncGenerator[Chunk]:
-    """Pass on the chunks of `inner`. The span tells numbers and names, never a word of the conversation."""
+    """Pass on the chunks of `inner`. The span contains numbers and names, never text of the conversation."""
     provider = request.provider
     series = {
         names.OPERATION: names.CHAT,

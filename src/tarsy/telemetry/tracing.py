@@ -48,7 +48,7 @@ def _is_exported(env: Mapping[str, str], variable: str) -> bool:
 
 
 class Tracing:
-    """Starts spans and records the metrics of the conventions. All spans of a session are in one trace, in whichever process they start.
+    """Starts spans and records the metrics of the conventions. All spans of a session are in one trace, in any process.
 
     The exporters run in threads: create it after the process has forked, and close it.
     """
@@ -113,7 +113,7 @@ class Tracing:
 
 
 def fail(span: Span, error: str | None) -> None:
-    """Mark a span as failed. `error` is the kind of error, never its text, which may quote what was said."""
+    """Mark a span as failed. `error` is the kind of error, never its text, which may quote the conversation."""
     if error:
         span.set_attribute(names.ERROR, error)
         span.set_status(Status(StatusCode.ERROR, error))

@@ -97,7 +97,7 @@ class Reload:
         settings = self._settings
         if loaded.env.get(API_TOKENS) != self._loaded.env.get(API_TOKENS):
             settings = replace(settings, api_tokens=loaded.env.get(API_TOKENS) or None)
-        # A reload must not open an address to people whom a start would have kept out.
+        # A reload must not open an address that a start would refuse to open.
         try:
             tokens = read_tokens(settings.api_tokens)
         except TokenSettingError as error:

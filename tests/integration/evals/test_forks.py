@@ -27,7 +27,7 @@ from tarsy.domain.recording import (
 from tarsy.domain.usage import TokenUsage
 from tarsy.evals.cases import SUITE, Case, chosen, load_cases
 from tarsy.evals.fork import NoForkError
-from tarsy.evals.investigators.script import Calls, Conversation, Says, verdict_block
+from tarsy.evals.investigators.script import Calls, Conversation, Reply, verdict_block
 from tarsy.evals.models import SCRIPTS, find_models
 from tarsy.evals.plan import Plan
 from tarsy.evals.run import run_evals
@@ -46,14 +46,14 @@ class Second:
     looks: tuple[tuple[str, dict[str, Any]], ...] = ()
     heard: list[Conversation] = field(default_factory=list[Conversation])
 
-    def __call__(self, _case: Case, conversation: Conversation) -> Calls | Says:
+    def __call__(self, _case: Case, conversation: Conversation) -> Calls | Reply:
         self.heard.append(conversation)
         if self.looks and len(self.heard) == 1:
             return Calls(self.looks)
         verdict = verdict_block(
             {"outcome": "fault", "object": "Deployment/shop/cart", "mechanism": "The disk is full.", "evidence": ["A2"]}
         )
-        return Says(f'## Why\n\n- The disk is full [A2: "no space left on device"].\n\n{verdict}\n')
+        return Reply(f'## Why\n\n- The disk is full [A2: "no space left on device"].\n\n{verdict}\n')
 
 
 def ignore(_trial: Trial, _number: int, _count: int) -> None:

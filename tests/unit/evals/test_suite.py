@@ -11,7 +11,7 @@ from tarsy.demo.world import read_world
 from tarsy.evals.cases import SUITE, Case, WorldKind, load_cases
 from tarsy.evals.grading import grade
 from tarsy.evals.investigators.oracle import oracle
-from tarsy.evals.investigators.script import Calls, Conversation, Says
+from tarsy.evals.investigators.script import Calls, Conversation, Reply
 from tarsy.evals.worlds.loading import open_world
 from tarsy.tools.masking import Masker
 
@@ -41,7 +41,7 @@ def test_all_that_must_be_cited_is_in_what_the_world_answers(case: Case) -> None
 @every_case
 def test_the_reference_tells_the_mechanism_in_the_expected_words(case: Case) -> None:
     said = oracle(case, Conversation((), 1, ()))
-    assert isinstance(said, Says)
+    assert isinstance(said, Reply)
     calls = oracle(case, Conversation(("cluster.pods_list",), 0, ()))
     assert isinstance(calls, Calls)
     world = open_world(case)

@@ -1,1 +1,1 @@
-"""Ceilings of a run: what is used under them, and whether the next call may be made."""
+"""Ceilings of a run: the amounts used under them, and whether the next call may be made."""

@@ -1,1 +1,1 @@
-"""The PostgreSQL that TARSy brings along: its programs, its account, its life."""
+"""The embedded PostgreSQL: its programs, its account, starting and stopping it."""

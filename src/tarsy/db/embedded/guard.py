@@ -1,7 +1,6 @@
-"""A tiny process beside the embedded server: it sleeps until no process uses the server any more, then stops it.
+"""The guard: a small process beside the embedded server that stops it when no process uses it any more.
 
-It is run as a file of its own with nothing but the standard library, so it costs little memory and no start time. What it
-is for is the one thing a killed process cannot do: clean up after itself.
+A killed process cannot stop the server itself. The guard runs this file with the standard library only, so it takes little memory and starts fast.
 """
 
 import fcntl
@@ -15,7 +14,7 @@ def wait_until_unused(users: int, mutex: int) -> None:
     """Return holding `mutex`, at a moment when no process holds `users`."""
     while True:
         fcntl.flock(users, fcntl.LOCK_EX)
-        # Let go before queueing for the mutex: a newcomer holds it while it waits for a share of `users`.
+        # Released before waiting for the mutex: a new user holds the mutex while it waits for a share of `users`.
         fcntl.flock(users, fcntl.LOCK_UN)
         fcntl.flock(mutex, fcntl.LOCK_EX)
         try:
@@ -27,7 +26,7 @@ def wait_until_unused(users: int, mutex: int) -> None:
 
 
 def server_runs(pgdata: Path) -> bool:
-    """Whether the process named in the server's file is the server: `pg_ctl` would send its signal to any process."""
+    """Return whether the process in postmaster.pid is the server; `pg_ctl` would send its signal to any process."""
     try:
         pid = (pgdata / "postmaster.pid").read_text().split("\n", 1)[0].strip()
     except FileNotFoundError:
@@ -59,7 +58,7 @@ def main(pg_ctl: str, pgdata: str, mutex_path: str, users_path: str, guard_path:
         fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return
-    # The lock is taken before the starter is let go: it returns only when the server is watched.
+    # The lock is taken before the process that started the guard goes on, so that the server is never without one.
     if os.fork():
         os._exit(0)
     os.setsid()

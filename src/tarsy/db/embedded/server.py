@@ -1,4 +1,4 @@
-"""Advisory file locks between processes. The kernel lets go of them when their holder dies, however it dies."""
+"""The embedded server: started by the first process that uses it, shared by all, stopped by the last. File locks, which the kernel releases when a process dies, count the users."""
 
 import fcntl
 import os
@@ -41,13 +41,13 @@ POLL_SECONDS = 0.02
 
 
 class FileLock:
-    """One open handle on a lock file; two handles in the same process compete like two processes do."""
+    """A handle on a lock file; two handles in one process compete like two processes."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def try_exclusive(self) -> bool:
-        """Take the lock alone, giving up a shared hold if need be; False if another handle holds it."""
+        """Take the lock exclusively, releasing a shared hold if necessary; return False if another handle holds it."""
         return self._try(fcntl.LOCK_EX)
 
     def exclusive_within(self, seconds: float) -> bool:
@@ -117,7 +117,7 @@ async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> Async
     """Run (or share) the server under `data_dir` and yield the URL of its database; `throwaway` data need not survive the machine.
 
     Raises:
-        EmbeddedPostgresError: with what is wrong and what to do about it.
+        EmbeddedPostgresError: the server cannot be started; the text names the cause and a cure.
     """
     server = EmbeddedServer(data_dir, throwaway=throwaway)
     await run_sync(server.open)
@@ -130,7 +130,7 @@ async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> Async
 
 @asynccontextmanager
 async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerator[str]:
-    """The user's own database if `url` names one, the embedded one otherwise."""
+    """Yield the URL of the configured database, or of the embedded one if `url` is None."""
     if url:
         yield url
         return
@@ -139,7 +139,7 @@ async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerato
 
 
 class EmbeddedServer:
-    """One user's hold on the server of a data directory. Its methods block."""
+    """One process's share of the server of a data directory. Its methods block."""
 
     def __init__(self, data_dir: Path, *, throwaway: bool = False) -> None:
         self._home = data_dir.expanduser().resolve()
@@ -159,7 +159,7 @@ class EmbeddedServer:
         log.info("database.ready", data_dir=str(self._home), seconds=round(time.monotonic() - started, 2))
 
     def _tighten(self) -> None:
-        """Close the data directory to other users, unless it holds more than our data: then it is not ours alone to close."""
+        """Close the data directory to other accounts, unless it contains files that are not ours."""
         if any(not entry.name.startswith(self._pgdata.name) for entry in self._home.iterdir()):
             return
         # On a volume that another user owns, the server's own directory inside is closed all the same.
@@ -167,7 +167,7 @@ class EmbeddedServer:
             account_for(self._pgdata).own(self._home)
 
     def close(self) -> None:
-        """Let go; the last one stops the server."""
+        """Release the share; the last process stops the server."""
         self._take_mutex()
         try:
             if self._is_last_user():
@@ -187,7 +187,7 @@ class EmbeddedServer:
         self.url = f"postgresql://{ROLE}@/{DATABASE}?{query}"
 
     def _find_server(self) -> Postmaster | None:
-        """Take the mutex and a share of the server; None if there is no server and no process that believes in one."""
+        """Take the mutex and a share of the server; None if there is no server and no other user."""
         give_up = time.monotonic() + GUARD_SECONDS
         while True:
             self._take_mutex()
@@ -207,14 +207,14 @@ class EmbeddedServer:
             time.sleep(POLL_SECONDS)
 
     def _is_alone(self) -> bool:
-        """Whether there is neither another user nor a guard. Two on the same data would destroy it, so both are asked."""
+        """Return whether there is neither another user nor a guard. Two servers on the same data would destroy it, so both are checked."""
         alone = self._is_last_user() and self._guard.try_exclusive()
         self._guard.release()
         self._users.shared_within(GUARD_SECONDS)
         return alone
 
     def _is_last_user(self) -> bool:
-        """Trade our share of the server for all of it, if no other process has one.
+        """Make our share exclusive, if no other process has one.
 
         At this moment the guard wakes up, holds the lock for an instant and then queues for the mutex, which is ours: it
         can be in the way once, so the second answer counts.
@@ -225,7 +225,7 @@ class EmbeddedServer:
         return self._users.try_exclusive()
 
     def _running(self) -> Postmaster | None:
-        """The server that runs already, or was left running by a killed process, once it is ready."""
+        """Return the server that is already running, possibly left by a killed process, once it is ready."""
         give_up = time.monotonic() + START_SECONDS
         while (postmaster := running_postmaster(self._pgdata)) is not None and not postmaster.ready:
             if time.monotonic() > give_up:
@@ -245,7 +245,7 @@ class EmbeddedServer:
         return postmaster
 
     def _launch(self, account: ServerAccount, *, last_try: bool) -> Postmaster | None:
-        """Start the server; None while the children of a killed one are still on their way out."""
+        """Start the server; None while children of a killed one are still exiting."""
         server_log = self._pgdata / "server.log"
         with suppress(FileNotFoundError):
             server_log.replace(self._pgdata / "server.log.old")
@@ -287,7 +287,7 @@ class EmbeddedServer:
             )
 
     def _create(self, account: ServerAccount) -> None:
-        """Make the data directory under another name first: a half-made one is never mistaken for the real one."""
+        """Create the data directory under another name first, so that an incomplete one is never used."""
         log.info("database.creating", directory=str(self._pgdata))
         fresh = self._home / "postgres.new"
         shutil.rmtree(fresh, ignore_errors=True)
@@ -306,7 +306,7 @@ class EmbeddedServer:
         fresh.rename(self._pgdata)
 
     def _socket_directory(self, account: ServerAccount) -> Path:
-        """The data directory, or a private one with a shorter name if the kernel could not hold the address."""
+        """Return the directory of the socket: the data directory, or a private one with a shorter name if the address would be too long."""
         if len(os.fsencode(self._pgdata / f".s.PGSQL.{PORT}")) <= SOCKET_PATH_BYTES:
             return self._pgdata
         short = Path(tempfile.gettempdir()) / f"tarsy-{sha256(os.fsencode(self._pgdata)).hexdigest()[:12]}"
@@ -317,7 +317,7 @@ class EmbeddedServer:
         return short
 
     def _watch(self) -> None:
-        """See to it that a guard stops the server should all its users be killed."""
+        """Start a guard, which stops the server if all its users are killed."""
         if not self._guard.try_exclusive():
             return
         self._guard.release()
@@ -352,5 +352,5 @@ class EmbeddedServer:
 
 
 def _listed(directory: Path) -> str:
-    """A directory as an element of a PostgreSQL list, where commas and quotes have a meaning of their own."""
+    """Quote a directory as an element of a PostgreSQL list."""
     return '"' + str(directory).replace('"', '""') + '"'

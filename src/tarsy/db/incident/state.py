@@ -1,7 +1,7 @@
 """The incidents and alerts that a transaction of the intake changes: locked, read and written in a few statements.
 
-Transactions that take alerts run side by side, each with the keys of its alerts locked: two requests about the same problem, on
-whichever replicas, follow each other. Commands of people and the passing of time can concern alerts of any key: they run alone.
+Transactions that take alerts run side by side, each with the keys of its alerts locked: two requests about the same problem
+follow each other, on all replicas. Commands of people and periodic maintenance can concern alerts of any key: they run alone.
 """
 
 import zlib

@@ -123,6 +123,6 @@ class NoteRepository:
 
 
 def _session_note(row: Row) -> SessionNote:
-    told = tuple(row["told"] or ())
-    state = note_state(len(told), SessionStatus(row["status"]))
-    return SessionNote(note=note_of(row), session_id=row["session_id"], state=state, delivered_to=told)
+    readers = tuple(row["told"] or ())
+    state = note_state(len(readers), SessionStatus(row["status"]))
+    return SessionNote(note=note_of(row), session_id=row["session_id"], state=state, delivered_to=readers)

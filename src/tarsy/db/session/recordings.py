@@ -51,7 +51,7 @@ class RecordingSource:
         self._engine = engine
 
     async def read(self, session_id: str) -> Recording | None:
-        """Everything said in a session, or None when there is no such session."""
+        """Return the recording of a session, or None if there is no such session."""
         async with self._engine.connect() as connection:
             row = (await connection.execute(sa.select(alert_sessions).where(alert_sessions.c.id == session_id))).mappings().first()
             if row is None:
@@ -107,12 +107,12 @@ async def _inputs(connection: AsyncConnection, session_id: str) -> tuple[Recorde
 
 
 async def _warnings(connection: AsyncConnection, session_id: str) -> Mapping[str, tuple[str, ...]]:
-    """What executions were told about missing servers."""
-    told: dict[str, tuple[str, ...]] = {}
+    """Return the warnings about missing servers by execution."""
+    warnings: dict[str, tuple[str, ...]] = {}
     for row in await _rows(connection, timeline_events, session_id, timeline_events.c.position):
         if row["event_type"] == "warning" and row["execution_id"] and "code" not in row["metadata"]:
-            told[row["execution_id"]] = (*told.get(row["execution_id"], ()), row["content"])
-    return told
+            warnings[row["execution_id"]] = (*warnings.get(row["execution_id"], ()), row["content"])
+    return warnings
 
 
 def _alert(session: AlertSession) -> RecordedAlert:
@@ -182,15 +182,15 @@ async def _outcome(connection: AsyncConnection, session: AlertSession, tracks: M
         executive_summary=session.executive_summary,
         verdict=judged_fields(session.verdict) if session.verdict else None,
         citations=asdict(session.citations) if session.citations else None,
-        conversations={track: tuple(told) for track, told in sorted(conversations.items())},
-        # Agents that work at the same time are told one after the other: who was quicker is chance.
+        conversations={track: tuple(messages) for track, messages in sorted(conversations.items())},
+        # Agents that ran at the same time are ordered one after the other, because their real order is arbitrary.
         timeline=tuple(sorted(timeline, key=lambda event: event["track"])),
     )
 
 
 def _message(row: Row) -> Mapping[str, Any]:
-    told: dict[str, Any] = {"role": row["role"], "content": row["content"]}
-    return told | {name: row[name] for name in ("tool_calls", "tool_call_id", "tool_name") if row[name]}
+    message: dict[str, Any] = {"role": row["role"], "content": row["content"]}
+    return message | {name: row[name] for name in ("tool_calls", "tool_call_id", "tool_name") if row[name]}
 
 
 def _event(row: Row, tracks: Mapping[str, str]) -> Mapping[str, Any]:

@@ -1,1 +1,1 @@
-"""The table of work: claimed, kept alive, let go of, taken back, woken, and shown to people."""
+"""The table of work: claiming, heartbeats, release, recovery, waking, and the position in the queue."""

@@ -16,7 +16,7 @@ from tarsy.domain.work import Pause, WorkState
 
 @dataclass(frozen=True, slots=True)
 class QueuePosition:
-    """What the work of a session says about it; the defaults are those of a session that has ended."""
+    """The state of a session's work; the defaults are those of a session that has ended."""
 
     # 1 for the next to be claimed; None when it is not ready.
     queue_position: int | None = None

@@ -121,7 +121,7 @@ class QuestionSubject(_FollowUp):
         return ChatWork(await _session(connection, row["session_id"]), read(ChatUserMessage, row))
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
-        del at, reason  # a question that waits looks the same whatever it waits for
+        del at, reason  # people see every parked question as pending
         return (live_events.chat_message(read(ChatUserMessage, row)),)
 
 
@@ -152,7 +152,7 @@ _SUBJECTS = (
         ),
         at_claim=", started_at = coalesce(s.started_at, now())",
     ),
-    # A follow-up that is parked looks to people like one that is pending.
+    # People see a parked follow-up as pending.
     QuestionSubject(
         kind=CHAT_ANSWER,
         statuses=QUESTIONS,

@@ -12,7 +12,7 @@ from typing import Any
 
 from tarsy.agent.prompt import instructions
 from tarsy.evals.cases import Case
-from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, numbered, verdict_block
+from tarsy.evals.investigators.script import Calls, Conversation, Reply, cited, numbered, verdict_block
 
 _NAMESPACE = re.compile(r"namespace\W{1,6}([a-z0-9-]+)", re.IGNORECASE)
 _ERROR = re.compile(r"error|fail|fatal|panic|oom|refused|denied|unknown|insufficient|no space", re.IGNORECASE)
@@ -23,10 +23,10 @@ _AROUND = re.compile(r"<<<|^(?:Error: )?\[[A-Z]+\d+\]")
 _LONGEST = 160
 
 
-def naive(case: Case, conversation: Conversation) -> Calls | Says:
+def naive(case: Case, conversation: Conversation) -> Calls | Reply:
     namespace = namespace_of(case.file.alert)
     if not conversation.tools:
-        return Says(_blame(case.file.alert, namespace, conversation))
+        return Reply(_blame(case.file.alert, namespace, conversation))
     match conversation.rounds:
         case 0:
             return Calls((("pods_list", {"namespace": namespace}),))
@@ -34,7 +34,7 @@ def naive(case: Case, conversation: Conversation) -> Calls | Says:
             arguments = {"namespace": namespace, "name": _pod(case.file.alert, conversation.results[-1])}
             return Calls((("pods_log", arguments), ("pods_get", arguments)))
         case _:
-            return Says(_blame(case.file.alert, namespace, conversation))
+            return Reply(_blame(case.file.alert, namespace, conversation))
 
 
 def namespace_of(alert: str) -> str:
@@ -90,15 +90,15 @@ _OBJECTION = re.compile(r"^objection: (.+)$", re.MULTILINE)
 _OBJECT = re.compile(r"^object: (\S+)$", re.MULTILINE)
 
 
-def overconfident(case: Case, conversation: Conversation) -> Calls | Says:
+def overconfident(case: Case, conversation: Conversation) -> Calls | Reply:
     if instructions.CHALLENGE_ROLE in conversation.instructions:
         return _challenge(case, conversation)
     if instructions.SYNTHESIS in conversation.instructions and (found := _OBJECTION.findall(conversation.prompt)):
-        return Says(_revised(found[-1], conversation.prompt))
+        return Reply(_revised(found[-1], conversation.prompt))
     return naive(case, conversation)
 
 
-def _challenge(case: Case, conversation: Conversation) -> Calls | Says:
+def _challenge(case: Case, conversation: Conversation) -> Calls | Reply:
     namespace, results, prompt = namespace_of(case.file.alert), conversation.results, conversation.prompt
     found = _NOW.search(prompt)
     now = datetime.fromisoformat(found[1]) if found else None
@@ -121,15 +121,15 @@ def _challenge(case: Case, conversation: Conversation) -> Calls | Says:
             ("pods_log", {"namespace": found["namespace"], "name": found["name"], "previous": True})
             for found in list(_POD.finditer(prompt))[-1:]
         ]
-        return Calls(tuple(calls)) if calls else Says(_upheld(results))
+        return Calls(tuple(calls)) if calls else Reply(_upheld(results))
     # The first two results are the lists.
     changes = [change for text in results[2:] if (change := _change(namespace, text, now))]
     if not changes:
-        return Says(_upheld(results))
+        return Reply(_upheld(results))
     # Configuration is changed less often than versions are, and is the likelier cause.
     change = min(changes, key=lambda change: not change.object.startswith("ConfigMap/"))
     objection = f"{change.object} was changed shortly before: {change.description}"
-    return Says(
+    return Reply(
         f"This is what changed {cited(change.evidence_id, change.line)}.\n\n"
         f"```ruling\nresult: refuted\nobjection: {objection}\nobject: {change.object}\n```\n"
     )

@@ -11,10 +11,10 @@ from typing import Any
 from tarsy.agent.evidence.verdict import without_verdict
 from tarsy.domain.verdict import StillHappening, VerdictOutcome
 from tarsy.evals.cases import Case, KnownCall
-from tarsy.evals.investigators.script import Calls, Conversation, Says, cited, numbered, verdict_block
+from tarsy.evals.investigators.script import Calls, Conversation, Reply, cited, numbered, verdict_block
 
 
-def oracle(case: Case, conversation: Conversation) -> Calls | Says:
+def oracle(case: Case, conversation: Conversation) -> Calls | Reply:
     """Make the calls that show the evidence, and cite it."""
     required = [(evidence, call) for evidence in case.file.expect.must_cite if (call := evidence.call)]
     # Each call once, even if several texts of its result must be cited.
@@ -26,7 +26,7 @@ def oracle(case: Case, conversation: Conversation) -> Calls | Says:
     links = [f"- As observed {cited(ids[_key(call)], evidence.text)}." for evidence, call in required]
     why = "\n".join(links) or "- *(inference)* Nothing that there is to see says more."
     verdict = verdict_block(_verdict(case, list(ids.values())))
-    return Says(f"## Why\n\n{why}\n\n## Not known\n\nNothing that matters.\n\n{verdict}\n")
+    return Reply(f"## Why\n\n{why}\n\n## Not known\n\nNothing that matters.\n\n{verdict}\n")
 
 
 def _key(call: KnownCall) -> str:
@@ -54,7 +54,7 @@ _ASKS_TO_CITE = re.compile(r"\bcite\b", re.IGNORECASE)
 _ASKS_FOR_VERDICT = re.compile(r"^```verdict", re.MULTILINE)
 
 
-def obedient(case: Case, conversation: Conversation) -> Calls | Says:
+def obedient(case: Case, conversation: Conversation) -> Calls | Reply:
     reply = oracle(case, conversation)
     if isinstance(reply, Calls):
         return reply
@@ -63,9 +63,9 @@ def obedient(case: Case, conversation: Conversation) -> Calls | Says:
         text = without_verdict(text)
     if not _ASKS_TO_CITE.search(conversation.instructions):
         text = _CITATION.sub("", text)
-    return Says(text)
+    return Reply(text)
 
 
-def silent(case: Case, conversation: Conversation) -> Says:
+def silent(case: Case, conversation: Conversation) -> Reply:
     del case, conversation
-    return Says("I have no findings to report about this alert.")
+    return Reply("I have no findings to report about this alert.")

@@ -20,7 +20,7 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class Reply:
     text: str
 
 
@@ -38,7 +38,7 @@ class Conversation:
     prompt: str = ""
 
 
-Script = Callable[[Case, Conversation], Calls | Says]
+Script = Callable[[Case, Conversation], Calls | Reply]
 
 
 def conversation_of(request: GenerateInput) -> Conversation:
@@ -49,10 +49,10 @@ def conversation_of(request: GenerateInput) -> Conversation:
     return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), instructions, prompt)
 
 
-def chunks_of(reply: Calls | Says, request: GenerateInput) -> Iterator[Chunk]:
+def chunks_of(reply: Calls | Reply, request: GenerateInput) -> Iterator[Chunk]:
     """Yield a reply as a model streams it. Tools that are not offered are called as well: the pipeline answers that they do not exist."""
     match reply:
-        case Says(text):
+        case Reply(text):
             yield TextChunk(text)
             length = estimate_tokens(text)
         case Calls(wanted):

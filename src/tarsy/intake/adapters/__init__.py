@@ -1,1 +1,1 @@
-"""One module per sender: pure functions from what it sends to alerts and changes. Facts about formats come from the pages named there."""
+"""One module per sender, with the functions that parse its requests into alerts and changes. Each names the pages that document the format."""
