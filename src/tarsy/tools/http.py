@@ -5,7 +5,6 @@ import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import cache
-from ssl import SSLContext
 
 import anyio
 import httpx2
@@ -33,6 +32,9 @@ ERROR_SECONDS = 5.0
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 
+# Shared, because loading the authorities takes tens of milliseconds and a megabyte each time.
+_ssl_context = cache(httpx2.create_ssl_context)
+
 Wrap = Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport]
 
 
@@ -47,7 +49,7 @@ def http_client(
 
     `on_failure` is called after each failure, for a transport that would otherwise wait for ever. `wrap` adds a transport around ours.
     """
-    context = _ssl_context(verify_ssl=endpoint.verify_ssl)
+    context = _ssl_context(verify=endpoint.verify_ssl)
     direct = httpx2.AsyncHTTPTransport(verify=context, limits=_LIMITS, proxy=proxy_for(url or endpoint.url))
     return httpx2.AsyncClient(
         headers=dict(endpoint.headers),
@@ -65,12 +67,6 @@ def proxy_for(url: str) -> str | None:
     proxies = urllib.request.getproxies()
     proxy = proxies.get(target.scheme) or proxies.get("all")
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
-
-
-@cache
-def _ssl_context(*, verify_ssl: bool) -> SSLContext:
-    """Shared, because loading the authorities takes tens of milliseconds and a megabyte each time."""
-    return httpx2.create_ssl_context(verify=verify_ssl)
 
 
 class ObservedTransport(httpx2.AsyncBaseTransport):

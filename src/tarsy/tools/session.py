@@ -1,6 +1,6 @@
 """A session with a tool server: the protocol of both implementations, and our own implementation for stdio servers.
 
-Ours covers the MCP revisions that begin with a handshake: the SDK takes 25 MB and a good part of the time of a call for a few messages.
+Ours covers the MCP revisions that begin with a handshake; the SDK passes each message through four in-memory streams and three validations.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ import pytest
 from support.secret_kinds import DRESSES, KEPT, KINDS
 from tarsy.tools.masking import Masker
 from tarsy.tools.masking.text_views import Prefilter
-from tarsy.tools.masking.token_formats import known_formats
+from tarsy.tools.masking.token_formats import KNOWN_FORMATS
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -412,7 +412,7 @@ def test_the_corpus_is_as_large_as_it_claims() -> None:
 
 
 def test_every_format_can_be_compiled_when_it_is_first_needed() -> None:
-    assert all(re.compile(format_.pattern).flags for format_ in known_formats())
+    assert all(re.compile(format_.pattern).flags for format_ in KNOWN_FORMATS)
 
 
 def test_only_the_secret_of_an_environment_is_masked(masker: Masker) -> None:

@@ -61,13 +61,12 @@ class KnownRules:
         if "base64_secret" in names:
             listed.append((encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask), ()))
         self._rules = tuple(rule for rule, _ in listed)
-        self._literals = frozenset(literal for _, literals in listed for literal in literals)
-        self._for_long_words = tuple(rule for rule, literals in listed if not literals)
-        self._prefilter = self.prefilter()
-
-    def prefilter(self, *more: str) -> Prefilter:
-        """Return a prefilter for texts that none of the rules changes and that contain none of `more` literals."""
-        return Prefilter(self._literals.union(more), self._for_long_words)
+        literals = frozenset(literal for _, own in listed for literal in own)
+        for_long_words = tuple(rule for rule, own in listed if not own)
+        # Passes texts that none of the rules changes.
+        self._prefilter = Prefilter(literals, for_long_words)
+        # Passes texts without a secret that none may follow either.
+        self.stream_prefilter = Prefilter(literals.union(OPENERS), for_long_words)
 
     def mask(self, indexed: IndexedText) -> str:
         return indexed.text if self._prefilter.passes(indexed.text) else _applied(self._rules, indexed)
@@ -76,12 +75,6 @@ class KnownRules:
 @cache
 def known_rules(names: frozenset[str]) -> KnownRules:
     return KnownRules(names)
-
-
-@cache
-def _nothing_begins() -> Prefilter:
-    """Return the prefilter for streams: no secret is in a text that passes, and none may follow it."""
-    return known_rules(frozenset(PATTERNS)).prefilter(*OPENERS)
 
 
 class Masker:
@@ -121,7 +114,9 @@ class Masker:
         """Return a masker for one text that arrives in pieces."""
         # The prefilter does not know the patterns that a configuration adds.
         only_known = len(self._rules) == 1
-        return StreamMasker(self.mask, by_words=by_words, prefilter=_nothing_begins() if only_known else None)
+        return StreamMasker(
+            self.mask, by_words=by_words, prefilter=known_rules(frozenset(PATTERNS)).stream_prefilter if only_known else None
+        )
 
 
 class Unmasked:

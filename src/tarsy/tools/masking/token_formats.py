@@ -7,7 +7,6 @@ names announce them, see `assignments`.
 import re
 import string
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 
 from tarsy.tools.masking.text_views import Alphabet, IndexedText
@@ -156,13 +155,27 @@ _LONG = 1024
 _RUN = re.compile(rf"[A-Za-z0-9_.:~+/=%\\-]{{{_SHORTEST},}}+")
 
 
+KNOWN_FORMATS = (
+    *(TokenFormat.of(literal, pattern, mark) for literal, pattern, mark in _MARKED),
+    *(
+        TokenFormat.of(prefix, _beginning(re.escape(prefix)) + body, mark)
+        for prefixes, body, mark in _PREFIXED
+        for prefix in prefixes.split()
+    ),
+    *(TokenFormat.of(literal, rf"{_ALONE}(?:{pattern})(?![\w/+-])", mark) for literal, pattern, mark in _BARE),
+)
+# Grouped by their first letter, so that the matcher tries one branch per letter instead of one per format.
+_LITERALS = groupby(sorted({known.literal for known in KNOWN_FORMATS}), key=lambda literal: literal[0])
+_ANY_LITERAL = re.compile("|".join(f"(?:{'|'.join(map(re.escape, group))})" for _, group in _LITERALS))
+
+
 def mask_known_formats(indexed: IndexedText) -> str:
-    probe, runs = _probe(), _TOKEN_CHARACTERS.runs(indexed.long_words, at_least=_SHORTEST)
-    suspects = [run for run in runs if len(run) > _LONG or probe.search(run)]
+    runs = _TOKEN_CHARACTERS.runs(indexed.long_words, at_least=_SHORTEST)
+    suspects = [run for run in runs if len(run) > _LONG or _ANY_LITERAL.search(run)]
     if not suspects:
         return indexed.text
     # A text of few words has few letters, which rules out most literals without a search.
-    formats = [format_ for format_ in known_formats() if format_.letters <= indexed.letters]
+    formats = [format_ for format_ in KNOWN_FORMATS if format_.letters <= indexed.letters]
     masked: dict[str, str] = {}
     for run in suspects:
         shown = run
@@ -171,22 +184,3 @@ def mask_known_formats(indexed: IndexedText) -> str:
         if shown != run:
             masked[run] = shown
     return _RUN.sub(lambda found: masked.get(found.group(), found.group()), indexed.text) if masked else indexed.text
-
-
-@cache
-def _probe() -> re.Pattern[str]:
-    # Grouped by their first letter, so that the matcher tries one branch per letter instead of one per format.
-    literals = sorted({format_.literal for format_ in known_formats()})
-    return re.compile("|".join(f"(?:{'|'.join(map(re.escape, group))})" for _, group in groupby(literals, key=lambda literal: literal[0])))
-
-
-@cache
-def known_formats() -> tuple[TokenFormat, ...]:
-    prefixed = (
-        TokenFormat.of(prefix, _beginning(re.escape(prefix)) + body, mark)
-        for prefixes, body, mark in _PREFIXED
-        for prefix in prefixes.split()
-    )
-    marked = (TokenFormat.of(literal, pattern, mark) for literal, pattern, mark in _MARKED)
-    alone = (TokenFormat.of(literal, rf"{_ALONE}(?:{pattern})(?![\w/+-])", mark) for literal, pattern, mark in _BARE)
-    return (*marked, *prefixed, *alone)

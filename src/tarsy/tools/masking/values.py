@@ -163,26 +163,23 @@ def spans_below(text: str, start: int) -> list[Span]:
         return []
     at = rest.end()
     indent, column = _indent(text, start), at - text.rfind("\n", 0, at) - 1
+    if column < indent:
+        return []
     if text.startswith("- ", at):
-        return list(_dashed_items(text, at, column)) if column >= indent else []
-    if column <= indent:
+        spans: list[Span] = []
+        while text.startswith("- ", at) and (item := _lone_value(text, at + 2)):
+            spans.append(item)
+            end = text.find("\n", item[1])
+            at = end + 1 + column
+            if end == -1 or text[end + 1 : at].strip(" "):
+                break
+        return spans
+    if column == indent:
         return []
     if text[at : at + 1] == "[" and not _MASKED_ITEM.match(text, at):
         return listed_spans(text, at + 1)
     span = _lone_value(text, at)
     return [span] if span else []
-
-
-def _dashed_items(text: str, start: int, column: int) -> Iterator[Span]:
-    while text.startswith("- ", start):
-        span = _lone_value(text, start + 2)
-        if span is None:
-            return
-        yield span
-        end = text.find("\n", span[1])
-        start = end + 1 + column
-        if end == -1 or text[end + 1 : start].strip(" "):
-            return
 
 
 def _lone_value(text: str, at: int) -> Span | None:
