@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import anyio
 import pytest
 
 from support.paths import FAULT_SERVER, TESTS
@@ -89,3 +90,34 @@ async def opened(
         agent(*servers, call_timeout=call_timeout, filters=filters), configured, execution_id=EXECUTION_ID, track="0.analysis/0.tester"
     ) as executor:
         yield Tools(executor)
+
+
+def four_servers(url: str) -> tuple[ResolvedMcpServer, ...]:
+    """Two stdio servers and two behind `url`, one of which is given the execution's id."""
+    return (
+        fault(name="one"),
+        fault(name="two"),
+        server("three", ResolvedTransport(type="http", url=url)),
+        server("four", ResolvedTransport(type="http", url=url, custom_headers={"X-Execution": "{{.SESSION_ID}}"})),
+    )
+
+
+async def use_at_once(servers: Sequence[ResolvedMcpServer], count: int) -> None:
+    """Run so many executions at the same time, each with a call to every server."""
+    present = 0
+    all_present = anyio.Event()
+
+    async def execution(number: int) -> None:
+        nonlocal present
+        async with opened(*servers, call_timeout=60) as tools:
+            assert (await tools.list()).warnings == ()
+            present += 1
+            if present == count:
+                all_present.set()
+            await all_present.wait()
+            for one in servers:
+                assert (await tools.call(f"{one.name}.echo", f"number {number}")).content == f"number {number}"
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(count):
+            tasks.start_soon(execution, number)

@@ -21,7 +21,7 @@ from tarsy.llm.grpc_client import RETRY_PAUSES, ClientTLS, GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.service import ServerTLS, start_service
-from tarsy.llm.wire import MESSAGE_OPTIONS, MESSAGE_SIZE
+from tarsy.llm.wire import MESSAGE_OPTIONS
 
 LAST = pb.GenerateResponse(is_final=True)
 Handler = Callable[[pb.GenerateRequest, Any], AsyncGenerator[pb.GenerateResponse]]
@@ -117,12 +117,17 @@ async def test_what_is_sent_comes_back_whatever_its_size(size: int) -> None:
         assert await answer_at(address, "x" * size) == [TextChunk("x" * size)]
 
 
-async def test_a_message_above_the_limit_is_refused_on_either_side() -> None:
+async def test_a_message_above_the_limit_is_refused_on_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(MESSAGE_OPTIONS) <= set(grpc_client.CHANNEL_OPTIONS)
+    # Less than in production, where such messages take seconds.
+    limit = 1024 * 1024
+    monkeypatch.setattr(grpc_client, "CHANNEL_OPTIONS", tuple((name, limit) for name, _ in MESSAGE_OPTIONS))
+
     async def huge(_request: pb.GenerateRequest, _context: Any) -> AsyncGenerator[pb.GenerateResponse]:
-        yield text("x" * (MESSAGE_SIZE + 1))
+        yield text("x" * (limit + 1))
 
     async with grpc_server(huge, options=(("grpc.max_send_message_length", -1),)) as address, client_of(address) as client:
-        for content in ("Why?", "x" * (MESSAGE_SIZE + 1)):
+        for content in ("Why?", "x" * (limit + 1)):
             (error,) = await answer_of(client, content)
             assert isinstance(error, ErrorChunk)
             assert (error.code, error.retryable) == (ErrorCode.CONTEXT_TOO_LONG, False)
