@@ -43,7 +43,9 @@ test: ## everything CI runs: format, lint, types, import contracts, all tests
 	@started=$$(date +%s) && $(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest browser format lint imports types dashboard-test \
 		&& echo $$(($$(date +%s) - started)) > .venv/.test-seconds
 
-check: $(INSTALLED) format lint types imports unit ## the fast part of `make test`, for use while working
+# Beside each other, each reported in one piece, as in `make test`.
+check: $(INSTALLED) ## the fast part of `make test`, for use while working
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target unit types format lint imports
 
 fmt: $(INSTALLED) ## format the code and apply the safe lint fixes
 	$(BIN)/ruff format
@@ -95,7 +97,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check
 
 types: $(INSTALLED)
-	$(BIN)/pyright
+	$(BIN)/pyright --threads 2
 
 imports: $(INSTALLED)
 	$(BIN)/lint-imports
@@ -108,8 +110,9 @@ pytest: installed $(SERVERS_MODULES)
 browser: installed
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
 
+# Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program.
 unit: $(INSTALLED)
-	$(BIN)/pytest tests/unit -m "not growth" $(PYTEST_ARGS)
+	$(BIN)/pytest tests/unit -n 2 -p no:schemathesis -m "not growth" $(PYTEST_ARGS)
 
 dashboard-test: $(DASHBOARD_MODULES)
 ifneq ($(DASHBOARD),)
