@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from support.tarsy_process import TARSY, Tarsy, plain_environment
+from support.tarsy_process import Tarsy, plain_environment
 from support.tarsy_process import tarsy as cold_tarsy
 from tarsy.db.connection import create_engine
 from tarsy.db.session.repository import SessionRepository
@@ -49,8 +49,10 @@ def test_a_run_writes_its_reports_and_is_not_repeated(undisturbed: Path, tarsy: 
     assert "[1/" not in again.stdout
 
 
-def test_a_killed_run_goes_on_where_it_was_and_comes_to_the_same(undisturbed: Path, tmp_path: Path, tarsy: Tarsy) -> None:
-    command = [*TARSY, "eval", "run", "--model", "oracle", "--jobs", "1", *NAMES]
+def test_a_killed_run_goes_on_where_it_was_and_comes_to_the_same(
+    undisturbed: Path, tmp_path: Path, warm: tuple[str, ...], tarsy: Tarsy
+) -> None:
+    command = [*warm, "eval", "run", "--model", "oracle", "--jobs", "1", *NAMES]
     with subprocess.Popen(command, cwd=tmp_path, env=plain_environment(), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert process.stdout.readline().startswith("[1/3] pass")
