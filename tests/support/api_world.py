@@ -40,7 +40,7 @@ from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notifications import ReloadNotices
 from tarsy.db.outbox import Outbox
-from tarsy.db.processes import VitalSignsReader
+from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
@@ -173,7 +173,7 @@ def services_on(
             queue=QueueConfig(max_queue_size=max_queue_size),
             pauses=PauseRepository(engine),
             audit=AuditLog(engine),
-            vital_signs=VitalSignsReader(engine),
+            vital_signs=HealthReader(engine),
             reload=nothing_new,
             reloads=ReloadNotices(engine, pod_id="pod-1"),
         ),

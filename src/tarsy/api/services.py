@@ -19,7 +19,7 @@ from tarsy.db.incident.changes import ChangeRepository
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notifications import ReloadNotices
-from tarsy.db.processes import VitalSignsReader
+from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
@@ -106,7 +106,7 @@ class SystemServices:
     queue: QueueConfig
     pauses: PauseRepository
     audit: AuditLog
-    vital_signs: VitalSignsReader
+    vital_signs: HealthReader
     # Loads the configuration files again and applies them; a ConfigError leaves everything unchanged.
     reload: Callable[[], Awaitable[Differences]]
     reloads: ReloadNotices

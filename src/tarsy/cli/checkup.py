@@ -23,7 +23,7 @@ from tarsy.config.resolve.resolver import resolve_chain, variants_in_use
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
-from tarsy.db.processes import VitalSignsReader
+from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
 from tarsy.domain.llm import LLMBackend, ProviderType
@@ -98,7 +98,7 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
             revision = await migrate.current(engine)
             current = revision == migrate.head()
             paused = await PauseRepository(engine).current() if current else []
-            problems = diagnose(await VitalSignsReader(engine).read()) if current else ()
+            problems = diagnose(await HealthReader(engine).read()) if current else ()
     except DatabaseUnavailableError as error:
         yield fail("database", error.problem, error.cure)
         return

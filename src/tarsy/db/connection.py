@@ -35,7 +35,7 @@ CONNECT_SECONDS = 10
 IDLE_IN_TRANSACTION_SECONDS = 10
 # A process that is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on end that too.
 TRANSACTION_SECONDS = 60
-# After this long without a packet from the other machine, whoever waits for it gets an error. The system's default is a quarter of an hour.
+# After this long without a packet from the other machine, statements that wait for it fail. The system's default is a quarter of an hour.
 SILENCE_SECONDS = 30
 # What asyncpg raises when no server answers, the server refuses, or a connection breaks.
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
@@ -103,7 +103,7 @@ def _configure_connection(connection: Any, _record: object) -> None:
     # The system ends connections to a machine that has vanished: requests that wait for it would use up the pool.
     sock = socket_of(connection)
     if sock is None or sock.fileno() < 0:
-        # Options of a closed socket are a ValueError on uvloop, which a caller could not tell from a mistake of its own.
+        # Options of a closed socket are a ValueError on uvloop, which is not recognised as a lost connection.
         raise ConnectionResetError("the server closed the connection while it was being opened")
     if sock.family == socket.AF_UNIX:
         return
@@ -228,7 +228,7 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
         "server_settings": {
             "application_name": APPLICATION_NAME,
             "timezone": "UTC",
-            # Statements that cast a date to text get it in this form, whatever the server's default.
+            # Statements that cast a date to text get it in this form, independent of the server's default.
             "datestyle": "ISO",
             "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
             # The rows that a session works on are in memory. PostgreSQL's default of 4 means rotating disks, and reads small tables whole.

@@ -2,7 +2,7 @@
 
 
 class NotFoundError(LookupError):
-    """There is no such thing, or it was deleted."""
+    """The record does not exist, or was deleted."""
 
     def __init__(self, kind: str, identity: str) -> None:
         super().__init__(f"There is no {kind} {identity}.")

@@ -121,7 +121,7 @@ async def read_overview(connection: AsyncConnection) -> Overview:
     )
 
 
-class VitalSignsReader:
+class HealthReader:
     """Reads the figures that the installation's health is judged by, and notes when its maintenance was done."""
 
     def __init__(self, engine: AsyncEngine) -> None:

@@ -71,7 +71,7 @@ async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) 
     Raises:
         Exception: what the last attempt raised, after GIVE_UP_SECONDS or when it is no transient error.
     """
-    # However many attempts fit in: a failover says nothing about their number.
+    # The time limits the attempts, not their number.
     retries = stamina.retry_context(
         on=is_transient,
         attempts=None,

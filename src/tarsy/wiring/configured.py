@@ -29,7 +29,7 @@ from tarsy.db.incident.changes import ChangeRepository, StoredChanges
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notifications import ReloadNotices
-from tarsy.db.processes import VitalSignsReader
+from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.retry import is_transient
 from tarsy.db.run.evidence import StoredResults
@@ -213,7 +213,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
             queue=config.queue,
             pauses=PauseRepository(engine),
             audit=AuditLog(engine),
-            vital_signs=VitalSignsReader(engine),
+            vital_signs=HealthReader(engine),
             reload=reload,
             reloads=reloads,
         ),

@@ -18,7 +18,7 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
-from tarsy.db.embedded.programs import EmbeddedPostgresError, cure_for, last_words, running_postmaster
+from tarsy.db.embedded.programs import EmbeddedPostgresError, cure_for, error_line, running_postmaster
 from tarsy.db.embedded.server import DATABASE, EmbeddedServer, embedded_postgres
 
 USER = Path(__file__).with_name("embedded_user.py")
@@ -277,4 +277,4 @@ def test_the_cure_fits_what_postgresql_complains_about(said: str, advice: str) -
 
 def test_the_cause_is_picked_from_all_that_postgresql_says_when_the_disk_is_full() -> None:
     said = "running bootstrap script ...\nFATAL:  could not write to file: No space left on device\nPANIC:  cannot abort transaction 1\nchild process was terminated"
-    assert last_words(said) == "FATAL:  could not write to file: No space left on device"
+    assert error_line(said) == "FATAL:  could not write to file: No space left on device"

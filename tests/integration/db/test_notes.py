@@ -13,7 +13,7 @@ from support.timeline_entries import warning
 from tarsy.db.connection import create_engine
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.run.journal import PostgresJournal
-from tarsy.db.session.notes import MAX_NEWS, NO_MORE_NEWS, NewNote, NoteRepository, store_notes
+from tarsy.db.session.notes import MAX_UPDATES, NO_MORE_UPDATES, NewNote, NoteRepository, store_notes
 from tarsy.domain.claim import Claim
 from tarsy.domain.note import MAX_HINTS, NoteKind
 from tarsy.domain.step import Step
@@ -75,12 +75,12 @@ async def test_a_session_is_given_no_more_than_its_agents_can_bear(database_url:
     with pytest.raises(ConflictError, match="all it can take"):
         await notes.hint(claim.session_id, "one more", author="ada")
     async with engine.begin() as connection:
-        for number in range(MAX_NEWS + 5):
+        for number in range(MAX_UPDATES + 5):
             news = NewNote(claim.session_id, "alertmanager", f"alert {number} joined")
             await store_notes(connection, NoteKind.ALERTS, [news], datetime.now(UTC))
     news = [one.note.text for one in await notes.of_session(claim.session_id) if one.note.kind is NoteKind.ALERTS]
-    assert len(news) == MAX_NEWS
-    assert [NO_MORE_NEWS in text for text in news] == [False] * (MAX_NEWS - 1) + [True]
+    assert len(news) == MAX_UPDATES
+    assert [NO_MORE_UPDATES in text for text in news] == [False] * (MAX_UPDATES - 1) + [True]
     await engine.dispose()
 
 

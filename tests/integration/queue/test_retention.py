@@ -17,7 +17,7 @@ from support.timeline_entries import warning
 from tarsy.cli.main import app
 from tarsy.config.schema.system import RetentionConfig
 from tarsy.db.outbox import PURGE_BATCH, Outbox
-from tarsy.db.processes import VitalSignsReader
+from tarsy.db.processes import HealthReader
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.session.retention import BATCH, OldIncidents, OldSessions
@@ -53,7 +53,7 @@ async def left(ground: Ground) -> dict[str, bool]:
 
 def retention(engine: AsyncEngine, *, hard: int | None) -> Retention:
     config = RetentionConfig(hard_delete_after_days=hard)
-    return Retention(config, OldSessions(engine), OldIncidents(engine), Outbox(engine), VitalSignsReader(engine))
+    return Retention(config, OldSessions(engine), OldIncidents(engine), Outbox(engine), HealthReader(engine))
 
 
 async def test_old_events_are_forgotten_in_batches_and_the_young_stay(engine: AsyncEngine, ground: Ground) -> None:

@@ -70,7 +70,7 @@ def account_for(pgdata: Path) -> ServerAccount:
     return ServerAccount(entry.pw_uid, entry.pw_gid)
 
 
-def open_the_way(account: ServerAccount, *paths: Path) -> None:
+def allow_traversal(account: ServerAccount, *paths: Path) -> None:
     """Let the server's account traverse, but not list, the directories above `paths`."""
     if account.uid == os.geteuid():
         return
@@ -129,7 +129,7 @@ def run(name: str, arguments: list[str], account: ServerAccount, *, stdin: str =
     """Run one program to its end.
 
     Raises:
-        EmbeddedPostgresError: it failed; the error has its own words, or those it left in `log`.
+        EmbeddedPostgresError: it failed; the error contains its output, or what it wrote to `log`.
     """
     # A file, not a pipe: the server inherits it, and a pipe would never end.
     with tempfile.TemporaryFile() as output:
@@ -148,10 +148,10 @@ def run(name: str, arguments: list[str], account: ServerAccount, *, stdin: str =
     if done.returncode != 0:
         if log is not None and log.exists():
             written = log.read_text(errors="replace")
-        raise EmbeddedPostgresError(f"PostgreSQL's {name} failed: {last_words(written)}", cure_for(written))
+        raise EmbeddedPostgresError(f"PostgreSQL's {name} failed: {error_line(written)}", cure_for(written))
 
 
-def last_words(written: str) -> str:
+def error_line(written: str) -> str:
     """Return the line with the cause; PostgreSQL writes hints and subsequent errors after it."""
     lines = [line.strip() for line in written.splitlines() if line.strip()]
     for marks in ((*DISK_FULL, *FORBIDDEN), ("FATAL:", "PANIC:", "error:")):

@@ -26,9 +26,9 @@ from tarsy.db.embedded.programs import (
     Postmaster,
     ServerAccount,
     account_for,
+    allow_traversal,
     cure_for,
     forget_dead_server,
-    open_the_way,
     program,
     program_environment,
     run,
@@ -271,7 +271,7 @@ class EmbeddedServer:
                 "PostgreSQL does not run as root, and there is no other account to run it under.",
                 "Run TARSy as an ordinary user, or create an account named postgres, or set DATABASE_URL.",
             ) from error
-        open_the_way(account, self._pgdata, program("postgres"))
+        allow_traversal(account, self._pgdata, program("postgres"))
         return account
 
     def _check_version(self) -> None:

@@ -19,7 +19,7 @@ from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import FOLLOWUP_MOVES, RUN_MOVES, SESSION_MOVES, RunStatus, TimelineStatus, sources_of
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
 
-# A run is told apart from the other runs of its session by the types of its stages.
+# The types of its stages distinguish a run from the other runs of its session.
 StageTypes = Collection[StageType]
 
 

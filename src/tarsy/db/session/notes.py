@@ -19,9 +19,9 @@ from tarsy.domain.status import SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
 
 # A storm of alerts must not fill the conversation that investigates it.
-MAX_NEWS = 20
-NO_MORE_NEWS = "There is more than agents are told of: further alerts of this incident that join or end are not mentioned."
-_MOST: Mapping[NoteKind, int] = {NoteKind.HINT: MAX_HINTS, NoteKind.ALERTS: MAX_NEWS, NoteKind.RESOLVED: MAX_NEWS}
+MAX_UPDATES = 20
+NO_MORE_UPDATES = "There is more than agents are told of: further alerts of this incident that join or end are not mentioned."
+_MOST: Mapping[NoteKind, int] = {NoteKind.HINT: MAX_HINTS, NoteKind.ALERTS: MAX_UPDATES, NoteKind.RESOLVED: MAX_UPDATES}
 
 # An arbitrary number that no other lock uses. Two transactions must not give the same number to a session's notes.
 _COUNTING = 0x7A26
@@ -41,7 +41,7 @@ _STORE = sa.text(
 _READ = """
     SELECT CAST(n.session_id AS text) AS session_id, n.number, n.kind, n.author, n.content, n.created_at, s.status,
         (SELECT array_agg(DISTINCT e.agent_name) FROM run_inputs i JOIN agent_executions e ON e.id = i.execution_id
-         WHERE i.session_id = n.session_id AND i.kind = 'note' AND i.name = 'NOTE' || n.number) AS told
+         WHERE i.session_id = n.session_id AND i.kind = 'note' AND i.name = 'NOTE' || n.number) AS readers
     FROM notes n JOIN alert_sessions s ON s.id = n.session_id
     WHERE {of} AND s.deleted_at IS NULL ORDER BY s.created_at, s.id, n.number LIMIT :most
 """
@@ -76,7 +76,7 @@ async def store_notes(connection: AsyncConnection, kind: NoteKind, new: Sequence
         "kind": kind.value,
         "at": at,
         "most": _MOST[kind],
-        "no_more": "" if kind is NoteKind.HINT else f"\n\n{NO_MORE_NEWS}",
+        "no_more": "" if kind is NoteKind.HINT else f"\n\n{NO_MORE_UPDATES}",
     }
     return [(row["session_id"], note_of(row)) for row in (await connection.execute(_STORE, parameters)).mappings()]
 
@@ -123,6 +123,6 @@ class NoteRepository:
 
 
 def _session_note(row: Row) -> SessionNote:
-    readers = tuple(row["told"] or ())
+    readers = tuple(row["readers"] or ())
     state = note_state(len(readers), SessionStatus(row["status"]))
     return SessionNote(note=note_of(row), session_id=row["session_id"], state=state, delivered_to=readers)

@@ -41,6 +41,8 @@ from tarsy.domain.verdict import judged_fields
 
 # Measured anew in every run.
 _VOLATILE = frozenset({"duration_ms"})
+# Of a message, where it has them.
+_TOOL_FIELDS = ("tool_calls", "tool_call_id", "tool_name")
 _OF_THE_CONVERSATION = frozenset({LLMInteractionKind.ITERATION, LLMInteractionKind.FORCED_CONCLUSION})
 
 Row = sa.RowMapping
@@ -60,6 +62,8 @@ class RecordingSource:
             tracks = await _tracks(connection, session_id)
             tool_rows = await _rows(connection, mcp_interactions, session_id, mcp_interactions.c.started_at)
             questions = await _rows(connection, chat_user_messages, session_id, chat_user_messages.c.created_at)
+            skills = session.chain_snapshot.get("skills", {}).values()
+            hashes = {hashed for skill in skills for hashed in skill["files"].values()}
             return Recording(
                 tarsy_recording=2,
                 title=f"Session {session_id}",
@@ -69,14 +73,10 @@ class RecordingSource:
                 catalogs=_catalogs(tool_rows, tracks, await _warnings(connection, session_id)),
                 tools=tuple(_tool(call, tracks[call["execution_id"]]) for call in tool_rows if call["kind"] == "tool_call"),
                 inputs=await _inputs(connection, session_id),
-                skills=await SkillTextRepository(self._engine).read(_skill_hashes(session.chain_snapshot)),
+                skills=await SkillTextRepository(self._engine).read(hashes),
                 questions=tuple(question["content"] for question in questions),
                 outcome=await _outcome(connection, session, tracks),
             )
-
-
-def _skill_hashes(snapshot: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(hashed for skill in snapshot.get("skills", {}).values() for hashed in skill["files"].values())
 
 
 async def _rows(connection: AsyncConnection, table: sa.Table, session_id: str, order: sa.ColumnElement[Any]) -> Sequence[Row]:
@@ -173,7 +173,9 @@ def _body(row: Row, name: str) -> Mapping[str, Any]:
 async def _outcome(connection: AsyncConnection, session: AlertSession, tracks: Mapping[str, str]) -> RecordedOutcome:
     conversations: dict[str, list[Mapping[str, Any]]] = {}
     for row in await _rows(connection, messages, session.id, messages.c.sequence_number):
-        conversations.setdefault(tracks[row["execution_id"]], []).append(_message(row))
+        conversations.setdefault(tracks[row["execution_id"]], []).append(
+            {"role": row["role"], "content": row["content"]} | {name: row[name] for name in _TOOL_FIELDS if row[name]}
+        )
     events = await _rows(connection, timeline_events, session.id, timeline_events.c.sequence_number)
     timeline = [_event(row, tracks) for row in events if row["status"] != TimelineStatus.INTERRUPTED]
     return RecordedOutcome(
@@ -186,11 +188,6 @@ async def _outcome(connection: AsyncConnection, session: AlertSession, tracks: M
         # Agents that ran at the same time are ordered one after the other, because their real order is arbitrary.
         timeline=tuple(sorted(timeline, key=lambda event: event["track"])),
     )
-
-
-def _message(row: Row) -> Mapping[str, Any]:
-    message: dict[str, Any] = {"role": row["role"], "content": row["content"]}
-    return message | {name: row[name] for name in ("tool_calls", "tool_call_id", "tool_name") if row[name]}
 
 
 def _event(row: Row, tracks: Mapping[str, str]) -> Mapping[str, Any]:

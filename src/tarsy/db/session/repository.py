@@ -143,7 +143,7 @@ class SessionRepository:
         order: SessionOrder = NEWEST_FIRST,
         offset: int = 0,
     ) -> SessionPage:
-        """Return one page of sessions, newest first unless `order` says otherwise. The next one is found by its cursor, or by an offset.
+        """Return one page of sessions, newest first unless `order` is given. The next one is found by its cursor, or by an offset.
 
         Raises:
             BadCursorError: `cursor` does not come from a page.

@@ -171,7 +171,7 @@ def _claimable(rules: WorkRules) -> sa.TextClause:
 def _claim(rules: WorkRules) -> sa.Executable:
     """Return the statement that claims the first work in rank, moves its subject, and returns both."""
     subject = SUBJECTS.get(rules.kind)
-    # The chain that was stored with the session says how long its work may take.
+    # The chain that was stored with the session limits the time of its work.
     claim = f"""
         WITH next AS (
             SELECT w.id FROM work w

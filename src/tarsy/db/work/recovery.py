@@ -61,7 +61,7 @@ class Recovery:
         return Recovered(claim, given_up=given_up), published
 
 
-# The events that announce the end of a step; that one was begun says nothing.
+# The events that announce the end of a step; the beginning of one is no progress.
 _PROGRESS = tuple(
     kind.value
     for kind in (
