@@ -86,7 +86,7 @@ def recording(ending: str = VERDICT, *, thinking: float = 0.0) -> Recording:
     usage = RecordedChunk(usage=TokenUsage(input_tokens=4000, output_tokens=120, total_tokens=4120))
     track = "0.investigation/1.Investigator"
 
-    def look(turn: int) -> RecordedCall:
+    def inspect(turn: int) -> RecordedCall:
         call = RecordedToolCallChunk(id=f"call-{turn}", name="bench.look", arguments={"at": turn})
         return RecordedCall(
             track=track, turn=turn, chunks=(RecordedChunk(text="I look.", after=thinking), RecordedChunk(tool_call=call), usage)
@@ -95,7 +95,7 @@ def recording(ending: str = VERDICT, *, thinking: float = 0.0) -> Recording:
     words = (*(RecordedChunk(text=f"finding {number:02d} is clear. ") for number in range(100)), RecordedChunk(text=ending), usage)
     answers = (RecordedCall(track=track, turn=turn, chunks=words) for turn in (3, 4))
     summary = RecordedCall(track="1.executive summary/1.ExecSummaryAgent", turn=0, chunks=(RecordedChunk(text="Roll it back."), usage))
-    return Recording(calls=(*map(look, range(3)), *answers, summary))
+    return Recording(calls=(*map(inspect, range(3)), *answers, summary))
 
 
 @dataclass(frozen=True, slots=True)

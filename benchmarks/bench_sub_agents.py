@@ -43,8 +43,8 @@ def recording(agents: int) -> Recording:
     calls = [RecordedCall(track=LEAD, turn=0, chunks=sends), RecordedCall(track=LEAD, turn=1, chunks=(RecordedChunk(text="A leak."),))]
     for place in range(1, agents + 1):
         track = f"{LEAD}/{place}.Worker"
-        looks = (RecordedChunk(text="I look.", after=PAUSE),)
-        calls += [RecordedCall(track=track, turn=n, chunks=(*looks, _ask(n, "bench.look", {"at": n}))) for n in range(TURNS - 1)]
+        investigations = (RecordedChunk(text="I look.", after=PAUSE),)
+        calls += [RecordedCall(track=track, turn=n, chunks=(*investigations, _ask(n, "bench.look", {"at": n}))) for n in range(TURNS - 1)]
         answered = RecordedChunk(text='It leaks [A1.1: "pod/checkout-7d9f8b6c5-x2x4z"].', after=PAUSE)
         calls.append(RecordedCall(track=track, turn=TURNS - 1, chunks=(answered,)))
     return Recording(calls=tuple(calls))
@@ -61,8 +61,8 @@ def sending() -> ResolvedChain:
 
 async def seconds_for(url: str, agents: int) -> tuple[float, int]:
     """How long a session takes whose agent sends so many, and the connections that are in use after it."""
-    spoken, settings = recording(agents), Settings(env={}, database_url=url)
-    llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0)
+    written, settings = recording(agents), Settings(env={}, database_url=url)
+    llm = in_process_client(env={}, recordings=lambda _name: written, replay_speed=1.0)
     async with application(settings, overrides=Overrides(tools=TrivialTools(), llm=llm)) as running:
         await running.services.repositories.sessions.insert(_session())
         assert running.pool is not None

@@ -65,10 +65,10 @@ def make_run(clone: Path, data: Path) -> Generator[str]:
         )
     try:
         assert process.stdout
-        said = next((found for line in process.stdout if (found := READY.search(line))), None)
-        if said is None:
+        answered = next((found for line in process.stdout if (found := READY.search(line))), None)
+        if answered is None:
             sys.exit(f"make run did not start a server:\n{(clone.parent / 'make.log').read_text()[-3000:]}")
-        yield said[1]
+        yield answered[1]
     finally:
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=120)

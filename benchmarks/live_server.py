@@ -64,16 +64,16 @@ async def main(url: str, pieces_per_second: float) -> None:
 
 async def generate(live: LiveUpdates, streams: list[tuple[str, str]], seconds: float, pieces_per_second: float) -> None:
     """Every stream says the time at its rate, the streams evenly spread: models do not speak in unison."""
-    begin, said, interval = time.monotonic(), 0, 1 / (pieces_per_second * len(streams))
+    begin, answered, interval = time.monotonic(), 0, 1 / (pieces_per_second * len(streams))
     lengths = dict.fromkeys(streams, 0)
     while (elapsed := time.monotonic() - begin) < seconds:
-        while said * interval < elapsed:
-            session, event = streams[said % len(streams)]
+        while answered * interval < elapsed:
+            session, event = streams[answered % len(streams)]
             word = f"{time.time():.6f} "
             live.publish(StreamDelta(session, event, lengths[session, event], word))
             lengths[session, event] += len(word)
-            said += 1
-        await anyio.sleep(max(0.001, said * interval - elapsed))
+            answered += 1
+        await anyio.sleep(max(0.001, answered * interval - elapsed))
 
 
 if __name__ == "__main__":

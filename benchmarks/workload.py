@@ -116,9 +116,9 @@ class TrivialTools:
         yield self
 
     async def list_tools(self) -> ToolCatalog:
-        look = ToolDefinition("bench.look", "Looks.", {"type": "object"}, read_only=True)
+        check = ToolDefinition("bench.look", "Looks.", {"type": "object"}, read_only=True)
         return ToolCatalog(
-            (look,), (), (ToolListing(server="bench", tools=("look",), error=None, started_at=datetime.now(UTC), duration_ms=0),)
+            (check,), (), (ToolListing(server="bench", tools=("look",), error=None, started_at=datetime.now(UTC), duration_ms=0),)
         )
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
@@ -207,8 +207,8 @@ async def load(
 ) -> AsyncGenerator[Load]:
     """A worker pool for `concurrency` sessions at once, of `limit` in all processes; traced by `observer` and measured in `metrics`."""
     observer = observer or Observer()
-    unwatched, clock, spoken = Unwatched(), SystemClock(), recording(pause, turns, first)
-    llm = in_process_client(env={}, recordings=lambda _name: spoken, replay_speed=1.0 if pause else 0.0)
+    unwatched, clock, written = Unwatched(), SystemClock(), recording(pause, turns, first)
+    llm = in_process_client(env={}, recordings=lambda _name: written, replay_speed=1.0 if pause else 0.0)
     services = AgentServices(
         llm=observer.model(llm),
         prices=PriceList(CostEstimationConfig(), {}),

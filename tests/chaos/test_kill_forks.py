@@ -71,8 +71,8 @@ async def test_a_fork_within_a_sub_agent_whose_worker_is_killed_ends_as_if_nothi
     reference = await finished(ground, await forked(ground, original, site), replica)
     said_alike(reference, original, set())
     assert Counter(reference.llm_calls) == Counter(original.llm_calls)
-    looked = Counter(line["key"] for line in ledger(site))
-    assert (looked["l-look"], looked["r-look"]) == (1, 2), "only the agent that was forked looked again"
+    checked = Counter(line["key"] for line in ledger(site))
+    assert (checked["l-look"], checked["r-look"]) == (1, 2), "only the agent that was forked looked again"
     steps = int(replica.steps_file.read_text())
     points = [(step, before) for step in range(1, steps + 1) for before in (True, False)]
     # One in CI, while the sub-agent is at work; `make chaos` takes them all.

@@ -163,9 +163,9 @@ async def test_a_worker_whose_own_database_connections_are_cut_all_the_time_goes
         stored = -1
         while not ended.is_set():
             # Whenever something more is stored: by the clock, a slow machine would never get as far as that.
-            if (told := len(await ground.fetch("SELECT id FROM events"))) != stored:
+            if (reported := len(await ground.fetch("SELECT id FROM events"))) != stored:
                 await ground.fetch(CUT)
-                stored = told
+                stored = reported
             await anyio.sleep(0.05)
 
     with Replica(url=ground.url, directory=ground.directory).running():

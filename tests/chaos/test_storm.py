@@ -39,8 +39,8 @@ PROVIDERS = "llm_providers: {{recorded: {{type: replay, model: recorded, recordi
 def _recording() -> Recording:
     """A model that knows the answer without looking, and says it again when it is told of more alerts while it answers."""
     says = (RecordedChunk(text="The new release leaks connections; roll it back."),)
-    told = [("0.investigation/1.Investigator", turn) for turn in range(ALERTS // PROBLEMS)]
-    calls = [*told, ("1.executive summary/1.ExecSummaryAgent", 0)]
+    reported = [("0.investigation/1.Investigator", turn) for turn in range(ALERTS // PROBLEMS)]
+    calls = [*reported, ("1.executive summary/1.ExecSummaryAgent", 0)]
     return Recording(calls=tuple(RecordedCall(track=track, turn=turn, chunks=says) for track, turn in calls))
 
 
@@ -92,14 +92,14 @@ async def _storm(addresses: list[str]) -> list[int]:
 
 async def test_a_storm_is_one_incident_and_one_investigation_for_each_problem(ground: Ground, replicas: list[str]) -> None:
     assert set(await _storm(replicas)) == {202}
-    [told] = await ground.fetch(
+    [reported] = await ground.fetch(
         "SELECT count(*) AS incidents, count(DISTINCT key) AS keys, sum(deliveries) AS deliveries, sum(firing) AS firing FROM incidents"
     )
-    assert told == {"incidents": PROBLEMS, "keys": PROBLEMS, "deliveries": ALERTS, "firing": PROBLEMS * MEMBERS}
+    assert reported == {"incidents": PROBLEMS, "keys": PROBLEMS, "deliveries": ALERTS, "firing": PROBLEMS * MEMBERS}
     [counted] = await ground.fetch("SELECT sum(count) AS said, count(*) AS alerts FROM alerts")
     assert counted == {"said": ALERTS, "alerts": PROBLEMS * MEMBERS}
-    [heard] = await ground.fetch("SELECT sum(firing) AS n FROM incident_activity")
-    assert heard["n"] == ALERTS
+    [received] = await ground.fetch("SELECT sum(firing) AS n FROM incident_activity")
+    assert received["n"] == ALERTS
     await ground.until("SELECT count(*) = $1 FROM alert_sessions WHERE status = 'completed'", PROBLEMS, within=300 if ROUNDS else 90)
-    [looked] = await ground.fetch("SELECT count(*) AS sessions, count(DISTINCT incident_id) AS incidents FROM alert_sessions")
-    assert looked == {"sessions": PROBLEMS, "incidents": PROBLEMS}
+    [checked] = await ground.fetch("SELECT count(*) AS sessions, count(DISTINCT incident_id) AS incidents FROM alert_sessions")
+    assert checked == {"sessions": PROBLEMS, "incidents": PROBLEMS}

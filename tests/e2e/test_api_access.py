@@ -76,12 +76,12 @@ async def test_a_browser_logs_in_once_and_keeps_a_cookie_that_is_not_the_token(d
 async def test_a_forwarded_identity_counts_only_from_a_trusted_proxy(database_url: str) -> None:
     claims = {"X-Forwarded-User": "carol", "X-Forwarded-Email": "carol@example.com"}
     trusting = auth_settings(host="127.0.0.1", tokens=ApiTokens(), trusted_proxies=["127.0.0.0/8"])
-    elsewhere = auth_settings(host="127.0.0.1", tokens=ApiTokens(), trusted_proxies=["10.0.0.0/8"])
+    other_place = auth_settings(host="127.0.0.1", tokens=ApiTokens(), trusted_proxies=["10.0.0.0/8"])
     for settings, headers, expected in (
         (trusting, claims, "carol"),
         (trusting, {"X-Forwarded-Email": "carol@example.com"}, "carol@example.com"),
         (trusting, {"X-Forwarded-User": ""}, "api-client"),
-        (elsewhere, claims, "api-client"),
+        (other_place, claims, "api-client"),
         (AuthSettings(), {**claims, "X-Forwarded-For": "127.0.0.1"}, "api-client"),
     ):
         async with world(database_url, auth=settings) as api:

@@ -17,7 +17,7 @@ from tarsy.domain.note import MAX_HINT_CHARACTERS
 from tarsy.domain.status import SessionStatus
 
 
-async def _told(database_url: str, session_id: str) -> list[str]:
+async def _reported(database_url: str, session_id: str) -> list[str]:
     engine = create_engine(database_url)
     async with engine.connect() as connection:
         rows = await connection.execute(sa.select(events.c.payload).where(events.c.channel == session_channel(session_id)))
@@ -56,7 +56,7 @@ async def test_a_hint_is_masked_stored_told_and_audited(database_url: str) -> No
     assert (note["id"], note["kind"], note["state"], note["told"]) == ("NOTE1", "hint", "waiting", [])
     assert note["text"] == "The password is [MASKED], look at web-3."
     assert listed == [note]
-    assert await _told(database_url, session_id) == ["The password is [MASKED], look at web-3."]
+    assert await _reported(database_url, session_id) == ["The password is [MASKED], look at web-3."]
     assert audited[-1].action is AuditAction.HINT_GIVEN
 
 
@@ -99,15 +99,15 @@ async def _hint(api: World, tarsy: Tarsy, tmp_path: Path, *arguments: str) -> tu
 async def test_a_hint_is_given_from_a_terminal(database_url: str, tarsy: Tarsy, tmp_path: Path) -> None:
     async with world(database_url) as api:
         session_id = await _live_session(api, database_url)
-        code, told = await _hint(api, tarsy, tmp_path, session_id, "look at web-3")
-        assert (code, told) == (0, "NOTE1 is given: each agent is told before its next call.\n")
+        code, reported = await _hint(api, tarsy, tmp_path, session_id, "look at web-3")
+        assert (code, reported) == (0, "NOTE1 is given: each agent is told before its next call.\n")
         notes = (await api.client.get(f"/api/v1/sessions/{session_id}/notes")).json()["notes"]
         assert [note["text"] for note in notes] == ["look at web-3"], json.dumps(notes)
         await _end(database_url, session_id)
-        code, told = await _hint(api, tarsy, tmp_path, session_id, "too late")
-        wrong, said = await _hint(api, tarsy, tmp_path, "nonsense", "hello")
-    assert (code, "came too late" in told) == (1, True)
-    assert (wrong, '"nonsense" is not an id. An id has 32 hexadecimal digits' in said, "path" in said) == (1, True, False)
+        code, reported = await _hint(api, tarsy, tmp_path, session_id, "too late")
+        wrong, answered = await _hint(api, tarsy, tmp_path, "nonsense", "hello")
+    assert (code, "came too late" in reported) == (1, True)
+    assert (wrong, '"nonsense" is not an id. An id has 32 hexadecimal digits' in answered, "path" in answered) == (1, True, False)
 
 
 async def test_a_model_that_plays_a_recording_takes_no_hints(database_url: str) -> None:

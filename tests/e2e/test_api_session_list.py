@@ -171,10 +171,10 @@ async def test_an_index_gives_every_order(database_url: str) -> None:
             for way in SortOrder:
                 query = ordered_page("s.id", "s.deleted_at IS NULL", SessionOrder(sort, way))
                 plan = await connection.scalars(sa.text(f"EXPLAIN {query}"), {"limit": 51, "offset": 0, "reach": 51})
-                told = "\n".join(plan)
-                assert indexes[sort] in told, told
+                reported = "\n".join(plan)
+                assert indexes[sort] in reported, reported
                 # The index gives all of it: only the few sessions of one incident are sorted after it.
-                assert ("Presorted Key" in told) == (sort is SessionSort.SEVERITY), told
+                assert ("Presorted Key" in reported) == (sort is SessionSort.SEVERITY), reported
     await engine.dispose()
 
 
@@ -197,9 +197,15 @@ async def test_a_session_in_the_list_tells_its_figures(database_url: str) -> Non
             # As the step that brings a fallback counts it.
             await connection.execute(sa.update(session_figures).values(fallbacks=1))
             await connection.execute(sa.insert(session_scores).values(score))
-        [told] = (await api.client.get("/api/v1/sessions")).json()["sessions"]
+        [reported] = (await api.client.get("/api/v1/sessions")).json()["sessions"]
     await engine.dispose()
-    assert (told["agents"], told["fallbacks"], told["score"], told["questions"], told["severity"]) == (1, 1, 87, 1, None)
+    assert (reported["agents"], reported["fallbacks"], reported["score"], reported["questions"], reported["severity"]) == (
+        1,
+        1,
+        87,
+        1,
+        None,
+    )
 
 
 async def test_who_cancelled_a_running_session_is_told(database_url: str) -> None:

@@ -61,8 +61,10 @@ def test_check_puts_the_files_of_tarsy_d_together_and_names_them(tmp_path: Path)
     assert run.stdout == f"{tmp_path} with tarsy.d/shop.yaml, tarsy.d/web.yaml: ok (2 chains, 14 agents, 1 MCP server)\n"
     (tmp_path / "tarsy.d" / "web.yaml").write_text("agents:\n  Shop: {}\n")
     twice = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
-    told = f"{tmp_path}/tarsy.d/web.yaml:2: agents.Shop: agents.Shop is already set in {tmp_path}/tarsy.d/shop.yaml:2; keep one of the two"
-    assert (twice.returncode, twice.stderr.splitlines()[0]) == (1, told)
+    reported = (
+        f"{tmp_path}/tarsy.d/web.yaml:2: agents.Shop: agents.Shop is already set in {tmp_path}/tarsy.d/shop.yaml:2; keep one of the two"
+    )
+    assert (twice.returncode, twice.stderr.splitlines()[0]) == (1, reported)
 
 
 def test_show_prints_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
@@ -130,7 +132,7 @@ def test_a_program_that_is_loaded_can_be_forked(tmp_path: Path) -> None:
 
 def test_the_program_says_its_version_and_its_commands(tmp_path: Path) -> None:
     assert tarsy("--version", cwd=tmp_path).stdout == f"tarsy {__version__}\n"
-    told = tarsy("--help", cwd=tmp_path)
-    assert all(command in told.stdout for command in ("serve", "investigate", "demo", "doctor", "init"))
+    reported = tarsy("--help", cwd=tmp_path)
+    assert all(command in reported.stdout for command in ("serve", "investigate", "demo", "doctor", "init"))
     wrong = tarsy("sevre", cwd=tmp_path)
     assert (wrong.returncode, "Traceback" in wrong.stderr) == (2, False)

@@ -93,10 +93,10 @@ async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(data
                 [*warm_command(), "demo", "crashloop"], cwd=tmp_path, env=plain_environment(DATABASE_URL=database_url), check=False
             )
         asked = vendor.bodies
-    said = run.stdout.decode()
+    answered = run.stdout.decode()
     assert run.returncode == 0, run.stderr
-    assert "The model is qwen3:8b (local)" in said
-    assert "It was the config map." in said
+    assert "The model is qwen3:8b (local)" in answered
+    assert "It was the config map." in answered
     assert any("pods_list" in tool["function"]["name"] for tool in asked[0]["tools"])
 
 
@@ -281,8 +281,8 @@ async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_aske
                 env=plain_environment(DATABASE_URL=database_url),
                 check=False,
             )
-    said = run.stdout.decode()
-    assert "ok    call          local answers (5 characters)" in said, said + run.stderr.decode()
-    assert "fail  call          spare: " in said
-    assert "kubernetes-server: " in said
-    assert "1 to fix." in said
+    answered = run.stdout.decode()
+    assert "ok    call          local answers (5 characters)" in answered, answered + run.stderr.decode()
+    assert "fail  call          spare: " in answered
+    assert "kubernetes-server: " in answered
+    assert "1 to fix." in answered

@@ -219,10 +219,10 @@ def test_what_cannot_run_here_names_files_and_commands_that_exist(document: Path
             _assert_understood(line)
 
 
-SAID = [(document, command) for document in DOCUMENTS for command in commands_in_the_text(document)]
+ANSWERED = [(document, command) for document in DOCUMENTS for command in commands_in_the_text(document)]
 
 
-@pytest.mark.parametrize(("document", "command"), SAID, ids=[f"{_id(document)}: {command}" for document, command in SAID])
+@pytest.mark.parametrize(("document", "command"), ANSWERED, ids=[f"{_id(document)}: {command}" for document, command in ANSWERED])
 def test_every_command_in_a_sentence_is_one_that_the_program_understands(document: Path, command: str) -> None:
     del document
     _assert_understood(command)

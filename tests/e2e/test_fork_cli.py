@@ -35,12 +35,12 @@ async def send(connection: AsyncConnection, run: Run, evidence_id: str) -> None:
     own, number = str(uuid4()), int(evidence_id[1:])
     later = {"id": str(uuid4()), "execution_id": own, "turn": 0, "started_at": AT + timedelta(seconds=1)}
     sent = {"id": own, "agent_name": "LogAgent", "agent_index": number, "parent_execution_id": run.execution_id}
-    told = {"event_type": "llm_tool_call", "metadata": {"call_id": "c1", "evidence_id": evidence_id}}
+    reported = {"event_type": "llm_tool_call", "metadata": {"call_id": "c1", "evidence_id": evidence_id}}
     place = {"id": str(uuid4()), "sequence_number": 10 + number, "position": 10 + number}
     await _again(connection, agent_executions, agent_executions.c.id == run.execution_id, sent | {"dispatched_by": evidence_id})
     await _again(connection, llm_interactions, llm_interactions.c.id == run.llm_id, later)
     first = (timeline_events.c.execution_id == run.execution_id) & (timeline_events.c.sequence_number == 1)
-    await _again(connection, timeline_events, first, told | place)
+    await _again(connection, timeline_events, first, reported | place)
 
 
 async def _again(connection: AsyncConnection, table: sa.Table, where: sa.ColumnElement[bool], changed: dict[str, Any]) -> None:
@@ -62,8 +62,8 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
             return ran.returncode, ran.stdout.strip(), ran.stderr
 
         async def forked_by(*arguments: str) -> dict[str, Any]:
-            code, forked_id, told = await fork(*arguments)
-            assert code == 0, told
+            code, forked_id, reported = await fork(*arguments)
+            assert code == 0, reported
             return (await api.client.get(f"/api/v1/sessions/{forked_id}")).json()
 
         forked = await forked_by("--hint", "Look at hunter2.")
@@ -95,7 +95,7 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
         ("A1", "completed"),
         ("A2", "active"),
     ]
-    for (code, _, told), (expected, words) in zip(
+    for (code, _, reported), (expected, words) in zip(
         refused,
         [
             (1, "no call 8 to a model to make anew: the last is call 3."),
@@ -107,4 +107,4 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
         ],
         strict=True,
     ):
-        assert (code, words in " ".join(told.replace("│", " ").split())) == (expected, True), told
+        assert (code, words in " ".join(reported.replace("│", " ").split())) == (expected, True), reported

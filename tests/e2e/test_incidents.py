@@ -149,7 +149,7 @@ async def test_a_storm_is_cancelled_by_what_its_sessions_have_in_common(database
 async def test_watchers_of_incidents_are_told_of_every_change(database_url: str) -> None:
     async with world(database_url, policy=OPEN_POLICY) as api:
         hub: Hub = api.services.live.hub
-        told = list[Any]()
+        reported = list[Any]()
         async with anyio.create_task_group() as tasks:
             await tasks.start(hub.run)
             with hub.connect() as connection:
@@ -158,11 +158,11 @@ async def test_watchers_of_incidents_are_told_of_every_change(database_url: str)
                 await api.client.post("/api/v1/webhook", content="disk full")
                 hub.on_gap()
                 with anyio.fail_after(10):
-                    while len(told) < 2:
+                    while len(reported) < 2:
                         messages = [SERVER_MESSAGE.validate_json(text) for text in await connection.next_messages()]
-                        told += [message for message in messages if message.type == "incident.changed"]
+                        reported += [message for message in messages if message.type == "incident.changed"]
             tasks.cancel_scope.cancel()
-    assert [(event.state, event.title, event.deliveries) for event in told] == [("open", "disk full", 1), ("open", "disk full", 2)]
+    assert [(event.state, event.title, event.deliveries) for event in reported] == [("open", "disk full", 1), ("open", "disk full", 2)]
 
 
 @pytest.mark.parametrize("path", ["/api/v1/incidents", "/api/v1/mutes", "/api/v1/changes?from=2026-01-01T00:00:00Z"])

@@ -197,8 +197,8 @@ async def test_text_of_one_process_is_seen_on_the_other_as_it_is_written(databas
         assert worker != other
     assert chunks > 0
     # The verdict is written below the analysis, and stored apart from it.
-    told = {event: text.partition("```verdict")[0].rstrip() for event, text in texts.items()}
-    assert all(contents[event].startswith(text) for event, text in told.items() if text and event in contents)
+    reported = {event: text.partition("```verdict")[0].rstrip() for event, text in texts.items()}
+    assert all(contents[event].startswith(text) for event, text in reported.items() if text and event in contents)
 
 
 @pytest.mark.timeout(240)

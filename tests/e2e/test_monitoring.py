@@ -134,15 +134,15 @@ def test_the_exposition_is_as_prometheus_wants_it(server: Served) -> None:
 
 def test_an_invented_path_makes_no_series(server: Served) -> None:
     with server.client() as client:
-        told = client.get("/metrics").text
-    assert "no/such/thing" not in told
-    assert 'route="/api/v1/alerts"' in told
-    assert 'route="/api/v1/sessions/{session_id}"' in told
+        reported = client.get("/metrics").text
+    assert "no/such/thing" not in reported
+    assert 'route="/api/v1/alerts"' in reported
+    assert 'route="/api/v1/sessions/{session_id}"' in reported
 
 
 def test_requests_are_counted_and_timed_by_route(server: Served) -> None:
     with server.client() as client:
-        told = client.get("/metrics").content
+        reported = client.get("/metrics").content
     alerts = {"method": "POST", "route": "/api/v1/alerts"}
-    assert value(told, "tarsy_http_requests_total", **alerts, status="202") == 1
-    assert value(told, "tarsy_http_request_seconds_count", **alerts) == 1
+    assert value(reported, "tarsy_http_requests_total", **alerts, status="202") == 1
+    assert value(reported, "tarsy_http_request_seconds_count", **alerts) == 1

@@ -53,8 +53,8 @@ def _until(true: Callable[[], bool]) -> None:
 
 
 def _refusals(http: httpx.Client) -> list[str]:
-    told = [warning["message"] for warning in http.get("/api/v1/system/warnings").json()["warnings"]]
-    return [message for message in told if "not in force" in message]
+    reported = [warning["message"] for warning in http.get("/api/v1/system/warnings").json()["warnings"]]
+    return [message for message in reported if "not in force" in message]
 
 
 def _knows(http: httpx.Client, alert_type: str) -> bool:
@@ -76,8 +76,8 @@ async def test_a_hangup_changes_what_begins_and_nothing_that_runs(database_url: 
             (tmp_path / "config" / "tarsy.yaml").write_text("queue: {worker_cont: 1}\n")
             server.process.send_signal(signal.SIGHUP)
             await to_thread.run_sync(_until, lambda: bool(_refusals(http)))
-            (told,) = await to_thread.run_sync(_refusals, http)
-            assert 'config/tarsy.yaml:1: queue.worker_cont: unknown key "worker_cont"' in told
+            (reported,) = await to_thread.run_sync(_refusals, http)
+            assert 'config/tarsy.yaml:1: queue.worker_cont: unknown key "worker_cont"' in reported
             assert await to_thread.run_sync(_knows, http, "disk")
             refused = await to_thread.run_sync(lambda: tarsy("reload", cwd=tmp_path, env={"TARSY_URL": server.url}))
             assert (refused.returncode, refused.stdout) == (1, "")

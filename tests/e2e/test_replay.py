@@ -147,9 +147,9 @@ async def test_a_live_model_is_asked_with_the_recorded_tools_at_hand(warm: tuple
         vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in answers)
         run = await _replay_with(warm, vendor, tmp_path, "--live-model", "local", str(recordings / "crashloop.json"))
         asked = vendor.bodies
-    said = run.stdout.decode()
+    answered = run.stdout.decode()
     assert run.returncode == 1, run.stderr
-    assert "replayed: It was the config map." in said
+    assert "replayed: It was the config map." in answered
     assert len(asked) == len(answers)
     assert any("pods_list" in tool["function"]["name"] for tool in asked[0]["tools"])
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage, thinks
 from support.api_world import serving
-from support.overheard import overheard
+from support.observed_application import overheard
 from support.paths import FAULT_SERVER
 from support.replaying import replayed
 from support.secret_kinds import DRESSES, KINDS, SecretKind
@@ -196,8 +196,8 @@ def every_way_in(planting: Planting, tool_calling: ToolCalling) -> Scenario:
     def use(turn: int, tool: str, text: str) -> RecordedCall:
         if tool_calling is ToolCalling.NATIVE:
             return says(TRACK, turn, *map(thinks, planting.in_pieces()), *planting.in_pieces(), calls(f"call-{turn}", tool, text=text))
-        spoken = f"Thought: {planting.secret()}\nAction: {tool}\nAction Input: {json.dumps({'text': text})}"
-        return says(TRACK, turn, *(spoken[at : at + 5] for at in range(0, len(spoken), 5)))
+        written = f"Thought: {planting.secret()}\nAction: {tool}\nAction Input: {json.dumps({'text': text})}"
+        return says(TRACK, turn, *(written[at : at + 5] for at in range(0, len(written), 5)))
 
     answer = "Final Answer: " if tool_calling is ToolCalling.REACT else ""
     return Scenario(

@@ -99,8 +99,8 @@ def test_a_server_that_stops_ends_its_streams_in_order(database_url: str, tmp_pa
             # To its proper end: a stream that is cut off raises an error here.
             list(lines)
         assert server.process.wait(30) == 0
-    said = (tmp_path / "serve.log").read_text().splitlines()
-    assert [line for line in said if not line.startswith("{")] == []
+    answered = (tmp_path / "serve.log").read_text().splitlines()
+    assert [line for line in answered if not line.startswith("{")] == []
 
 
 def test_an_address_others_can_reach_needs_a_login(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:

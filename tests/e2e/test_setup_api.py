@@ -110,8 +110,8 @@ async def test_a_key_that_is_refused_is_not_kept_and_not_said_back(database_url:
             held = await http.post("/api/v1/setup/key", json={"vendor": "openai", "key": KEY})
             assert "Change it there" in held.json()["detail"]
         async with empty_installation(database_url, llm_service_addr="127.0.0.1:9") as http:
-            elsewhere = await http.post("/api/v1/setup/key", json={"vendor": "openai", "key": KEY})
-            assert "Set OPENAI_API_KEY there" in elsewhere.json()["detail"]
+            other_place = await http.post("/api/v1/setup/key", json={"vendor": "openai", "key": KEY})
+            assert "Set OPENAI_API_KEY there" in other_place.json()["detail"]
     assert not (here / ".env").exists()
 
 
@@ -135,22 +135,22 @@ async def test_a_model_of_ones_own_is_found_at_its_address_tried_and_used_at_onc
 async def test_an_address_without_models_names_the_cure_and_tells_nothing_of_what_it_found(database_url: str) -> None:
     async with vendor_server() as vendor, empty_installation(database_url) as http:
 
-        async def told(url: str) -> str:
+        async def reported(url: str) -> str:
             answer = await http.post("/api/v1/setup/models", json={"url": url})
             assert answer.status_code == 400, answer.text
             return answer.json()["detail"]
 
-        assert "not an address that models are served at" in await told("http://169.254.169.254/v1")
-        assert "not an address that models are served at" in await told("http://[::ffff:169.254.169.254]/v1")
-        assert "write it as http://localhost:11434/v1" in await told("file:///etc/passwd")
-        assert "more than a host" in await told("http://user:pw@127.0.0.1/v1")
-        assert "check that the server runs" in await told("http://127.0.0.1:1/v1")
+        assert "not an address that models are served at" in await reported("http://169.254.169.254/v1")
+        assert "not an address that models are served at" in await reported("http://[::ffff:169.254.169.254]/v1")
+        assert "write it as http://localhost:11434/v1" in await reported("file:///etc/passwd")
+        assert "more than a host" in await reported("http://user:pw@127.0.0.1/v1")
+        assert "check that the server runs" in await reported("http://127.0.0.1:1/v1")
         vendor.replies.append(json_reply(200, {"secret": "hunter2"}))
-        answer = await told(f"{vendor.url}/v1")
+        answer = await reported(f"{vendor.url}/v1")
         assert "does not answer with a list of models" in answer
         assert "hunter2" not in answer
         vendor.replies.append(json_reply(200, {"data": []}))
-        assert "load one there first" in await told(f"{vendor.url}/v1")
+        assert "load one there first" in await reported(f"{vendor.url}/v1")
 
 
 async def test_a_cluster_is_connected_by_a_shipped_recipe_and_by_nothing_else(database_url: str, here: Path) -> None:

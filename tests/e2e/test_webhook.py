@@ -111,9 +111,9 @@ async def test_pagerduty_is_believed_by_its_signature_and_its_repeats_count_once
             await api.client.post("/api/v1/webhook", content=body, headers=headers(None)),
         ]
         taken = [await api.client.post(address, content=body, headers=headers(f"v1={'1' * 64},v1={genuine}")) for _ in range(3)]
-        told = {"Authorization": "Bearer secret-token"}
-        warnings = (await api.client.get("/api/v1/system/warnings", headers=told)).json()["warnings"]
-        [incident] = (await api.client.get("/api/v1/incidents", headers=told)).json()["incidents"]
+        reported = {"Authorization": "Bearer secret-token"}
+        warnings = (await api.client.get("/api/v1/system/warnings", headers=reported)).json()["warnings"]
+        [incident] = (await api.client.get("/api/v1/incidents", headers=reported)).json()["incidents"]
     assert [answer.status_code for answer in refused] == [401] * 5
     assert [answer.status_code for answer in taken] == [202] * 3
     assert taken[0].json() == taken[2].json()
@@ -220,20 +220,20 @@ async def test_no_mutated_body_of_any_sender_breaks_the_server_or_is_lost(databa
 
     @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate])
     @given(mutated(), st.sampled_from([None, *ADAPTERS]))
-    def collect(mutation: Any, told: str | None) -> None:
+    def collect(mutation: Any, reported: str | None) -> None:
         example, body = mutation
         headers = {name: value for name, value in example.headers.items() if value.isascii()}
-        bodies.append((json.dumps(body), {"content-type": "application/json", **headers}, told))
+        bodies.append((json.dumps(body), {"content-type": "application/json", **headers}, reported))
 
     collect()
     first: dict[tuple[str, str], Delivery] = {}
     async with world(database_url) as api:
-        for text, headers, told in bodies:
-            expected = deliver(parse_request(text, headers), told)
+        for text, headers, reported in bodies:
+            expected = deliver(parse_request(text, headers), reported)
             if expected.delivery_id:
                 # A delivery that comes again is answered as it was at first, whatever it says now.
                 expected = first.setdefault((expected.source, expected.delivery_id), expected)
-            answer = await api.client.post(f"/api/v1/webhook{'/' + told if told else ''}", content=text, headers=headers)
+            answer = await api.client.post(f"/api/v1/webhook{'/' + reported if reported else ''}", content=text, headers=headers)
             assert answer.status_code == 202, (answer.text, text)
             taken = answer.json()
             assert (taken["alerts"], taken["changes"]) == (len(expected.alerts), len(expected.changes))

@@ -14,7 +14,7 @@ from pathlib import Path
 from support.tarsy_process import plain_environment
 from support.warm_tarsy import warm_command
 
-SAID = re.compile(r"TARSy is ready: (http://\S+?)/\r?\n.*?/setup and enter the code ([A-Z0-9]{4}-[A-Z0-9]{4})", re.DOTALL)
+ANSWERED = re.compile(r"TARSy is ready: (http://\S+?)/\r?\n.*?/setup and enter the code ([A-Z0-9]{4}-[A-Z0-9]{4})", re.DOTALL)
 # Generous: a machine that runs other tests too starts a database in ten seconds.
 START_SECONDS = 90.0
 
@@ -59,6 +59,6 @@ def _read(terminal: int, log: Path) -> tuple[str, str]:
             except OSError:
                 # What a terminal says when its last writer has gone.
                 break
-        if said := SAID.search(text):
+        if said := ANSWERED.search(text):
             return said[1], said[2]
     raise AssertionError(f"the server did not start: {text} {log.read_text()}")

@@ -45,14 +45,14 @@ async def test_cancelling_the_reader_ends_the_request_that_has_not_been_answered
 
 async def test_cancelling_the_reader_ends_the_answer_under_way(asking: Asking) -> None:
     asking.server.replies.append(half_an_answer(asking))
-    heard = asyncio.Event()
+    received = asyncio.Event()
 
     async def read() -> None:
         async for chunk in asking.client.generate(asking.request()):
             assert chunk == TextChunk("Bec")
-            heard.set()
+            received.set()
 
-    await cancelled_after(read(), heard)
+    await cancelled_after(read(), received)
 
     await asyncio.wait_for(asking.server.abandoned.wait(), SOON)
 

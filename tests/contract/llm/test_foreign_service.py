@@ -24,7 +24,7 @@ from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 LAST = pb.GenerateResponse(is_final=True)
 
 
-async def heard(*answer: pb.GenerateResponse | Exception) -> list[Chunk]:
+async def received(*answer: pb.GenerateResponse | Exception) -> list[Chunk]:
     provider = ChatCompletions().provider("http://127.0.0.1:9")
     request = GenerateInput(session_id="s", execution_id="e", messages=QUESTION, provider=provider, backend=LLMBackend.LANGCHAIN)
     async with foreign_llm_service(*answer) as address:
@@ -73,11 +73,11 @@ async def test_a_service_without_a_health_check_is_healthy_when_it_answers_and_o
 async def test_an_error_means_what_it_says_whatever_its_code(code: str, message: str, meant: ErrorCode, *, retryable: bool) -> None:
     error = pb.ErrorInfo(code=code, message=message, retryable=retryable)
 
-    assert await heard(pb.GenerateResponse(error=error, is_final=True)) == [ErrorChunk(message, meant, retryable)]
+    assert await received(pb.GenerateResponse(error=error, is_final=True)) == [ErrorChunk(message, meant, retryable)]
 
 
 async def test_a_service_that_breaks_down_over_a_timeout_is_a_timeout() -> None:
-    (error,) = await heard(TimeoutError("the vendor timed out"))
+    (error,) = await received(TimeoutError("the vendor timed out"))
 
     assert isinstance(error, ErrorChunk)
     assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
@@ -86,7 +86,7 @@ async def test_a_service_that_breaks_down_over_a_timeout_is_a_timeout() -> None:
 async def test_code_and_result_that_come_apart_are_one_execution() -> None:
     thinking = pb.GenerateResponse(thinking=pb.ThinkingDelta(content="Hm."))
 
-    assert await heard(execution(code="6 * 7"), thinking, execution(result="42"), execution(code="1"), text("42."), LAST) == [
+    assert await received(execution(code="6 * 7"), thinking, execution(result="42"), execution(code="1"), text("42."), LAST) == [
         ThinkingChunk("Hm."),
         CodeExecutionChunk("6 * 7", "42"),
         CodeExecutionChunk("1", ""),
@@ -95,6 +95,6 @@ async def test_code_and_result_that_come_apart_are_one_execution() -> None:
 
 
 async def test_an_answer_that_ends_with_its_last_words_may_say_that_it_was_cut() -> None:
-    assert await heard(text("Bec", is_final=True, finish_reason="length")) == [TextChunk("Bec"), FinishChunk(FinishReason.LENGTH)]
-    assert await heard(text("Because.", is_final=True, finish_reason="stop")) == [TextChunk("Because.")]
-    assert await heard(text("Because."), LAST) == [TextChunk("Because.")]
+    assert await received(text("Bec", is_final=True, finish_reason="length")) == [TextChunk("Bec"), FinishChunk(FinishReason.LENGTH)]
+    assert await received(text("Because.", is_final=True, finish_reason="stop")) == [TextChunk("Because.")]
+    assert await received(text("Because."), LAST) == [TextChunk("Because.")]

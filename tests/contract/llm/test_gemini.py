@@ -50,8 +50,8 @@ def call(name: str, call_id: str | None, signature: str | None = None) -> dict[s
 
 
 async def test_signatures_go_back_on_the_parts_they_came_on(asking: Asking) -> None:
-    said = {"text": "I look.", "thoughtSignature": SEALED_TEXT}
-    asking.server.replies.append(pieces(said, call("k8s__pods_list", "c1", SEALED_CALL), call("k8s__pods_list", "c2")))
+    answered = {"text": "I look.", "thoughtSignature": SEALED_TEXT}
+    asking.server.replies.append(pieces(answered, call("k8s__pods_list", "c1", SEALED_CALL), call("k8s__pods_list", "c2")))
     asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
 
     first = await asking.hear(asking.request(tools=(PODS,)))

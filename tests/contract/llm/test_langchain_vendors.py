@@ -234,10 +234,10 @@ class TestAServerOfOnesOwn:
         whole = [sse({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", **choice}) for choice in choices]
         asking.server.replies.append(Reply((opening, *whole, end, usage, done)))
 
-        heard = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
+        received = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
 
-        assert [call.arguments for call in heard] == ['{"ns": "a"}', '{"ns": "b"}']
-        assert len({call.call_id for call in heard}) == 2
+        assert [call.arguments for call in received] == ['{"ns": "a"}', '{"ns": "b"}']
+        assert len({call.call_id for call in received}) == 2
 
     async def test_a_call_whose_pieces_have_different_ids_is_one_call(self, asking: Asking) -> None:
         """As older versions of vLLM number them."""

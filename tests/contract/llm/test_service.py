@@ -81,7 +81,7 @@ def question(url: str, text: str = "Why?") -> GenerateInput:
     return GenerateInput(session_id="s", execution_id="e", messages=(message,), provider=VENDOR.provider(url), backend=LLMBackend.LANGCHAIN)
 
 
-async def hear(client: LLMClient, request: GenerateInput) -> list[Chunk]:
+async def receive(client: LLMClient, request: GenerateInput) -> list[Chunk]:
     return [chunk async for chunk in client.generate(request)]
 
 
@@ -146,7 +146,7 @@ async def test_conversations_far_above_grpcs_own_limit_pass(service: LLMService,
     server.replies.append(VENDOR.reply(Said(text=(long,))))
     client = GrpcLLMClient(f"127.0.0.1:{service.port}", env={})
 
-    assert await hear(client, question(server.url, long)) == [TextChunk(long), USAGE]
+    assert await receive(client, question(server.url, long)) == [TextChunk(long), USAGE]
     await client.aclose()
 
 
@@ -154,10 +154,10 @@ async def test_a_service_that_is_away_is_an_error_chunk_and_its_return_is_notice
     first = await start_service(in_process_client(env={}), host="127.0.0.1", port=0)
     client = GrpcLLMClient(f"127.0.0.1:{first.port}", env={})
     server.replies.extend([VENDOR.reply(Said(text=("Because.",)))] * 2)
-    assert await hear(client, question(server.url)) == [TextChunk("Because."), USAGE]
+    assert await receive(client, question(server.url)) == [TextChunk("Because."), USAGE]
     await first.stop(grace=0)
 
-    chunks = await hear(client, question(server.url))
+    chunks = await receive(client, question(server.url))
     assert [(chunk.code, chunk.retryable) for chunk in chunks if isinstance(chunk, ErrorChunk)] == [(ErrorCode.PROVIDER_UNAVAILABLE, True)]
     assert not (await client.health()).ok
 
@@ -165,7 +165,7 @@ async def test_a_service_that_is_away_is_an_error_chunk_and_its_return_is_notice
     async with asyncio.timeout(30):
         while not (await client.health()).ok:  # noqa: ASYNC110 - the health check itself is what is waited for
             await asyncio.sleep(0.05)
-    assert await hear(client, question(server.url)) == [TextChunk("Because."), USAGE]
+    assert await receive(client, question(server.url)) == [TextChunk("Because."), USAGE]
     await client.aclose()
     await second.stop(grace=0)
 
@@ -214,9 +214,9 @@ async def test_tls_is_spoken_when_there_is_a_certificate(server: VendorServer, t
     doubting = GrpcLLMClient(f"grpcs://localhost:{running.port}", env={})
     plain = GrpcLLMClient(f"grpc://localhost:{running.port}", env={})
 
-    assert await hear(trusting, question(server.url)) == [TextChunk("Because."), USAGE]
+    assert await receive(trusting, question(server.url)) == [TextChunk("Because."), USAGE]
     for client in (doubting, plain):
-        refused = await hear(client, question(server.url))
+        refused = await receive(client, question(server.url))
         assert [chunk.code for chunk in refused if isinstance(chunk, ErrorChunk)] == [ErrorCode.PROVIDER_UNAVAILABLE]
     for client in (trusting, doubting, plain):
         await client.aclose()
@@ -237,7 +237,7 @@ async def test_a_recording_is_played_by_the_service_too_at_the_pace_of_its_sessi
         turn=2,
     )
 
-    assert await hear(client, request) == [TextChunk("It "), TextChunk("is "), TextChunk("so.")]
+    assert await receive(client, request) == [TextChunk("It "), TextChunk("is "), TextChunk("so.")]
     await client.aclose()
 
 

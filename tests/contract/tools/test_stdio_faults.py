@@ -124,9 +124,9 @@ async def test_an_answer_of_the_wrong_shape_is_an_error_that_says_so() -> None:
 
 async def test_errors_of_tools_and_servers_are_masked_results() -> None:
     async with opened(fault()) as tools:
-        said = await tools.call("fault.say_error")
-        assert said.is_error
-        assert said.content == "pod not found; token=[MASKED_TOKEN]"
+        answered = await tools.call("fault.say_error")
+        assert answered.is_error
+        assert answered.content == "pod not found; token=[MASKED_TOKEN]"
         rpc = await tools.call("fault.rpc_error")
         assert rpc.is_error
         assert "error -32000" in rpc.content
@@ -245,18 +245,18 @@ async def test_what_a_server_says_on_the_side_goes_to_the_log_and_to_the_watcher
 
 
 async def test_a_watcher_that_fails_costs_the_connection_and_not_the_time_that_a_call_may_take() -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     def fail_once(text: str) -> None:
-        heard.append(text)
-        if len(heard) == 1:
+        received.append(text)
+        if len(received) == 1:
             raise LookupError(text)
 
     async with opened(fault(), call_timeout=60.0) as tools:
         with anyio.fail_after(20):
             result = await tools.executor.execute(ToolCall("call-1", "fault.log_and_progress", "{}"), fail_once)
         assert "connection to tool server 'fault' was lost" in result.content
-        assert len(heard) == 1
+        assert len(received) == 1
         assert (await tools.call("fault.echo", "again")).content == "again"
 
 

@@ -62,7 +62,7 @@ def warnings(outcome: RecordedOutcome) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("say", "ceiling", "told"),
+    ("answers", "ceiling", "reported"),
     [
         (endless_tools, HALF_A_DOLLAR, "its ceiling of $0.50"),
         (endless_text, HALF_A_DOLLAR, "its ceiling of $0.50"),
@@ -73,24 +73,24 @@ def warnings(outcome: RecordedOutcome) -> list[str]:
     ],
 )
 async def test_a_runaway_model_ends_in_a_conclusion_under_its_ceiling(
-    database_url: str, tmp_path: Path, say: Say, ceiling: Ceiling, told: str
+    database_url: str, tmp_path: Path, answers: Say, ceiling: Ceiling, reported: str
 ) -> None:
-    scenario = runaway(Runaway(say), tmp_path, with_ceiling(priced_chain(), ceiling))
+    scenario = runaway(Runaway(answers), tmp_path, with_ceiling(priced_chain(), ceiling))
     found, session, spent = await played(scenario, database_url)
 
     assert ceiling.exceeded_by(spent) is None
     assert session.status is SessionStatus.COMPLETED
     assert session.analysis_is_partial
-    assert session.analysis_partial_reason == f"It was ended by {told}."
+    assert session.analysis_partial_reason == f"It was ended by {reported}."
     assert session.final_analysis == "The disk of node-1 is full."
     assert found.outcome
     (warning, *_) = warnings(found.outcome)
-    assert warning.startswith(f"Ended by {told}")
+    assert warning.startswith(f"Ended by {reported}")
     assert kinds(found.outcome, TRACK)[-1] == ("final_analysis", "completed")
 
 
 @pytest.mark.parametrize(
-    ("say", "ceiling", "met"),
+    ("answers", "ceiling", "met"),
     [
         (endless_tools, Ceiling(usd=Decimal("0.3")), 1),
         # Three calls that were refused, and the end.
@@ -98,9 +98,9 @@ async def test_a_runaway_model_ends_in_a_conclusion_under_its_ceiling(
     ],
 )
 async def test_a_recording_made_under_a_ceiling_replays_exactly(
-    database_url: str, tmp_path: Path, say: Say, ceiling: Ceiling, met: int
+    database_url: str, tmp_path: Path, answers: Say, ceiling: Ceiling, met: int
 ) -> None:
-    found, _, _ = await played(runaway(Runaway(say), tmp_path, with_ceiling(priced_chain(), ceiling)), database_url)
+    found, _, _ = await played(runaway(Runaway(answers), tmp_path, with_ceiling(priced_chain(), ceiling)), database_url)
     assert [given.kind for given in found.inputs].count(InputKind.CEILING) == met
     assert await replayed(database_url, found) == []
 
@@ -128,9 +128,9 @@ async def test_each_level_has_a_ceiling_of_its_own(database_url: str, tmp_path: 
 
     assert spent.tool_calls == 9
     assert found.outcome
-    told = {event["track"]: event["content"] for event in found.outcome.timeline if event["metadata"].get("code") == "ceiling"}
-    assert told["0.look/1.One"].startswith("Ended by its ceiling of 3 model calls")
-    assert told["0.look/2.Two"].startswith("Ended by its ceiling of 9 tool calls")
+    reported = {event["track"]: event["content"] for event in found.outcome.timeline if event["metadata"].get("code") == "ceiling"}
+    assert reported["0.look/1.One"].startswith("Ended by its ceiling of 3 model calls")
+    assert reported["0.look/2.Two"].startswith("Ended by its ceiling of 9 tool calls")
     # Neither was the session's: the stages after it are run.
     assert session.executive_summary == "The disk of node-1 is full."
 

@@ -123,5 +123,5 @@ async def test_two_agents_of_one_name_are_both_told_of_earlier_work_with_its_ids
     ).play(database_url)
     assert recording.outcome is not None
     for number in (1, 2):
-        told = recording.outcome.conversations[f"1.two/{number}.Twin"][1]["content"]
-        assert re.search(r"\[A1\] k8s\.pods\(\) at \S+Z\n<<<BEGIN TOOL RESULT \w+>>>\nweb-1 Evicted\n<<<END", told)
+        reported = recording.outcome.conversations[f"1.two/{number}.Twin"][1]["content"]
+        assert re.search(r"\[A1\] k8s\.pods\(\) at \S+Z\n<<<BEGIN TOOL RESULT \w+>>>\nweb-1 Evicted\n<<<END", reported)

@@ -63,7 +63,7 @@ async def test_the_same_call_again_and_again_is_nudged_then_ended(
 ) -> None:
     scenario = Scenario(
         speaking,
-        [*(says(TRACK, turn, said) for turn, said in enumerate(turns)), says(TRACK, 5, CONCLUSION), says(END, 0, "Unknown.")],
+        [*(says(TRACK, turn, answered) for turn, answered in enumerate(turns)), says(TRACK, 5, CONCLUSION), says(END, 0, "Unknown.")],
         [answers(TRACK, call_id, "k8s.pods", "web-1 Running") for call_id in ids],
     )
     recording = await scenario.play(database_url)
@@ -97,7 +97,7 @@ async def test_the_same_words_again_and_again_are_nudged_then_ended(
 ) -> None:
     scenario = Scenario(
         speaking,
-        [*(says(TRACK, turn, *said) for turn, said in enumerate(turns)), says(TRACK, 5, CONCLUSION), says(END, 0, "Unknown.")],
+        [*(says(TRACK, turn, *answered) for turn, answered in enumerate(turns)), says(TRACK, 5, CONCLUSION), says(END, 0, "Unknown.")],
         [answers(TRACK, f"c{turn}", "k8s.pods", "web-1 Running") for turn in range(5)],
     )
     recording = await scenario.play(database_url)

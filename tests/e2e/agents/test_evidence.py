@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, read_back, says, stage
 from support.api_world import serving
-from support.overheard import Overheard
+from support.observed_application import Overheard
 from support.replaying import replayed
 from tarsy.cli.main import app
 from tarsy.db.session.listing import SessionFilter
@@ -40,8 +40,10 @@ GOOD = f'## Why\n\nThe disk is full [A1: "No space left on device"].\n\n{VERDICT
 WRONG = f'## Why\n\nThe disk is full [A1: "the volume ran out of space"].\n\n{VERDICT}'
 
 
-def _scenario(*said: Any, log: str = LOG, alert: str = "web-1 is down", more: tuple[RecordedCall, ...] = (), **changes: Any) -> Scenario:
-    turns = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(said, start=1)]
+def _scenario(
+    *answered: Any, log: str = LOG, alert: str = "web-1 is down", more: tuple[RecordedCall, ...] = (), **changes: Any
+) -> Scenario:
+    turns = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(answered, start=1)]
     return Scenario(
         chain(stage(agent(**changes))),
         [says(TRACK, 0, calls("c0", "k8s.logs", pod="web-1")), *turns, END, *more],
@@ -82,8 +84,8 @@ async def test_a_wrong_quotation_is_told_once_with_the_nearest_real_line_and_may
     async with _scenario(WRONG, GOOD).running(database_url) as running:
         found = await _investigated(running)
     recording = found["recording"]
-    said = recording.outcome.conversations[TRACK]
-    request = said[-2]["content"]
+    answered = recording.outcome.conversations[TRACK]
+    request = answered[-2]["content"]
     assert '[A1: "the volume ran out of space"]: these words are not in A1; the nearest line there is:' in request
     assert "<<<BEGIN CHECK " in request
     assert found["session"].citations.verified == 1
@@ -174,7 +176,7 @@ async def test_a_synthesis_cites_the_results_of_all_agents_and_gives_the_verdict
         found = await _investigated(running)
     assert (found["session"].citations.cited, found["session"].citations.verified) == (2, 2)
     assert found["session"].verdict.confidence == "high"
-    systems = {track: said[0]["content"] for track, said in found["recording"].outcome.conversations.items()}
+    systems = {track: answered[0]["content"] for track, answered in found["recording"].outcome.conversations.items()}
     assert {track for track, told in systems.items() if "```verdict" in told} == {"1.look synthesis/1.SynthesisAgent"}
     summary = found["recording"].outcome.conversations[f"2.{SUMMARY}"][1]["content"]
     assert "- object: Pod/shop/web-1" in summary
@@ -221,31 +223,31 @@ def _streamed(told: list[dict[str, Any]]) -> str:
     return "".join(message["delta"] for message in told if message["type"] == "stream.chunk")
 
 
-@pytest.mark.parametrize("speech", ["native", "react", "forced", "synthesis"])
-async def test_no_watcher_is_streamed_the_verdict_which_comes_with_the_end_of_the_session(database_url: str, speech: str) -> None:
-    told = await _watched(_slowly_told(speech), database_url)
+@pytest.mark.parametrize("call_format", ["native", "react", "forced", "synthesis"])
+async def test_no_watcher_is_streamed_the_verdict_which_comes_with_the_end_of_the_session(database_url: str, call_format: str) -> None:
+    told = await _watched(_slowly_told(call_format), database_url)
     assert "The disk is full" in _streamed(told)
     assert not any(word in json.dumps(message) for message in told for word in ("```", "confidence_object: high"))
     (end,) = [message for message in told if message["type"] == "session.completed"]
     assert (end["verdict"]["outcome"], end["verdict"]["object"]["name"], end["verdict"]["confidence"]) == ("fault", "web-1", "high")
 
 
-def _slowly_told(speech: str) -> Scenario:
+def _slowly_told(call_format: str) -> Scenario:
     """The same answer from each kind of author, in pieces that cut its fences."""
-    react = speech in {"react", "forced"}
+    react = call_format in {"react", "forced"}
     text = f"Thought: So.\nFinal Answer: {GOOD}" if react else GOOD
-    said = tuple(text[start : start + 7] for start in range(0, len(text), 7))
+    answered = tuple(text[start : start + 7] for start in range(0, len(text), 7))
     act = 'Thought: Look.\nAction: k8s.logs\nAction Input: {"pod": "web-1"}' if react else calls("c0", "k8s.logs", pod="web-1")
-    rounds = 1 if speech == "forced" else 5
+    rounds = 1 if call_format == "forced" else 5
     looker = agent(tool_calling=ToolCalling.REACT if react else ToolCalling.NATIVE, max_iterations=rounds)
     tools = [answers(TRACK, "react-3" if react else "c0", "k8s.logs", LOG, '{"pod": "web-1"}')]
-    if speech != "synthesis":
-        return Scenario(chain(stage(looker)), [says(TRACK, 0, act), says(TRACK, 1, *said), END], tools, replay_speed=1.0)
+    if call_format != "synthesis":
+        return Scenario(chain(stage(looker)), [says(TRACK, 0, act), says(TRACK, 1, *answered), END], tools, replay_speed=1.0)
     made = [
         says(TRACK, 0, act),
         says(TRACK, 1, "Full [A1]."),
         says("0.look/2.Other", 0, "Full."),
-        says("1.look synthesis/1.SynthesisAgent", 0, *said),
+        says("1.look synthesis/1.SynthesisAgent", 0, *answered),
         says(f"2.{SUMMARY}", 0, "Disk."),
     ]
     return Scenario(chain(stage(looker, agent("Other"))), made, tools, replay_speed=1.0)

@@ -49,7 +49,7 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
         forked_id = answer.json()["session_id"]
         await session.work()
         forked = await session.get(forked_id)
-        was, told = await session.conversation(SESSION_ID, 1), await session.conversation(forked_id, 1)
+        was, reported = await session.conversation(SESSION_ID, 1), await session.conversation(forked_id, 1)
         old, new = [(await session.get(f"{one}/timeline"))["events"] for one in (SESSION_ID, forked_id)]
         notes = (await session.get(f"{forked_id}/notes"))["notes"]
         audited = await session.running.services.system.audit.of_session(forked_id)
@@ -64,9 +64,9 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
     place = {"stage": "look", "agent": "Investigator", "dispatched_by": None, "turn": 1}
     assert forked["fork"] == {"session_id": SESSION_ID, **place, "model": "second"}
     # The same conversation up to there, then the hint, its secret masked.
-    assert told[: len(was)] == was
-    assert "Think of memory." in told[len(was)][1]
-    assert "hunter2hunter2" not in str((told, notes))
+    assert reported[: len(was)] == was
+    assert "Think of memory." in reported[len(was)][1]
+    assert "hunter2hunter2" not in str((reported, notes))
     assert [note["told"] for note in notes] == [["Actor", "Investigator"]]
     # Nothing of what is kept is done again, and what is new follows it.
     kept = [(event["event_type"], event["content"]) for event in old[:2]]
@@ -109,7 +109,7 @@ async def test_a_fork_that_cannot_be_is_refused_in_words(database_url: str, tmp_
         recorded = await session.fork(1)
         unknown = await session.fork(1, model="secnd")
         missing = await session.fork(9, model="second")
-        nobody = await session.http.post(
+        no_user = await session.http.post(
             f"/api/v1/sessions/{SESSION_ID}/fork",
             json={"execution_id": "00000000-0000-4000-8000-000000000009", "turn": 0, "model": "second"},
         )
@@ -119,6 +119,6 @@ async def test_a_fork_that_cannot_be_is_refused_in_words(database_url: str, tmp_
     assert (recorded.status_code, "name a model to go on with" in recorded.text) == (409, True)
     assert (unknown.status_code, 'did you mean \\"second\\"?' in unknown.text) == (400, True)
     assert (missing.status_code, "made 3 calls to its model" in missing.text) == (409, True)
-    assert nobody.status_code == 404
+    assert no_user.status_code == 404
     assert (nowhere.status_code, "An id has 32 hexadecimal digits" in nowhere.json()["detail"]) == (400, True)
     assert (running.status_code, "still runs" in running.text) == (409, True)

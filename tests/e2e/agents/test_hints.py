@@ -63,29 +63,29 @@ def outcome(recording: Recording) -> RecordedOutcome:
     return recording.outcome
 
 
-def heard(recording: Recording, track: str) -> list[int]:
+def received(recording: Recording, track: str) -> list[int]:
     """The places in a conversation where its agent was given the hint."""
-    told = outcome(recording).conversations[track]
-    return [place for place, message in enumerate(told) if message["content"].startswith("[NOTE1] A hint from ada")]
+    reported = outcome(recording).conversations[track]
+    return [place for place, message in enumerate(reported) if message["content"].startswith("[NOTE1] A hint from ada")]
 
 
 def alone(*turns: object) -> Scenario:
-    said = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
+    texts = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
     return Scenario(
         chain(stage(agent())),
-        [*said, says(f"1.{SUMMARY}", 0, "Disk.")],
+        [*texts, says(f"1.{SUMMARY}", 0, "Disk.")],
         [answers(TRACK, "c0", "k8s.pods", "web-0 Running"), answers(TRACK, "c1", "k8s.pods", "web-1 Running")],
     )
 
 
-def look(number: int) -> tuple[object, ...]:
+def check(number: int) -> tuple[object, ...]:
     return "Let me see.", calls(f"c{number}", "k8s.pods", n=number)
 
 
 async def test_a_hint_given_while_an_agent_works_reaches_it_before_its_next_call_and_replays(database_url: str) -> None:
-    hinted = Hinted(alone(look(0), look(1), NETWORK), {(TRACK, 0): HINT})
+    hinted = Hinted(alone(check(0), check(1), NETWORK), {(TRACK, 0): HINT})
     recording = await hinted.play(database_url)
-    assert heard(recording, TRACK) == [4], "after the result of the call during which it came, before the next"
+    assert received(recording, TRACK) == [4], "after the result of the call during which it came, before the next"
     assert ("note", "completed") in kinds(outcome(recording), TRACK)
     [note] = hinted.notes
     assert (note.note.id, note.note.author, note.note.text, note.state, note.delivered_to) == (
@@ -100,7 +100,7 @@ async def test_a_hint_given_while_an_agent_works_reaches_it_before_its_next_call
 
 
 async def test_a_hint_that_comes_while_an_agent_concludes_is_heard_before_the_conclusion_is_accepted(database_url: str) -> None:
-    hinted = Hinted(alone(look(0), DISK, NETWORK), {(TRACK, 1): HINT})
+    hinted = Hinted(alone(check(0), DISK, NETWORK), {(TRACK, 1): HINT})
     recording = await hinted.play(database_url)
     assert outcome(recording).final_analysis == NETWORK
     assert [kind for kind, _ in kinds(outcome(recording), TRACK)][-3:] == ["llm_response", "note", "final_analysis"]
@@ -125,7 +125,7 @@ async def test_each_of_several_agents_and_their_synthesis_hear_a_hint_once(datab
     hinted = Hinted(scenario, {(other, 0): HINT}, later=frozenset({(one, 1)}))
     recording = await hinted.play(database_url)
     tracks = sorted(outcome(recording).conversations)
-    assert [len(heard(recording, track)) for track in tracks] == [1, 1, 1, 0], "the summary is no investigator"
+    assert [len(received(recording, track)) for track in tracks] == [1, 1, 1, 0], "the summary is no investigator"
     assert hinted.notes[0].delivered_to == ("One", "Other", "SynthesisAgent")
     assert await replayed(database_url, recording) == []
 
@@ -145,4 +145,4 @@ async def test_a_hint_that_no_agent_can_hear_any_more_came_too_late_and_may_be_a
         await running.services.repositories.chats.ask(SESSION_ID, late.note.text, author="ada")
         await running.pool.work_off(CHAT_ANSWER)
         recording = await read_back(running)
-    assert [len(heard(recording, track)) for track in sorted(outcome(recording).conversations)] == [0, 0, 0]
+    assert [len(received(recording, track)) for track in sorted(outcome(recording).conversations)] == [0, 0, 0]

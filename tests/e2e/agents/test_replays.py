@@ -153,10 +153,10 @@ async def test_a_replay_is_told_the_times_of_its_recording_and_stores_them_again
     moved = _told_at(recording, datetime(2001, 2, 3, 4, 5, 6, tzinfo=UTC))
     again = await replay_recording(database_url, moved)
     assert again.outcome is not None
-    said = again.outcome.conversations[TRACK]
-    assert "\nNow: 2001-02-03T04:05:06Z\n" in said[1]["content"]
-    assert said[3]["content"].startswith("[A1] k8s.pods() at 2001-02-03T04:05:06Z\n")
-    assert said[4]["content"].startswith("It is now 2001-02-03T04:05:06Z.")
+    answered = again.outcome.conversations[TRACK]
+    assert "\nNow: 2001-02-03T04:05:06Z\n" in answered[1]["content"]
+    assert answered[3]["content"].startswith("[A1] k8s.pods() at 2001-02-03T04:05:06Z\n")
+    assert answered[4]["content"].startswith("It is now 2001-02-03T04:05:06Z.")
     assert again.inputs == moved.inputs
 
 

@@ -124,11 +124,11 @@ async def test_a_model_with_a_far_smaller_window_than_anybody_knew_still_conclud
     """No result is large enough for a pointer: the oldest turns themselves give way."""
     found_too_long = fails("context_too_long", "400: at most 8192 tokens")
     words = " ".join(f"I look at pod {number}." for number in range(60))
-    looks = [says(TRACK, turn, f"Step {turn}. {words}", calls(f"c{turn}", "k8s.pods", n=turn)) for turn in range(34)]
-    looks[30] = says(TRACK, 30, found_too_long)
+    investigations = [says(TRACK, turn, f"Step {turn}. {words}", calls(f"c{turn}", "k8s.pods", n=turn)) for turn in range(34)]
+    investigations[30] = says(TRACK, 30, found_too_long)
     scenario = Scenario(
         chain(stage(agent(max_iterations=34))),
-        [*looks, says(TRACK, 34, found_too_long), says(TRACK, 35, "It is the disk."), says(END, 0, "Disk.")],
+        [*investigations, says(TRACK, 34, found_too_long), says(TRACK, 35, "It is the disk."), says(END, 0, "Disk.")],
         [answers(TRACK, f"c{turn}", "k8s.pods", "web-1 Running") for turn in range(34)],
     )
     async with scenario.running(database_url) as running:

@@ -79,8 +79,8 @@ async def test_a_fork_within_the_work_of_a_sub_agent_goes_on_there_and_its_sende
         forked_id = answer.json()["session_id"]
         await session.work()
         forked = await session.get(forked_id)
-        was, told = [await session.conversation(one, 1, "LogAgent") for one in (SESSION_ID, forked_id)]
-        heard, again = [await session.conversation(one, 1, "Lead") for one in (SESSION_ID, forked_id)]
+        was, reported = [await session.conversation(one, 1, "LogAgent") for one in (SESSION_ID, forked_id)]
+        received, again = [await session.conversation(one, 1, "Lead") for one in (SESSION_ID, forked_id)]
         timeline = (await session.get(f"{forked_id}/timeline"))["events"]
         trace = await session.get(f"{forked_id}/trace")
         notes = (await session.get(f"{forked_id}/notes"))["notes"]
@@ -92,12 +92,12 @@ async def test_a_fork_within_the_work_of_a_sub_agent_goes_on_there_and_its_sende
     assert forked["final_analysis"].startswith("Memory is short [A2.2")
     assert forked["citations"] == {"cited": 2, "verified": 2, "id_only": 0, "failed": 0, "uncited": 0}
     # The same conversation up to there, then the hint.
-    assert told[: len(was)] == was
-    assert "Think of memory." in told[len(was)][1]
+    assert reported[: len(was)] == was
+    assert "Think of memory." in reported[len(was)][1]
     assert [note["told"] for note in notes] == [["Lead", "LogAgent"]]
     # Its sender has the other report as it was, this one anew, each in its place; what it did after them is not kept.
-    assert again[: len(heard) - 1] == heard[:-1]
-    assert "Out of memory: killed" in again[len(heard) - 1][1]
+    assert again[: len(received) - 1] == received[:-1]
+    assert "Out of memory: killed" in again[len(received) - 1][1]
     assert "No space left" not in str(again)
     agents = [(one["agent_name"], one["dispatched_by"], one["status"]) for one in forked["stages"][0]["executions"]]
     assert agents == [("Lead", None, "completed"), ("PodAgent", "A1", "completed"), ("LogAgent", "A2", "completed")]
@@ -166,11 +166,11 @@ async def test_a_sender_that_calls_its_tools_in_text_waits_for_the_report_anew(d
         forked_id = (await session.fork(1, "LogAgent", model="second", hint="Which path?")).json()["session_id"]
         await session.work()
         forked = await session.get(forked_id)
-        heard = await session.conversation(forked_id, 1, "Lead")
+        received = await session.conversation(forked_id, 1, "Lead")
         recording = await RecordingSource(session.running.engine).read(forked_id)
     assert (forked["final_analysis"], forked["executive_summary"]) == ('It reads [A1.1: "reading /data"].', "It reads.")
-    assert [role for role, _ in heard] == ["system", "user", "assistant", "user", "user"], "its call, the report, the hint"
-    assert 'LogAgent reports:\nIt reads [A1.1: "reading /data"].' in heard[3][1]
+    assert [role for role, _ in received] == ["system", "user", "assistant", "user", "user"], "its call, the report, the hint"
+    assert 'LogAgent reports:\nIt reads [A1.1: "reading /data"].' in received[3][1]
     assert recording is not None
     assert await replayed(database_url, recording) == []
 
@@ -255,7 +255,7 @@ async def test_an_agent_that_was_stopped_with_the_session_stays_stopped_and_its_
     concluded = says(LEAD, 1, 'Memory is short [A2.2: "Out of memory: killed"].' + VERDICT)
     other = replace(OTHER, calls=[concluded if (one.track, one.turn) == (LEAD, 1) else one for one in OTHER.calls])
     forked: dict[str, Any] = {}
-    heard: list[tuple[str, str]] = []
+    received: list[tuple[str, str]] = []
     async with submitted(database_url, tmp_path, replace(FIRST, servers=held), other) as session, anyio.create_task_group() as tasks:
         assert session.running.pool is not None
         tasks.start_soon(session.running.pool.run)
@@ -266,8 +266,8 @@ async def test_an_agent_that_was_stopped_with_the_session_stays_stopped_and_its_
         forked_id = (await session.fork(1, "LogAgent", model="second")).json()["session_id"]
         forked = await session.until_ended(forked_id)
         session.running.pool.stop_now()
-        heard = await session.conversation(forked_id, 1, "Lead")
+        received = await session.conversation(forked_id, 1, "Lead")
     assert (forked["status"], forked["executive_summary"]) == ("completed", "Memory.")
     assert [one["status"] for one in forked["stages"][0]["executions"]] == ["completed", "cancelled", "completed"]
-    assert "PodAgent was stopped by a person" in heard[3][1]
-    assert "Out of memory: killed" in heard[4][1]
+    assert "PodAgent was stopped by a person" in received[3][1]
+    assert "Out of memory: killed" in received[4][1]

@@ -110,10 +110,10 @@ async def test_agents_that_are_sent_report_and_their_results_are_read_and_cited(
     assert [[tuple(one.values()) for one in part["executions"]] for part in shown] == [places, places]
     assert session.analysis_partial_reason is None, "what its agents saw is what it rests on"
     assert outcome.status == "completed"
-    heard = reports(outcome)
-    assert 'PodAgent reports:\nweb-1 restarts [A1.1: "web-1 CrashLoopBackOff"].' in heard[0]
-    assert "[A2.1] k8s.logs()" in heard[1]
-    assert "write /data: No space left on device" in heard[2]
+    received = reports(outcome)
+    assert 'PodAgent reports:\nweb-1 restarts [A1.1: "web-1 CrashLoopBackOff"].' in received[0]
+    assert "[A2.1] k8s.logs()" in received[1]
+    assert "write /data: No space left on device" in received[2]
     assert outcome.citations == {"cited": 1, "verified": 1, "id_only": 0, "failed": 0, "uncited": 0}
     assert set(outcome.conversations) == {LEAD, PODS, LOGS, END}
     by_name = {row.agent_name: row for row in rows}
@@ -144,9 +144,9 @@ async def test_a_recorded_tree_of_executions_replays_exactly(database_url: str) 
     assert await replayed(database_url, await TWO.play(database_url)) == []
 
 
-def one_sent(*said: Any, tools: Any = (), ends: str = "Unknown.", config: ResolvedAgentConfig | None = None, **more: Any) -> Scenario:
+def one_sent(*answered: Any, tools: Any = (), ends: str = "Unknown.", config: ResolvedAgentConfig | None = None, **more: Any) -> Scenario:
     """A lead that sends one agent, hears of it, and ends. What came of it is not judged: a pool that runs would do that before it is stopped."""
-    turns = [says(PODS, turn, *(each if isinstance(each, tuple) else (each,))) for turn, each in enumerate(said)]
+    turns = [says(PODS, turn, *(each if isinstance(each, tuple) else (each,))) for turn, each in enumerate(answered)]
     asked = says(LEAD, 0, sends("a", "PodAgent", "Which pods restart?"))
     return Scenario(
         chain(stage(config or lead()), scoring=None), [asked, *turns, says(LEAD, 1, ends), says(END, 0, "Done.")], tools, **more
@@ -156,10 +156,10 @@ def one_sent(*said: Any, tools: Any = (), ends: str = "Unknown.", config: Resolv
 async def test_a_sub_agent_that_fails_is_an_observation_and_not_the_end(database_url: str) -> None:
     outcome = outcome_of(await one_sent(calls("p", "k8s.pods"), fails("credentials", "401"), tools=[POD]).play(database_url))
     assert outcome.status == "completed"
-    (heard,) = reports(outcome)
-    assert heard.startswith("[A1] tarsy.run_agent(name=PodAgent, task=Which pods restart?) at ")
-    assert "PodAgent failed: " in heard
-    assert "[A1.1] k8s.pods()" in heard, "what it saw before can be read and cited"
+    (received,) = reports(outcome)
+    assert received.startswith("[A1] tarsy.run_agent(name=PodAgent, task=Which pods restart?) at ")
+    assert "PodAgent failed: " in received
+    assert "[A1.1] k8s.pods()" in received, "what it saw before can be read and cited"
 
 
 async def test_an_agent_that_may_not_be_sent_is_refused_with_those_that_may(database_url: str) -> None:
@@ -174,11 +174,11 @@ async def test_an_agent_that_may_not_be_sent_is_refused_with_those_that_may(data
             ],
         ).play(database_url)
     )
-    heard = [content.partition("Error: ")[2] for content in reports(outcome)]
-    assert heard[0].startswith('There is no agent "PodAgnt" to send; did you mean "PodAgent"')
-    assert heard[1].startswith('There is no agent "Lead" to send; ')
-    assert heard[2].startswith("The agent was not sent: its task is empty.")
-    assert heard[3].startswith("The agent was not sent: there is no result A9 to hand over.")
+    received = [content.partition("Error: ")[2] for content in reports(outcome)]
+    assert received[0].startswith('There is no agent "PodAgnt" to send; did you mean "PodAgent"')
+    assert received[1].startswith('There is no agent "Lead" to send; ')
+    assert received[2].startswith("The agent was not sent: its task is empty.")
+    assert received[3].startswith("The agent was not sent: there is no result A9 to hand over.")
     assert set(outcome.conversations) == {LEAD}
 
 
@@ -205,9 +205,9 @@ async def test_results_that_are_handed_over_can_be_read_and_cited_by_the_agent_t
 
 
 async def test_the_words_of_a_sub_agent_are_no_evidence(database_url: str) -> None:
-    said = 'web-1 restarts [A1.1: "web-1 CrashLoopBackOff"].'
+    answered = 'web-1 restarts [A1.1: "web-1 CrashLoopBackOff"].'
     laundered = f'It restarts [A1: "web-1 CrashLoopBackOff"].\n{VERDICT}'
-    outcome = outcome_of(await one_sent(calls("p", "k8s.pods"), said, tools=[POD], ends=laundered).play(database_url))
+    outcome = outcome_of(await one_sent(calls("p", "k8s.pods"), answered, tools=[POD], ends=laundered).play(database_url))
     assert outcome.citations is not None
     assert (outcome.citations["verified"], outcome.citations["failed"]) == (0, 1)
 
@@ -271,17 +271,17 @@ class _Door:
         return ToolResult(call=call, content="Running", started_at=datetime.now(UTC))
 
 
-@pytest.mark.parametrize("speech", ToolCalling)
-async def test_a_sub_agent_never_uses_a_tool_that_its_own_definition_does_not_give_it(database_url: str, speech: ToolCalling) -> None:
+@pytest.mark.parametrize("call_format", ToolCalling)
+async def test_a_sub_agent_never_uses_a_tool_that_its_own_definition_does_not_give_it(database_url: str, call_format: ToolCalling) -> None:
     doors = Doors()
-    wanted = [name for name in HOSTILE if speech is ToolCalling.NATIVE or name.strip()]
-    said = [
-        calls(f"h{place}", name) if speech is ToolCalling.NATIVE else f"Action: {name}\nAction Input: {{}}"
+    wanted = [name for name in HOSTILE if call_format is ToolCalling.NATIVE or name.strip()]
+    answered = [
+        calls(f"h{place}", name) if call_format is ToolCalling.NATIVE else f"Action: {name}\nAction Input: {{}}"
         for place, name in enumerate(wanted)
     ]
-    child = sub_agent("PodAgent", tool_calling=speech, max_iterations=len(wanted) + 3)
+    child = sub_agent("PodAgent", tool_calling=call_format, max_iterations=len(wanted) + 3)
     top = lead(child, sub_agent("LogAgent"), mcp_servers=("secrets",))
-    scenario = one_sent(*said, "No." if speech is ToolCalling.NATIVE else "Final Answer: No.", config=top, servers=doors)
+    scenario = one_sent(*answered, "No." if call_format is ToolCalling.NATIVE else "Final Answer: No.", config=top, servers=doors)
     secrets = scenario.chain.mcp_servers["k8s"].model_copy(update={"name": "secrets"})
     with_secrets = scenario.chain.model_copy(update={"mcp_servers": {**scenario.chain.mcp_servers, "secrets": secrets}})
     await replace(scenario, chain=with_secrets).play(database_url)
@@ -329,8 +329,8 @@ async def test_all_agents_together_have_one_time_and_those_sent_after_it_are_not
         recording = await read_back(running)
         ended = [one.status for one in await executions(running) if one.parent_execution_id]
     assert (outcome.status, ended) == ("completed", [RunStatus.TIMED_OUT] * 2)
-    for heard in reports(outcome):
-        assert "ran out of time: the time for all agents that were sent, 0.05 s, was used up" in heard
+    for received in reports(outcome):
+        assert "ran out of time: the time for all agents that were sent, 0.05 s, was used up" in received
     assert second not in outcome.conversations
     assert await replayed(database_url, recording) == []
 
@@ -438,10 +438,10 @@ class Meeting:
 
 def _meeting(count: int, turns: int, config: ResolvedAgentConfig, servers: Any) -> Scenario:
     tracks = [f"{LEAD}/{place}.PodAgent" for place in range(1, count + 1)]
-    said = [says(track, turn, calls(f"p{turn}", "k8s.pods", n=turn)) for track in tracks for turn in range(turns - 1)]
-    said += [says(track, turns - 1, 'All run [ALERT: "CPU is at 100 %"].') for track in tracks]
+    answered = [says(track, turn, calls(f"p{turn}", "k8s.pods", n=turn)) for track in tracks for turn in range(turns - 1)]
+    answered += [says(track, turns - 1, 'All run [ALERT: "CPU is at 100 %"].') for track in tracks]
     asked = says(LEAD, 0, *(sends(f"a{place}", "PodAgent", f"Look at part {place}.") for place in range(count)))
-    return Scenario(chain(stage(config)), [asked, *said, says(LEAD, 1, "Unknown."), says(END, 0, "Done.")], servers=servers)
+    return Scenario(chain(stage(config)), [asked, *answered, says(LEAD, 1, "Unknown."), says(END, 0, "Done.")], servers=servers)
 
 
 async def until_idle(running: Application) -> None:
@@ -467,7 +467,7 @@ async def test_five_sub_agents_of_twenty_turns_overlap_fully(database_url: str) 
         await until_idle(running)
     assert outcome.status == "completed"
     assert tools.most == 5, "every turn of each met the same turn of all the others"
-    assert all("PodAgent reports:" in heard for heard in reports(outcome))
+    assert all("PodAgent reports:" in received for received in reports(outcome))
     assert tools.open_now == 0, "no connection is left open"
     assert in_memory() == before, "and no agent is left in memory"
 

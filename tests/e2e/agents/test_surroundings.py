@@ -27,11 +27,11 @@ def _deployed(title: str, **labels: str) -> Change:
     )
 
 
-async def _changes(database_url: str, *told: Change) -> None:
+async def _changes(database_url: str, *reported: Change) -> None:
     engine = create_engine(database_url)
     async with engine.begin() as connection:
         await connection.execute(sa.delete(changes))
-        await store_changes(connection, told, datetime.now(UTC))
+        await store_changes(connection, reported, datetime.now(UTC))
     await engine.dispose()
 
 
@@ -46,9 +46,9 @@ async def test_an_agent_asks_what_was_changed_and_a_replay_hears_the_same_again(
         ],
     )
     recording = await scenario.play(database_url)
-    (told,) = [tool.content for tool in recording.tools]
-    assert "succeeded argocd: cart 2.1 | app=cart" in told
-    assert "mail 7" not in told
+    (reported,) = [tool.content for tool in recording.tools]
+    assert "succeeded argocd: cart 2.1 | app=cart" in reported
+    assert "mail 7" not in reported
     assert recording.outcome
     assert recording.outcome.final_analysis == "It is the cart 2.1."
     # Where the recording is played, other changes were made, or none.

@@ -102,8 +102,8 @@ async def test_the_last_iteration_forces_a_conclusion(database_url: str) -> None
         agrees_with_golden(recording, "forced_conclusion")
         assert recording.outcome is not None
         final = next(event for event in recording.outcome.timeline if event["event_type"] == "final_analysis")
-        told = {name: final["metadata"][name] for name in ("forced_conclusion", "iterations_used", "max_iterations")}
-        assert told == {"forced_conclusion": True, "iterations_used": 1, "max_iterations": 1}
+        reported = {name: final["metadata"][name] for name in ("forced_conclusion", "iterations_used", "max_iterations")}
+        assert reported == {"forced_conclusion": True, "iterations_used": 1, "max_iterations": 1}
 
 
 async def test_the_last_iteration_of_a_react_agent_forces_a_conclusion_in_any_form(database_url: str) -> None:

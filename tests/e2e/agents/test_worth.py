@@ -119,11 +119,11 @@ async def test_a_synthesis_cut_at_the_output_limit_is_continued(database_url: st
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("answered", "reason"),
     [("Your complete final analysis. Your complete final analysis.", "repeated its instructions"), ("None.", "says nothing")],
 )
-async def test_a_conclusion_without_content_is_partial_and_not_summed_up(database_url: str, said: str, reason: str) -> None:
-    scenario = Scenario(chain(stage(agent(tool_calling=ToolCalling.REACT))), [says(TRACK, 0, f"Thought: Done.\nFinal Answer: {said}")])
+async def test_a_conclusion_without_content_is_partial_and_not_summed_up(database_url: str, answered: str, reason: str) -> None:
+    scenario = Scenario(chain(stage(agent(tool_calling=ToolCalling.REACT))), [says(TRACK, 0, f"Thought: Done.\nFinal Answer: {answered}")])
     session, outcome = await played(scenario, database_url)
     assert (session.status, session.analysis_is_partial) == (SessionStatus.COMPLETED, True)
     assert reason in (session.analysis_partial_reason or "")
@@ -254,5 +254,5 @@ async def test_a_long_alert_points_to_a_tool_only_where_there_is_one(database_ur
         alert="CPU is at 100 %. " * 20_000,
     )
     _, outcome = await played(scenario, database_url)
-    pointing = {track for track, said in outcome.conversations.items() if "tarsy__read_result" in said[1]["content"]}
+    pointing = {track for track, answered in outcome.conversations.items() if "tarsy__read_result" in answered[1]["content"]}
     assert pointing == {"0.look/1.Left", "0.look/2.Right"}

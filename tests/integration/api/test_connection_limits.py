@@ -50,16 +50,16 @@ async def _last_word(stream: anyio.abc.SocketStream, endless: bytes) -> bytes:
 
 async def _until_closed(port: int, *sent: bytes) -> bytes:
     """Everything the server says to a client that sends this and then waits."""
-    said = b""
+    texts = b""
     with anyio.fail_after(20):
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
             for part in sent:
                 await stream.send(part)
             try:
                 while True:
-                    said += await stream.receive()
+                    texts += await stream.receive()
             except (anyio.EndOfStream, anyio.BrokenResourceError):
-                return said
+                return texts
 
 
 async def test_a_head_without_end_is_cut_off() -> None:
@@ -81,7 +81,7 @@ async def test_an_ordinary_request_is_answered_whatever_the_size_of_its_body() -
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "texts"),
     [
         pytest.param((), b"", id="a client that says nothing"),
         pytest.param((b"GET / HTTP/1.1\r\nHost: ",), b"HTTP/1.1 408 ", id="half a head"),
@@ -92,13 +92,13 @@ async def test_an_ordinary_request_is_answered_whatever_the_size_of_its_body() -
     ],
 )
 async def test_a_request_that_does_not_go_on_ends_its_connection(
-    sent: tuple[bytes, ...], said: bytes, monkeypatch: pytest.MonkeyPatch
+    sent: tuple[bytes, ...], texts: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (http_server.HEAD_SECONDS, http_server.BODY_SECONDS) == (30.0, 30.0)
     monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.2)
     monkeypatch.setattr(http_server, "BODY_SECONDS", 0.2)
     async with _server() as port:
-        assert (await _until_closed(port, *sent))[:13] == said
+        assert (await _until_closed(port, *sent))[:13] == texts
 
 
 async def test_an_upload_that_is_slow_but_goes_on_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,11 +47,13 @@ async def test_a_crowd_is_stored_in_a_few_transactions_and_announced_in_order(
             tasks.start_soon(repository.insert, made.session())
     assert (await ground.fetch("SELECT count(*) AS n FROM alert_sessions WHERE status = 'pending'"))[0]["n"] == TOGETHER
     assert await transactions_of_sessions(ground) < TOGETHER / 4
-    told = await ground.fetch("SELECT id, session_id, payload ->> 'session_id' AS about FROM events WHERE channel = 'sessions' ORDER BY id")
-    assert [row["id"] for row in told] == list(range(1, TOGETHER + 1))
-    assert all(str(row["session_id"]) == row["about"] for row in told)
+    reported = await ground.fetch(
+        "SELECT id, session_id, payload ->> 'session_id' AS about FROM events WHERE channel = 'sessions' ORDER BY id"
+    )
+    assert [row["id"] for row in reported] == list(range(1, TOGETHER + 1))
+    assert all(str(row["session_id"]) == row["about"] for row in reported)
     own = await ground.fetch("SELECT channel, id, session_id FROM events WHERE channel LIKE 'session:%'")
-    assert {(row["channel"], row["id"]) for row in own} == {(f"session:{row['session_id']}", 1) for row in told}
+    assert {(row["channel"], row["id"]) for row in own} == {(f"session:{row['session_id']}", 1) for row in reported}
     assert (await ground.fetch("SELECT count(DISTINCT session_id) AS n FROM audit_log WHERE actor = 'chaos'"))[0]["n"] == TOGETHER
 
 

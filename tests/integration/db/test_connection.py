@@ -67,16 +67,16 @@ async def test_a_connection_whose_other_end_vanishes_is_given_up_by_the_system(d
 
 
 async def test_a_raw_connection_hears_notifications(database_url: str) -> None:
-    heard = anyio.Event()
+    received = anyio.Event()
 
-    def hear(*_: object) -> None:
-        heard.set()
+    def receive(*_: object) -> None:
+        received.set()
 
     async with listen_connection(database_url) as listener, listen_connection(database_url) as speaker:
-        await listener.add_listener("news", hear)
+        await listener.add_listener("news", receive)
         await speaker.execute("NOTIFY news")
         with anyio.fail_after(5):
-            await heard.wait()
+            await received.wait()
 
 
 @pytest.mark.parametrize("spelling", ["postgresql://", "postgres://", "postgresql+asyncpg://"])
@@ -134,9 +134,9 @@ async def test_an_error_tells_neither_the_statement_nor_its_values(empty_databas
         async with engine.begin() as connection:
             await connection.execute(text(statement), {"value": value})
     await engine.dispose()
-    told = "".join(traceback.format_exception(caught.value)) + str(caught.value)
+    reported = "".join(traceback.format_exception(caught.value)) + str(caught.value)
     for hidden in ("words", "INSERT", "SELECT CAST", "SELECT failing", ":value", "$1"):
-        assert hidden not in told
+        assert hidden not in reported
 
 
 async def test_a_full_disk_is_waited_for(empty_database_url: str) -> None:

@@ -77,10 +77,12 @@ async def test_a_step_whose_connection_is_cut_at_its_commit_is_written_once(
         cutter.cut_at, cutter.arrives = KINDS[second], arrives
         await journal.commit(second(claim))
         assert cutter.cuts == 1
-    told = [row["text"] for row in await ground.fetch("SELECT CAST(payload AS text) AS text FROM events WHERE channel LIKE 'session:%'")]
-    assert len([text for text in told if "second" in text]) == 1
+    reported = [
+        row["text"] for row in await ground.fetch("SELECT CAST(payload AS text) AS text FROM events WHERE channel LIKE 'session:%'")
+    ]
+    assert len([text for text in reported if "second" in text]) == 1
     numbers = await ground.fetch("SELECT id FROM events WHERE channel LIKE 'session:%' ORDER BY id")
-    assert [row["id"] for row in numbers] == list(range(1, len(told) + 1))
+    assert [row["id"] for row in numbers] == list(range(1, len(reported) + 1))
 
 
 async def test_an_attempt_that_nobody_waits_for_any_more_is_waited_for_before_the_next(
@@ -211,33 +213,33 @@ async def test_a_stage_that_begins_in_the_step_that_ends_another_is_told_after_i
     close = StageClose(stage_id=first.id, status=RunStatus.COMPLETED, completed_at=datetime.now(UTC))
     await journal.commit(Step(claim=claim, stages=(second,), stage_closes=(close,)))
     await engine.dispose()
-    told = await ground.fetch(
+    reported = await ground.fetch(
         "SELECT payload ->> 'stage_id' AS stage_id, payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id"
     )
-    stages = [(row["type"], row["stage_id"]) for row in told if row["stage_id"]]
+    stages = [(row["type"], row["stage_id"]) for row in reported if row["stage_id"]]
     assert stages == [("stage.started", first.id), ("stage.completed", first.id), ("stage.started", second.id)]
     kept = await ground.fetch("SELECT status FROM stages ORDER BY stage_index")
     assert [row["status"] for row in kept] == ["completed", "active"]
 
 
 async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(database_url: str, ground: Ground, claim: Claim) -> None:
-    engine, heard = create_engine(database_url), list[object]()
+    engine, received = create_engine(database_url), list[object]()
     close = SessionClose(
         status=SessionStatus.COMPLETED,
         completed_at=datetime.now(UTC),
         citations=CitationCounts(cited=2, verified=1),
     )
 
-    def hear(*told: object) -> None:
-        heard.append(told[3])
+    def receive(*reported: object) -> None:
+        received.append(reported[3])
 
     async with listen_connection(database_url) as listening:
-        await listening.add_listener(notifications.WORK, hear)
+        await listening.add_listener(notifications.WORK, receive)
         await PostgresJournal(engine, lambda _events: None).commit(Step(claim=claim, session_close=close))
         # What was committed before is heard with the answer.
         await listening.fetch("SELECT")
     await engine.dispose()
-    assert heard == [INVESTIGATION]
+    assert received == [INVESTIGATION]
     assert await ground.fetch("SELECT state, claim_token FROM work") == [{"state": "done", "claim_token": None}]
     (session,) = await ground.fetch("SELECT status, citations ->> 'verified' AS verified FROM alert_sessions")
     assert session == {"status": "completed", "verified": "1"}
@@ -325,9 +327,9 @@ async def test_an_execution_is_read_back_by_any_process_as_it_was_stored(databas
     await journal.commit(Step(claim=claim, stages=(stage,), executions=(execution,)))
     assert await journal.load(execution.id) == StoredRun()
     body = ConversationMessage(Role.USER, "look")
-    said = Message(id=str(uuid4()), execution_id=execution.id, sequence_number=1, body=body, created_at=datetime.now(UTC))
+    answered = Message(id=str(uuid4()), execution_id=execution.id, sequence_number=1, body=body, created_at=datetime.now(UTC))
     begins = ExecutionChange(execution_id=execution.id, at=datetime.now(UTC), status=RunStatus.ACTIVE)
-    await journal.commit(Step(claim=claim, messages=(said,), execution_changes=(begins,)))
+    await journal.commit(Step(claim=claim, messages=(answered,), execution_changes=(begins,)))
     for reader in (journal, PostgresJournal(engine, lambda _events: None)):
         stored = await reader.load(execution.id)
         assert (stored.begun, [message.body.content for message in stored.messages]) == (True, ["look"])
@@ -362,11 +364,11 @@ async def test_an_entry_that_is_opened_and_closed_in_one_step_is_told_and_stored
         ("warning", "completed", "behind it"),
     ]
     assert orjson.loads(stored[0]["metadata"]) == {"source": "react", "draft": True}
-    told = await ground.fetch(
+    reported = await ground.fetch(
         "SELECT payload ->> 'type' AS type, coalesce(payload #>> '{event,status}', payload ->> 'status') AS status"
         " FROM events WHERE channel LIKE 'session:%' AND payload ->> 'type' LIKE 'timeline%' ORDER BY id LIMIT 3"
     )
-    assert [(row["type"], row["status"]) for row in told] == [
+    assert [(row["type"], row["status"]) for row in reported] == [
         ("timeline_event.created", "streaming"),
         ("timeline_event.completed", "completed"),
         ("timeline_event.created", "completed"),

@@ -112,8 +112,8 @@ async def test_words_are_found_whole_by_their_beginning_and_never_break_the_quer
     for session in (disk, memory):
         await sessions.insert(session)
     async with engine.begin() as connection:
-        told = sa.update(alert_sessions).where(alert_sessions.c.id == memory.id)
-        await connection.execute(told.values(final_analysis="The limit of 512Mi is too low for the nightly batch."))
+        reported = sa.update(alert_sessions).where(alert_sessions.c.id == memory.id)
+        await connection.execute(reported.values(final_analysis="The limit of 512Mi is too low for the nightly batch."))
 
     async def found(text: str) -> list[str]:
         return ids((await sessions.list(SessionFilter(text=text))).sessions)
@@ -194,9 +194,9 @@ async def test_submitting_and_cancelling_are_told_on_both_channels(sessions: Ses
     await sessions.request_cancel(session.id, actor="bob")
     outbox = Outbox(engine)
     for channel in (session_channel(session.id), SESSIONS_CHANNEL):
-        told = await outbox.read_after(channel, 0, 10)
-        assert [entry.payload["status"] for entry in told] == ["pending", "cancelled"]
-        assert [entry.payload["type"] for entry in told] == ["session.status", "session.completed"]
+        reported = await outbox.read_after(channel, 0, 10)
+        assert [entry.payload["status"] for entry in reported] == ["pending", "cancelled"]
+        assert [entry.payload["type"] for entry in reported] == ["session.status", "session.completed"]
 
 
 @pytest.mark.parametrize("status", list(SessionStatus))

@@ -75,7 +75,7 @@ def second(monkeypatch: pytest.MonkeyPatch) -> Second:
     return script
 
 
-def said(turn: int, *chunks: RecordedChunk) -> RecordedCall:
+def answered(turn: int, *chunks: RecordedChunk) -> RecordedCall:
     usage = RecordedChunk(usage=TokenUsage(input_tokens=5000, output_tokens=100, total_tokens=5100))
     return RecordedCall(track=TRACK, turn=turn, chunks=(*chunks, usage))
 
@@ -95,7 +95,7 @@ def at(turn: int, kind: str, name: str, time: str) -> RecordedInput:
 RECORDING = Recording(
     tarsy_recording=2,
     alert=RecordedAlert(alert_type="kubernetes", data="CartDown", nonce="5eed", created_at="2026-05-01T10:00:00+00:00"),
-    calls=(said(0, calls("turn-0-0")), said(1, calls("turn-1-0")), said(2, RecordedChunk(text="It was the network."))),
+    calls=(answered(0, calls("turn-0-0")), answered(1, calls("turn-1-0")), answered(2, RecordedChunk(text="It was the network."))),
     catalogs=(RecordedCatalog(track=TRACK, tools=(RecordedToolDefinition(name="kube.logs"),)),),
     # The same call twice, and the world has moved in between.
     tools=(result("turn-0-0", "starting"), result("turn-1-0", "FATAL no space left on device")),
@@ -163,7 +163,7 @@ def test_a_sample_is_forked_as_well(second: Second, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "step", "model", "told"),
+    ("name", "step", "model", "reported"),
     [
         ("cart", 3, "second", "cannot be forked at 3: its recording has 3 calls of the agents of chain kubernetes"),
         ("cart", -4, "second", "cannot be forked at -4"),
@@ -173,7 +173,7 @@ def test_a_sample_is_forked_as_well(second: Second, tmp_path: Path) -> None:
 )
 @pytest.mark.usefixtures("second")
 def test_what_cannot_be_forked_is_told_in_a_sentence(
-    name: str, step: int, model: str, told: str, case: tuple[Case, ...], tmp_path: Path
+    name: str, step: int, model: str, reported: str, case: tuple[Case, ...], tmp_path: Path
 ) -> None:
-    with pytest.raises(NoForkError, match=told):
+    with pytest.raises(NoForkError, match=reported):
         fork(tmp_path, chosen([*case, *load_cases(SUITE)], names=[name]), step, model)

@@ -42,11 +42,11 @@ NAMES = (
 SETTINGS = Settings(env={})
 
 
-def run(directory: Path, plan: Plan, told: list[Trial] | None = None) -> Outcome:
+def run(directory: Path, plan: Plan, reported: list[Trial] | None = None) -> Outcome:
     def progress(trial: Trial, number: int, count: int) -> None:
         assert number <= count
-        if told is not None:
-            told.append(trial)
+        if reported is not None:
+            reported.append(trial)
 
     return anyio.run(run_evals, SETTINGS, plan, TrialFile(directory / "trials.jsonl"), progress)
 
@@ -92,15 +92,15 @@ def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: Outcome) -> Non
 
 @pytest.mark.usefixtures("own_database")
 def test_a_budget_ends_a_run_early_and_what_is_made_is_not_made_again(tmp_path: Path) -> None:
-    told: list[Trial] = []
+    reported: list[Trial] = []
     short = replace(plan_of("oracle", names=NAMES[:3], jobs=1), budget=read_budget("1tokens"))
-    first = run(tmp_path, short, told)
-    assert ([one.identity.case for one in told], first.left_out) == ([NAMES[0]], 2)
-    again = run(tmp_path, plan_of("oracle", names=NAMES[:2]), told)
-    assert [one.identity.case for one in told] == [NAMES[0], NAMES[1]]
+    first = run(tmp_path, short, reported)
+    assert ([one.identity.case for one in reported], first.left_out) == ([NAMES[0]], 2)
+    again = run(tmp_path, plan_of("oracle", names=NAMES[:2]), reported)
+    assert [one.identity.case for one in reported] == [NAMES[0], NAMES[1]]
     assert (again.trials[0], again.left_out) == (first.trials[0], 0)
-    assert run(tmp_path, plan_of("oracle", names=NAMES[:2]), told).trials == again.trials
-    assert len(told) == 2
+    assert run(tmp_path, plan_of("oracle", names=NAMES[:2]), reported).trials == again.trials
+    assert len(reported) == 2
 
 
 @pytest.mark.usefixtures("own_database")
@@ -115,8 +115,8 @@ def test_recorded_tool_results_are_a_world_and_each_run_of_a_case_counts(tmp_pat
     models = find_models(load_config(None, {}), ["oracle", "silent"])
     found = run(tmp_path, Plan(cases=load_cases(tmp_path / "cases"), models=models, runs=2))
     summaries = {model: summarise(model, trials) for model, trials in by_model(found.trials).items()}
-    told = {model: dict(one.pass_hat_k) for model, one in summaries.items()}
-    assert told == {"oracle": {1: 1.0, 2: 1.0}, "silent": {1: 0.0, 2: 0.0}}
+    reported = {model: dict(one.pass_hat_k) for model, one in summaries.items()}
+    assert reported == {"oracle": {1: 1.0, 2: 1.0}, "silent": {1: 0.0, 2: 0.0}}
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:

@@ -128,16 +128,16 @@ async def test_text_never_arrives_before_its_event_nor_after_its_end(node: LiveN
         await browser.subscribe(session_channel(session))
         await node.write([created_event(session, event)])
         node.live.publish(delta(session, event, 0, "one "))
-        heard = [await browser.hear(), await browser.hear()]
-        assert [message["type"] for message in heard] == ["timeline_event.created", "stream.chunk"]
+        received = [await browser.hear(), await browser.hear()]
+        assert [message["type"] for message in received] == ["timeline_event.created", "stream.chunk"]
         node.live.publish(delta(session, event, 4, "two"))
         await node.write([completed_event(session, event, "one two")])
         node.live.publish(delta(session, event, 7, "late"))
         await browser.say(action="ping")
-        while heard[-1]["type"] != "pong":
-            heard.append(await browser.hear())
-        assert [message["type"] for message in heard].index("timeline_event.completed") > max(
-            index for index, message in enumerate(heard) if message["type"] == "stream.chunk"
+        while received[-1]["type"] != "pong":
+            received.append(await browser.hear())
+        assert [message["type"] for message in received].index("timeline_event.completed") > max(
+            index for index, message in enumerate(received) if message["type"] == "stream.chunk"
         )
 
 
@@ -147,13 +147,13 @@ async def test_a_client_that_joins_in_mid_stream_gets_the_text_so_far(node: Live
     node.live.publish(delta(session, event, 0, "so far"))
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=0)
-        heard = [await browser.hear(), await browser.hear()]
-        assert heard[0]["type"] == "timeline_event.created"
-        assert (heard[1]["offset"], heard[1]["delta"]) == (0, "so far")
+        received = [await browser.hear(), await browser.hear()]
+        assert received[0]["type"] == "timeline_event.created"
+        assert (received[1]["offset"], received[1]["delta"]) == (0, "so far")
         node.live.publish(delta(session, event, 6, " and on"))
-        heard.append(await browser.hear())
-        assert heard[2]["offset"] == 6
-        assert text_of(heard, event) == "so far and on"
+        received.append(await browser.hear())
+        assert received[2]["offset"] == 6
+        assert text_of(received, event) == "so far and on"
 
 
 async def test_a_stream_that_starts_over_replaces_what_was_shown(node: LiveNode, address: str) -> None:
@@ -162,10 +162,10 @@ async def test_a_stream_that_starts_over_replaces_what_was_shown(node: LiveNode,
         await browser.subscribe(session_channel(session))
         await node.write([created_event(session, event)])
         node.live.publish(delta(session, event, 0, "a first attempt"))
-        heard = [await browser.hear(), await browser.hear()]
+        received = [await browser.hear(), await browser.hear()]
         node.live.publish(delta(session, event, 0, "another"))
-        heard.append(await browser.hear())
-        assert text_of(heard, event) == "another"
+        received.append(await browser.hear())
+        assert text_of(received, event) == "another"
 
 
 async def test_progress_reaches_the_list_and_whoever_joins_it_later(node: LiveNode, address: str) -> None:
@@ -274,14 +274,14 @@ async def test_a_client_that_sleeps_has_the_whole_text_when_it_wakes(node: LiveN
         connect(f"ws://{address}/ws", max_queue=1, max_size=None, compression=None, close_timeout=0.1) as sleeper,
     ):
         await sleeper.send(orjson.dumps({"action": "subscribe", "channel": session_channel(session)}).decode())
-        heard: list[Message] = [orjson.loads(await sleeper.recv()), orjson.loads(await sleeper.recv())]
+        received: list[Message] = [orjson.loads(await sleeper.recv()), orjson.loads(await sleeper.recv())]
         await node.write([created_event(session, event)])
         for number in range(pieces):
             node.live.publish(delta(session, event, number * len(piece), piece))
             await anyio.lowlevel.checkpoint()
         with anyio.fail_after(GIVE_UP_SECONDS):
-            while len(text_of(heard, event)) < pieces * len(piece):
-                heard.append(orjson.loads(await sleeper.recv()))
-        chunks = [message for message in heard if message["type"] == "stream.chunk"]
-        assert text_of(heard, event) == piece * pieces
+            while len(text_of(received, event)) < pieces * len(piece):
+                received.append(orjson.loads(await sleeper.recv()))
+        chunks = [message for message in received if message["type"] == "stream.chunk"]
+        assert text_of(received, event) == piece * pieces
         assert len(chunks) < pieces

@@ -150,11 +150,11 @@ async def test_a_worse_alert_moves_what_waits_ahead(database_url: str) -> None:
 
 async def test_secrets_are_stored_nowhere(database_url: str) -> None:
     async with intake_world(database_url) as ground:
-        told = alert(title="hunter2", body="hunter2", labels={"problem": "p", "x": "hunter2"}, annotations={"summary": "hunter2"})
+        reported = alert(title="hunter2", body="hunter2", labels={"problem": "p", "x": "hunter2"}, annotations={"summary": "hunter2"})
         change = Change(
             source="ci", fingerprint="c", title="hunter2", outcome=ChangeOutcome.SUCCEEDED, labels={"a": "hunter2"}, body="hunter2"
         )
-        await ground.take(told, changes=(change,))
+        await ground.take(reported, changes=(change,))
         for table in ("alerts", "incidents", "changes", "alert_sessions", "events"):
             assert await ground.rows(f"SELECT 1 AS found FROM {table} t WHERE CAST(t AS text) LIKE '%hunter2%'") == []  # noqa: S608 - our own words
 
@@ -235,11 +235,11 @@ async def test_one_alert_that_cannot_be_stored_does_not_keep_the_others_out(data
             await connection.execute(sa.text("ALTER TABLE alerts ADD CONSTRAINT no_poison CHECK (title <> 'poison')"))
         acceptance, refused = ground.acceptance(), list[str]()
 
-        async def send(told: Alert) -> None:
+        async def send(reported: Alert) -> None:
             try:
-                await acceptance.accept(delivery(told), author="monitor")
+                await acceptance.accept(delivery(reported), author="monitor")
             except IntegrityError:
-                refused.append(told.title)
+                refused.append(reported.title)
 
         async with anyio.create_task_group() as tasks:
             for number in range(6):
@@ -252,7 +252,7 @@ _MINUTES = st.integers(0, 30)
 _EVENTS = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from([FIRING, RESOLVED]), _MINUTES), min_size=1, max_size=12)
 
 
-def _told(events: Sequence[tuple[str, AlertStatus, int]], ground: IntakeWorld, problem: str) -> list[Alert]:
+def _reported(events: Sequence[tuple[str, AlertStatus, int]], ground: IntakeWorld, problem: str) -> list[Alert]:
     """Events that say of which time they speak."""
     return [
         alert(
@@ -279,9 +279,9 @@ async def test_any_order_and_grouping_of_deliveries_ends_in_the_same_statuses_an
         choose()
         for number, (events, order, together) in enumerate(runs):
             one, other = f"one{number}", f"other{number}"
-            for told in _told(events, ground, one):
-                await ground.take(told)
-            shuffled = [_told(events, ground, other)[place] for place in order]
+            for reported in _reported(events, ground, one):
+                await ground.take(reported)
+            shuffled = [_reported(events, ground, other)[place] for place in order]
             for start in range(0, len(shuffled), together):
                 await ground.take(*shuffled[start : start + together])
             query = """

@@ -38,15 +38,15 @@ async def test_a_sender_that_says_over_is_waited_for_unless_its_route_sets_a_tim
 async def test_what_fires_on_without_a_word_is_looked_at_again_after_intervals_that_double(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(replace(alert(), source="alertmanager"))
-        looks = list[float]()
+        investigations = list[float]()
         await ground.finish(await ground.begin())
         for hours in (3.9, 0.2, 7.7, 0.4, 15.5, 0.6, 40.0):
             ground.later(hours=hours)
             await ground.maintenance().round()
-            looks.append(len(await ground.sessions()))
+            investigations.append(len(await ground.sessions()))
             if (await ground.sessions())[-1]["status"] == "pending":
                 await ground.finish(await ground.begin())
-        assert looks == [1, 2, 2, 3, 3, 4, 4]
+        assert investigations == [1, 2, 2, 3, 3, 4, 4]
 
 
 async def test_an_incident_that_found_the_queue_full_gets_its_turn(database_url: str) -> None:

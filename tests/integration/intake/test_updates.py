@@ -105,8 +105,8 @@ async def test_silence_and_what_a_person_does_are_told_too(database_url: str) ->
         other = next(one for one in await ground.incidents() if one["id"] != incident["id"])
         await ground.commands().merge(str(incident["id"]), str(other["id"]), actor="ada")
         await ground.commands().resolve(str(incident["id"]), actor="ada")
-        told = await _notes(ground)
-    assert [(kind.value, text.partition("\n")[0]) for kind, text in told] == [
+        reported = await _notes(ground)
+    assert [(kind.value, text.partition("\n")[0]) for kind, text in reported] == [
         ("alerts", "Counted as over, for its sender has been silent (1):"),
         ("alerts", "ada has found another incident to be part of this one, with 1 of its alerts firing: The switch is down"),
         ("resolved", "ada has declared the incident over."),

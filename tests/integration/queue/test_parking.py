@@ -173,12 +173,12 @@ async def test_a_parked_session_says_what_for_holds_no_worker_and_goes_on_where_
     claim = await claimed(engine)
     await begin(engine, claim)
     until = datetime.now(UTC) + timedelta(hours=1)
-    told = await release_claim(engine, claim, Park("all models are away", until))
+    reported = await release_claim(engine, claim, Park("all models are away", until))
     standing = await SessionRepository(engine).queue_position(session_id)
     assert await state(ground, session_id) == ("waiting", "parked")
     assert (standing.waiting_reason, standing.waiting_until, standing.queue_position) == ("all models are away", until, None)
-    assert {"session.status", "timeline_event.completed"} == {event.payload["type"] for event in told}
-    assert told[-1].payload["waiting_reason"] == "all models are away"
+    assert {"session.status", "timeline_event.completed"} == {event.payload["type"] for event in reported}
+    assert reported[-1].payload["waiting_reason"] == "all models are away"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "active"}], "it is continued, not ended"
     state_of_queue = await SessionRepository(engine).queue_state()
     assert (state_of_queue.pending, state_of_queue.running, state_of_queue.waiting) == (0, 0, 1)

@@ -34,8 +34,8 @@ async def test_what_is_paused_is_not_begun_until_the_pause_ends(
     assert (await SessionRepository(engine).queue_position(session_id)).waiting_reason == "paused by alice: costs"
     assert await pauses.resume(chain, actor="bob") == []
     assert await take(engine)
-    told = [event.payload for event in await Outbox(engine).read_after(SESSIONS_CHANNEL, 0, 10)]
-    assert [len(event["pauses"]) for event in told if event["type"] == "pauses.changed"] == [1, 0]
+    reported = [event.payload for event in await Outbox(engine).read_after(SESSIONS_CHANNEL, 0, 10)]
+    assert [len(event["pauses"]) for event in reported if event["type"] == "pauses.changed"] == [1, 0]
     audited = await ground.fetch(
         "SELECT actor, action, details ->> 'chain_id' AS chain FROM audit_log WHERE action LIKE 'work.%' ORDER BY id"
     )
@@ -82,8 +82,8 @@ def tarsy(ground: Ground, *arguments: str) -> str:
 @pytest.mark.timeout(180)
 async def test_a_running_session_is_parked_now_and_goes_on_where_it_was(ground: Ground) -> None:
     async with speaking(ground) as session_id:
-        told = await anyio.to_thread.run_sync(tarsy, ground, "pause", "--now", "--reason", "a leak")
-        assert "everything: paused by command line: a leak" in told
+        reported = await anyio.to_thread.run_sync(tarsy, ground, "pause", "--now", "--reason", "a leak")
+        assert "everything: paused by command line: a leak" in reported
         await ground.until("SELECT status = 'waiting' FROM alert_sessions WHERE id = $1", session_id, within=GIVE_UP_SECONDS)
         listed = await anyio.to_thread.run_sync(tarsy, ground, "sessions", "list")
         assert "waiting     chaos" in listed

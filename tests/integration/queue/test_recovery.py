@@ -40,7 +40,7 @@ TABLES = {INVESTIGATION: "alert_sessions", CHAT_ANSWER: "chat_user_messages", SC
 STAGE_TYPES = {INVESTIGATION: StageType.INVESTIGATION, CHAT_ANSWER: StageType.CHAT, SCORING: StageType.SCORING}
 
 
-def nobody(_events: object) -> None: ...
+def no_user(_events: object) -> None: ...
 
 
 async def waiting(engine: AsyncEngine, ground: Ground, made: Scenario, kind: WorkKind) -> None:
@@ -66,7 +66,7 @@ def begun_stage(claim: Claim) -> Stage:
 async def begin(engine: AsyncEngine, claim: Claim) -> None:
     """What a worker writes before it dies: a stage, and an event that streams."""
     stage = begun_stage(claim)
-    journal = PostgresJournal(engine, nobody)
+    journal = PostgresJournal(engine, no_user)
     await journal.commit(Step(claim=claim, stages=(stage,)))
     await journal.commit(Step(claim=claim, opened=(streaming(claim, stage.id),)))
 
@@ -99,13 +99,13 @@ async def test_orphaned_work_is_taken_back_and_its_former_owner_is_refused(
     before = await ground.fetch("SELECT count(*) FROM events")
     late = Step(claim=lost, opened=(streaming(lost, str((await ground.fetch("SELECT id FROM stages"))[0]["id"])),))
     with pytest.raises(ClaimLostError):
-        await PostgresJournal(engine, nobody).commit(late)
+        await PostgresJournal(engine, no_user).commit(late)
     assert await ground.fetch("SELECT count(*) FROM events") == before
     again = await claimed(engine, kind)
     assert again.id == lost.id
     assert again.token != lost.token
     with pytest.raises(ClaimLostError):
-        await PostgresJournal(engine, nobody).commit(late)
+        await PostgresJournal(engine, no_user).commit(late)
 
 
 async def test_of_several_processes_that_recover_exactly_one_wins(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
@@ -203,9 +203,9 @@ async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothi
     assert answer is CancelAnswer.CANCELLED
     assert (await row(ground, given))["status"] == "cancelled"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
-    told = await ground.fetch("SELECT payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 2")
+    reported = await ground.fetch("SELECT payload ->> 'type' AS type FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 2")
     last = "session.completed" if kind == INVESTIGATION else "chat.message"
-    assert [event["type"] for event in told] == [last, "stage.completed"]
+    assert [event["type"] for event in reported] == [last, "stage.completed"]
 
 
 async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int, text: str) -> None:
@@ -232,8 +232,8 @@ async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int,
         content=text,
         completed_at=at,
     )
-    await PostgresJournal(engine, nobody).commit(Step(claim=claim, executions=(execution,)))
-    await PostgresJournal(engine, nobody).commit(Step(claim=claim, opened=(concluded,)))
+    await PostgresJournal(engine, no_user).commit(Step(claim=claim, executions=(execution,)))
+    await PostgresJournal(engine, no_user).commit(Step(claim=claim, opened=(concluded,)))
 
 
 async def cancelled_while_it_waits(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
@@ -268,7 +268,7 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
     unused = cast("Any", None)
     return SessionExecutor(
         stages=unused,
-        journal=PostgresJournal(engine, nobody),
+        journal=PostgresJournal(engine, no_user),
         history=SessionHistory(engine),
         ledgers=unused,
         prices=unused,
@@ -296,10 +296,10 @@ async def test_a_session_keeps_the_same_analysis_however_it_ends_early(
     ended = await row(ground, taken.claim)
     best = "## Agent1\n\nIt was the network.\n\n## Agent2\n\nThe switch was off."
     assert (ended["final_analysis"], ended["analysis_is_partial"], ended["state"]) == (best, True, "done")
-    told = await ground.fetch(
+    reported = await ground.fetch(
         "SELECT payload ->> 'final_analysis' AS text FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 1"
     )
-    assert told == [{"text": best}]
+    assert reported == [{"text": best}]
 
 
 async def test_a_session_that_moves_on_in_between_is_not_given_up_however_often_its_workers_die(
@@ -309,7 +309,7 @@ async def test_a_session_that_moves_on_in_between_is_not_given_up_however_often_
     for number in range(2 * MAX_RECOVERIES):
         orphan = await claimed(engine)
         stage = replace(begun_stage(orphan), stage_index=number)
-        await PostgresJournal(engine, nobody).commit(Step(claim=orphan, stages=(stage,)))
+        await PostgresJournal(engine, no_user).commit(Step(claim=orphan, stages=(stage,)))
         await recover(engine, ground)
     (after,) = await ground.fetch("SELECT state, recoveries FROM work WHERE subject_id = $1", session_id)
     assert (after["state"], after["recoveries"]) == ("ready", 2 * MAX_RECOVERIES)

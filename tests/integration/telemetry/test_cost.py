@@ -46,8 +46,8 @@ def story(directory: Path, *models: str) -> Scenario:
         for number, model in enumerate(models, 1)
     ]
     calls = [says(f"0.look/{number}.Agent{number}", 0, "It is the disk.") for number, _ in enumerate(models, 1)]
-    told = Scenario(chain(stage(*agents), scoring=None), [*calls, *_later(len(models))], config_dir=directory)
-    return replace(told, llm=Played(in_process_client(env={}, recordings=lambda _: told.recording)))
+    reported = Scenario(chain(stage(*agents), scoring=None), [*calls, *_later(len(models))], config_dir=directory)
+    return replace(reported, llm=Played(in_process_client(env={}, recordings=lambda _: reported.recording)))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and
             detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
             trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
             listed = (await api.client.get("/api/v1/sessions")).json()["sessions"][0]
-        told = running.services.health.metrics()
+        reported = running.services.health.metrics()
     # The synthesis and the summary are recordings of a model that has a rate.
     assert detail["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 1}
     assert [one["cost"] for one in detail["stages"][0]["executions"]] == [
@@ -91,8 +91,8 @@ async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and
     assert max(((call["model"], call["cost_usd"]) for call in trace), key=str) == ("unheard-of", None)
     assert sum(call["cost_usd"] or 0 for call in trace) == pytest.approx(3 * EACH)
     assert listed["cost"] == detail["cost"]
-    assert value(told, "tarsy_model_unpriced_calls_total", provider=PROVIDER.name, model="unheard-of") == 1
-    assert value(told, "tarsy_model_cost_usd_total", provider=PROVIDER.name, model="model-1") == pytest.approx(3 * EACH)
+    assert value(reported, "tarsy_model_unpriced_calls_total", provider=PROVIDER.name, model="unheard-of") == 1
+    assert value(reported, "tarsy_model_cost_usd_total", provider=PROVIDER.name, model="model-1") == pytest.approx(3 * EACH)
 
 
 async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
@@ -116,10 +116,10 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
     at = ["--database-url", database_url]
     for command in (["incidents", "list", *at], ["incidents", "show", incident, *at], ["sessions", "list", *at]):
         await to_thread.run_sync(partial(app, command, standalone_mode=False))
-    told = capsys.readouterr().out
-    assert "Down  $0.0900" in told
-    assert "its investigations cost $0.0900" in told
-    assert (told.count("$0.0600"), told.count("$0.0300")) == (1, 1)
+    reported = capsys.readouterr().out
+    assert "Down  $0.0900" in reported
+    assert "its investigations cost $0.0900" in reported
+    assert (reported.count("$0.0600"), reported.count("$0.0300")) == (1, 1)
 
 
 async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ TRACK = "0.look/1.Investigator"
 async def test_an_installation_that_only_serves_is_told_that_it_has_no_workers(database_url: str) -> None:
     async with world(database_url) as api:
         await api.submit()
-        told = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
-        assert [one["message"] for one in told if one["source"] == "workers"] == [
+        reported = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
+        assert [one["message"] for one in reported if one["source"] == "workers"] == [
             "No process has workers: nothing is investigated; 1 sessions wait. Start one: tarsy serve --role worker."
         ]
         doctor = [(one.subject, one.text) async for one in check_database(Settings(env={}, database_url=database_url))]
@@ -44,23 +44,23 @@ async def test_a_model_that_fails_again_and_again_is_told(database_url: str) -> 
             await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4()), created_at=SystemClock().now()))
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)
-        told = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
-    (model,) = [one["message"] for one in told if one["source"] == "model"]
+        reported = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
+    (model,) = [one["message"] for one in reported if one["source"] == "model"]
     assert "last with invalid_request" in model
 
 
 async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
     async with world(database_url) as api:
         for number in range(LONG_QUEUE):
-            assert await _told(api, "queue") == [], f"{number} are no queue"
+            assert await _reported(api, "queue") == [], f"{number} are no queue"
             await api.submit(f"alert {number}")
-        (grows,) = await _told(api, "queue")
+        (grows,) = await _reported(api, "queue")
         assert grows.startswith(f"The queue grows: {LONG_QUEUE} sessions wait; {LONG_QUEUE} sessions came and 0 ended")
         doctor = [one.text async for one in check_database(Settings(env={}, database_url=database_url)) if one.subject == "queue"]
         assert grows.startswith(doctor[0])
         # They came before the half hour that counts: the queue is long, but no longer than it was.
         await _sql(database_url, "UPDATE alert_sessions SET created_at = created_at - interval '1 hour'")
-        assert await _told(api, "queue") == []
+        assert await _reported(api, "queue") == []
 
 
 async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
@@ -70,18 +70,18 @@ async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
         )
         await api.services.system.vital_signs.note_clean_up()
         await api.services.system.vital_signs.note_backup()
-        assert await _told(api, "upkeep") == []
+        assert await _reported(api, "upkeep") == []
         await _sql(database_url, "UPDATE upkeep SET done_at = done_at - interval '40 hours'")
-        cleared, saved = await _told(api, "upkeep")
+        cleared, saved = await _reported(api, "upkeep")
         assert cleared.startswith("Old data was last cleared away 40 hours ago.")
         assert saved.startswith("The last backup was made 40 hours ago.")
         doctor = [one.text async for one in check_database(Settings(env={}, database_url=database_url)) if one.subject == "upkeep"]
         assert [cleared.startswith(doctor[0]), saved.startswith(doctor[1])] == [True, True]
 
 
-async def _told(api: World, source: str) -> list[str]:
-    told = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
-    return [one["message"] for one in told if one["source"] == source]
+async def _reported(api: World, source: str) -> list[str]:
+    reported = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
+    return [one["message"] for one in reported if one["source"] == source]
 
 
 async def _sql(database_url: str, statement: str) -> None:

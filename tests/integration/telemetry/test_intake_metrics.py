@@ -23,9 +23,9 @@ async def test_alerts_are_counted_by_what_became_of_them_and_repeated_requests_a
     change = Change(source="monitor", fingerprint="c", title="Deploy", outcome=ChangeOutcome.SUCCEEDED, body="{}")
     async with intake_world(database_url) as ground:
         acceptance = AlertAcceptance(ground.engine, ground.policy(), ground.investigations, MASK, ground.clock, CountedIntake(metrics))
-        told = delivery(alert("f1"), alert("f2", problem="other"), changes=(change,), delivery_id="d1")
+        reported = delivery(alert("f1"), alert("f2", problem="other"), changes=(change,), delivery_id="d1")
         for _ in range(3):
-            await acceptance.accept(told, author="monitor")
+            await acceptance.accept(reported, author="monitor")
         await acceptance.accept(delivery(alert("f1"), alert("f2", RESOLVED, problem="other")), author="monitor")
     scraped = generate_latest(metrics.registry)
     assert value(scraped, "tarsy_alerts_total", source="monitor", action="opened") == 2

@@ -65,11 +65,11 @@ async def _overview(engine: AsyncEngine) -> Overview:
 
 async def test_a_process_that_ends_leaves(engine: AsyncEngine) -> None:
     processes = ProcessRepository(engine)
-    told: list[Overview | None] = []
+    reported: list[Overview | None] = []
     begun = anyio.Event()
 
     def note(overview: Overview | None) -> None:
-        told.append(overview)
+        reported.append(overview)
         begun.set()
 
     async with anyio.create_task_group() as tasks:
@@ -77,7 +77,7 @@ async def test_a_process_that_ends_leaves(engine: AsyncEngine) -> None:
         await begun.wait()
         assert (await _overview(engine)).workers == 8
         tasks.cancel_scope.cancel()
-    assert told[0] is not None
+    assert reported[0] is not None
     assert (await _overview(engine)).workers == 0
 
 

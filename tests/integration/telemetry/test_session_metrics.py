@@ -52,21 +52,21 @@ async def work_off(running: Application) -> bytes:
 
 async def test_a_finished_session_is_counted_with_its_model_and_tool_calls_and_an_invented_tool_makes_no_series(database_url: str) -> None:
     async with STORY.running(database_url) as running:
-        told = await work_off(running)
-    assert value(told, "tarsy_sessions_ended_total", alert_type="test", status="completed") == 1
-    assert value(told, "tarsy_alert_to_verdict_seconds_count") == 1
-    assert value(told, "tarsy_session_wait_seconds_count") == 1
-    assert value(told, "tarsy_session_run_seconds_count", status="completed") == 1
-    assert value(told, "tarsy_work_claimed_total", kind="session") == 1
-    assert (value(told, "tarsy_step_seconds_count") or 0) > 5
-    assert value(told, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="ok") == 2
-    assert value(told, "tarsy_model_call_seconds_count", **MODEL) == 3
-    assert value(told, "tarsy_model_first_chunk_seconds_count", **MODEL) == 3
-    assert value(told, "tarsy_model_tokens_total", **MODEL, type="input") == 30
-    assert value(told, "tarsy_model_tokens_total", **MODEL, type="output") == 15
-    assert value(told, "tarsy_tool_calls_total", server="k8s", tool="pods", outcome="ok") == 1
-    assert value(told, "tarsy_tool_call_seconds_count", server="k8s", tool="pods") == 1
-    assert "summon_unicorn" not in label_values(told, "tool")
+        reported = await work_off(running)
+    assert value(reported, "tarsy_sessions_ended_total", alert_type="test", status="completed") == 1
+    assert value(reported, "tarsy_alert_to_verdict_seconds_count") == 1
+    assert value(reported, "tarsy_session_wait_seconds_count") == 1
+    assert value(reported, "tarsy_session_run_seconds_count", status="completed") == 1
+    assert value(reported, "tarsy_work_claimed_total", kind="session") == 1
+    assert (value(reported, "tarsy_step_seconds_count") or 0) > 5
+    assert value(reported, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="ok") == 2
+    assert value(reported, "tarsy_model_call_seconds_count", **MODEL) == 3
+    assert value(reported, "tarsy_model_first_chunk_seconds_count", **MODEL) == 3
+    assert value(reported, "tarsy_model_tokens_total", **MODEL, type="input") == 30
+    assert value(reported, "tarsy_model_tokens_total", **MODEL, type="output") == 15
+    assert value(reported, "tarsy_tool_calls_total", server="k8s", tool="pods", outcome="ok") == 1
+    assert value(reported, "tarsy_tool_call_seconds_count", server="k8s", tool="pods") == 1
+    assert "summon_unicorn" not in label_values(reported, "tool")
 
 
 async def test_errors_and_fallbacks_of_models_are_counted(database_url: str) -> None:
@@ -75,16 +75,16 @@ async def test_errors_and_fallbacks_of_models_are_counted(database_url: str) -> 
         [says(TRACK, 0, fails("credentials")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
     )
     async with story.running(database_url) as running:
-        told = await work_off(running)
-    assert value(told, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="credentials") == 1
-    assert value(told, "tarsy_model_fallbacks_total", provider="other", model="model-2") == 1
+        reported = await work_off(running)
+    assert value(reported, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="credentials") == 1
+    assert value(reported, "tarsy_model_fallbacks_total", provider="other", model="model-2") == 1
 
 
 async def test_a_session_that_is_cancelled_before_it_began_is_counted_as_ended(database_url: str) -> None:
     async with STORY.running(database_url) as running:
         assert await running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester") is CancelAnswer.CANCELLED
-        told = running.services.health.metrics()
-    assert value(told, "tarsy_sessions_ended_total", alert_type="test", status="cancelled") == 1
+        reported = running.services.health.metrics()
+    assert value(reported, "tarsy_sessions_ended_total", alert_type="test", status="cancelled") == 1
 
 
 async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str) -> None:
@@ -95,24 +95,24 @@ async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str
         async with running.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE work SET heartbeat_at = now() - interval '1 hour'")
         await MeasuredRecovery(Recovery(running.engine), metrics).run(silent_seconds=60, limits={INVESTIGATION: 3})
-    told = generate_latest(metrics.registry)
-    assert value(told, "tarsy_recoveries_total", kind="session", outcome="continued") == 1
+    reported = generate_latest(metrics.registry)
+    assert value(reported, "tarsy_recoveries_total", kind="session", outcome="continued") == 1
 
 
 async def test_ceilings_that_were_met_are_counted(database_url: str, tmp_path: Path) -> None:
     made = runaway(Runaway(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(model_calls=3)))
     async with made.running(database_url) as running:
-        told = await work_off(running)
+        reported = await work_off(running)
     # The end itself, the correction that was not asked for, and the summary.
-    assert value(told, "tarsy_ceilings_met_total", account="session", limit="model_calls") == 3
+    assert value(reported, "tarsy_ceilings_met_total", account="session", limit="model_calls") == 3
 
 
 async def test_work_that_is_let_go_of_before_its_end_is_counted(database_url: str, tmp_path: Path) -> None:
     made = runaway(Runaway(endless_tools), tmp_path, priced_chain(), "  budgets: [{per: day, usd: 0}]\n")
     async with made.running(database_url) as running:
-        told = await work_off(running)
-    assert value(told, "tarsy_work_released_total", kind="session", how="parking") == 1
-    assert value(told, "tarsy_session_run_seconds_count", status="completed") is None
+        reported = await work_off(running)
+    assert value(reported, "tarsy_work_released_total", kind="session", how="parking") == 1
+    assert value(reported, "tarsy_session_run_seconds_count", status="completed") is None
 
 
 async def test_citations_and_folded_results_are_counted(database_url: str) -> None:
@@ -128,7 +128,7 @@ async def test_citations_and_folded_results_are_counted(database_url: str) -> No
         [answers(TRACK, "a", "k8s.pods", folded)],
     )
     async with story.running(database_url) as running:
-        told = await work_off(running)
-    assert value(told, "tarsy_tool_results_shortened_total", how="folded") == 1
-    assert value(told, "tarsy_citations_total", status="quote_found") == 1
-    assert value(told, "tarsy_citations_total", status="failed") == 1
+        reported = await work_off(running)
+    assert value(reported, "tarsy_tool_results_shortened_total", how="folded") == 1
+    assert value(reported, "tarsy_citations_total", status="quote_found") == 1
+    assert value(reported, "tarsy_citations_total", status="failed") == 1

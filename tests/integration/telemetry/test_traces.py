@@ -80,11 +80,11 @@ async def test_an_investigation_is_one_trace_named_and_measured_by_the_conventio
         "invoke_agent ExecSummaryAgent": "invoke_workflow executive summary",
     }
     assert {span.trace_id for span in collector.spans} == {UUID(SESSION_ID).bytes}
-    told = attributes(next(span for span in collector.spans if span.name.startswith("chat")))
-    assert told["gen_ai.operation.name"] == "chat"
-    assert told["gen_ai.provider.name"] == "replay"
-    assert told["gen_ai.request.model"] == PROVIDER.model
-    assert (told["gen_ai.usage.input_tokens"], told["gen_ai.usage.output_tokens"]) == (10, 5)
+    reported = attributes(next(span for span in collector.spans if span.name.startswith("chat")))
+    assert reported["gen_ai.operation.name"] == "chat"
+    assert reported["gen_ai.provider.name"] == "replay"
+    assert reported["gen_ai.request.model"] == PROVIDER.model
+    assert (reported["gen_ai.usage.input_tokens"], reported["gen_ai.usage.output_tokens"]) == (10, 5)
     tool = attributes(collector.named("execute_tool k8s.pods"))
     assert (tool["gen_ai.operation.name"], tool["gen_ai.tool.name"], tool["gen_ai.tool.call.id"]) == ("execute_tool", "k8s.pods", "a")
     assert attributes(collector.named("invoke_agent Investigator"))["gen_ai.agent.name"] == "Investigator"
@@ -113,7 +113,7 @@ async def test_failures_and_fallbacks_are_events_of_their_agent(database_url: st
     await work_off(story, database_url)
     assert [event.name for event in collector.named("invoke_agent Investigator").events] == ["tarsy.model_call_failed", "tarsy.fallback"]
     failed = [attributes(span) for span in collector.spans if span.name == "chat model-1" and span.status.code == 2]
-    assert [told["error.type"] for told in failed] == ["credentials"]
+    assert [reported["error.type"] for reported in failed] == ["credentials"]
     assert SECRET.encode() not in b"".join(collector.bodies)
 
 
@@ -182,9 +182,9 @@ async def test_a_stdio_server_is_told_the_trace_in_meta_too(database_url: str, c
         real_tools=True,
     )
     played = await story.play(database_url)
-    (told,) = (tool.content for tool in played.tools)
+    (reported,) = (tool.content for tool in played.tools)
     span = collector.named("execute_tool f.meta")
-    assert orjson.loads(told)["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
+    assert orjson.loads(reported)["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
 
 
 async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: str, collector: Collector) -> None:
@@ -201,7 +201,7 @@ async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: s
 
 
 @pytest.mark.parametrize(
-    ("said", "spans", "metrics"),
+    ("answered", "spans", "metrics"),
     [
         ({"OTEL_SDK_DISABLED": "true"}, False, False),
         ({"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"}, False, False),
@@ -213,11 +213,11 @@ async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: s
 async def test_what_is_switched_off_is_not_sent(
     database_url: str,
     collector: Collector,
-    said: dict[str, str],
+    answered: dict[str, str],
     spans: bool,  # noqa: FBT001 - a parameter of the test
     metrics: bool,  # noqa: FBT001 - the same
 ) -> None:
-    await work_off(replace(STORY, env={**collector.env, **said}), database_url)
+    await work_off(replace(STORY, env={**collector.env, **answered}), database_url)
     assert (bool(collector.spans), bool(collector.metrics)) == (spans, metrics)
     # Not only unread: nothing came.
     assert bool(collector.bodies) == (spans or metrics)

@@ -37,9 +37,9 @@ async def test_ceilings_that_do_not_count_a_model_are_warned_of_in_the_system_an
     configured(tmp_path)
     story = Scenario(chain(stage(agent())), [], config_dir=tmp_path, env=KEYS)
     async with story.continued(database_url) as running, serving(running.services) as api:
-        told = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
+        reported = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
         budgets = (await api.client.get("/api/v1/usage")).json()["budgets"]
-    remarks = [one["message"] for one in told if "does not count" in one["message"]]
+    remarks = [one["message"] for one in reported if "does not count" in one["message"]]
     assert [remark.partition(" does not count calls of ")[0] for remark in remarks] == [
         'agent_chains.own: the ceiling of chain "own" in US dollars',
         "system.budgets[0]: the ceiling of $5.00 a day",
@@ -96,7 +96,7 @@ async def test_a_session_under_such_a_ceiling_says_so_once(database_url: str, tm
     story = runaway(Runaway(endless_tools), tmp_path, limited)
     found = await story.play(database_url)
     assert found.outcome
-    told = [event["content"] for event in found.outcome.timeline if event["event_type"] == "warning" and "dollars" in event["content"]]
-    assert told == [
+    reported = [event["content"] for event in found.outcome.timeline if event["event_type"] == "warning" and "dollars" in event["content"]]
+    assert reported == [
         f"A ceiling in dollars does not hold here: calls of {MODEL}, whose price is not known, are not counted. To have it hold, {CURE}."
     ]

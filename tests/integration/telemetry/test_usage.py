@@ -53,19 +53,19 @@ async def report(api: World, **query: str) -> dict[str, Any]:
 
 async def test_the_report_counts_every_call_by_whatever_is_asked(database_url: str, tmp_path: Path) -> None:
     async with used(database_url, tmp_path) as api:
-        told = await report(api)
-    assert told["total"]["calls"] == 6
-    assert told["total"]["cost_usd"] == pytest.approx(6 * EACH)
-    assert (told["total"]["input_tokens"], told["total"]["output_tokens"]) == (60, 30)
-    assert [(one["name"], one["calls"]) for one in told["by_model"]] == [(f"{PROVIDER.name} / {PROVIDER.model}", 6)]
-    assert sorted((one["name"], one["calls"]) for one in told["by_alert_type"]) == [("type-0", 3), ("type-1", 3)]
-    assert sorted((one["name"], one["calls"]) for one in told["by_agent"]) == [("ExecSummaryAgent", 2), ("Investigator", 4)]
-    assert [(one["name"], one["calls"]) for one in told["by_chain"]] == [("chain", 6)]
-    assert sum(one["calls"] for one in told["by_day"]) == 6
-    tools = {one["tool"]: (one["calls"], one["failed_calls"]) for one in told["by_tool"]}
+        reported = await report(api)
+    assert reported["total"]["calls"] == 6
+    assert reported["total"]["cost_usd"] == pytest.approx(6 * EACH)
+    assert (reported["total"]["input_tokens"], reported["total"]["output_tokens"]) == (60, 30)
+    assert [(one["name"], one["calls"]) for one in reported["by_model"]] == [(f"{PROVIDER.name} / {PROVIDER.model}", 6)]
+    assert sorted((one["name"], one["calls"]) for one in reported["by_alert_type"]) == [("type-0", 3), ("type-1", 3)]
+    assert sorted((one["name"], one["calls"]) for one in reported["by_agent"]) == [("ExecSummaryAgent", 2), ("Investigator", 4)]
+    assert [(one["name"], one["calls"]) for one in reported["by_chain"]] == [("chain", 6)]
+    assert sum(one["calls"] for one in reported["by_day"]) == 6
+    tools = {one["tool"]: (one["calls"], one["failed_calls"]) for one in reported["by_tool"]}
     assert tools == {"pods": (2, 0), "logs": (2, 2)}
-    assert [one["cost_usd"] for one in told["dearest_sessions"]] == pytest.approx([3 * EACH, 3 * EACH])
-    assert told["month_forecast_usd"] >= told["month_usd"] == pytest.approx(6 * EACH)
+    assert [one["cost_usd"] for one in reported["dearest_sessions"]] == pytest.approx([3 * EACH, 3 * EACH])
+    assert reported["month_forecast_usd"] >= reported["month_usd"] == pytest.approx(6 * EACH)
 
 
 async def test_the_report_says_how_far_each_budget_is_used(

@@ -52,23 +52,23 @@ def is_full(writing: int) -> bool:
     return False
 
 
-async def ended(heard: Heard) -> None:
+async def ended(received: Heard) -> None:
     with anyio.fail_after(10):
-        await heard.ended.wait()
+        await received.ended.wait()
 
 
 async def test_lines_arrive_whole_wherever_they_were_cut_and_before_the_end() -> None:
     reading, writing = pipe()
-    heard, lines = Heard(), LineReader(reading)
-    lines.start(heard.reader)
+    received, lines = Heard(), LineReader(reading)
+    lines.start(received.reader)
     for piece in (b"one\ntw", b"o\n\nthr", b"e", b"e\nunfinished"):
         os.write(writing, piece)
         await anyio.lowlevel.checkpoint()
     os.close(writing)
-    await ended(heard)
+    await ended(received)
     lines.close()
-    assert heard.lines == [b"one", b"two", b"", b"three"]
-    assert heard.why is None
+    assert received.lines == [b"one", b"two", b"", b"three"]
+    assert received.why is None
 
 
 async def test_a_server_that_floods_us_has_to_wait() -> None:
@@ -84,17 +84,17 @@ async def test_a_server_that_floods_us_has_to_wait() -> None:
             elif len(self.lines) <= PIPE_BYTES // 2:
                 full.append(is_full(writing))
 
-    heard, lines = Slow(), LineReader(reading)
+    received, lines = Slow(), LineReader(reading)
     assert os.write(writing, b"x\n" * (PIPE_BYTES // 2)) == PIPE_BYTES
-    lines.start(heard.reader)
+    lines.start(received.reader)
     with anyio.fail_after(30):
-        while len(heard.lines) <= PIPE_BYTES // 2:
+        while len(received.lines) <= PIPE_BYTES // 2:
             await anyio.lowlevel.checkpoint()
     lines.close()
     os.close(writing)
     assert len(full) == PIPE_BYTES // 2 - 1
     assert all(full)
-    assert heard.lines[-1] == b"y" * (PIPE_BYTES - 1)
+    assert received.lines[-1] == b"y" * (PIPE_BYTES - 1)
 
 
 async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() -> None:
@@ -115,31 +115,31 @@ async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() ->
     # The number of the file is free again, and what comes by it is for the next who has it.
     next_reading, next_writing = os.pipe()
     assert next_reading == reading
-    heard, next_lines = Heard(), LineReader(next_reading)
-    next_lines.start(heard.reader)
+    received, next_lines = Heard(), LineReader(next_reading)
+    next_lines.start(received.reader)
     os.write(next_writing, b"four\n")
     os.close(next_writing)
-    await ended(heard)
+    await ended(received)
     next_lines.close()
     os.close(writing)
-    assert (closed.lines, heard.lines) == ([b"one"], [b"four"])
+    assert (closed.lines, received.lines) == ([b"one"], [b"four"])
     assert not closed.ended.is_set()
 
 
 async def test_a_line_without_an_end_is_given_up_and_what_follows_it_is_read_into_the_void() -> None:
     reading, writing = pipe()
-    heard, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
-    lines.start(heard.reader)
-    out.send(b"x" * (LIMIT + 1), heard.ended.set)
-    await ended(heard)
-    assert isinstance(heard.why, OverflowError)
-    out.send(b"\n" * LIMIT, heard.ended.set)
+    received, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
+    lines.start(received.reader)
+    out.send(b"x" * (LIMIT + 1), received.ended.set)
+    await ended(received)
+    assert isinstance(received.why, OverflowError)
+    out.send(b"\n" * LIMIT, received.ended.set)
     with anyio.fail_after(10):
         while is_full(writing):
             await anyio.lowlevel.checkpoint()
     lines.close()
     out.close()
-    assert heard.lines == []
+    assert received.lines == []
 
 
 async def test_what_the_reader_raises_is_why_no_more_lines_come() -> None:
@@ -151,30 +151,30 @@ async def test_what_the_reader_raises_is_why_no_more_lines_come() -> None:
             super().take(line)
             raise trouble
 
-    heard, lines = Failing(), LineReader(reading)
+    received, lines = Failing(), LineReader(reading)
     os.write(writing, b"one\ntwo\n")
-    lines.start(heard.reader)
-    await ended(heard)
+    lines.start(received.reader)
+    await ended(received)
     lines.close()
     os.close(writing)
-    assert heard.lines == [b"one"]
-    assert heard.why is trouble
+    assert received.lines == [b"one"]
+    assert received.why is trouble
 
 
 async def test_more_than_a_pipe_holds_is_sent_whole_and_in_order() -> None:
     reading, writing = pipe()
-    heard, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
+    received, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
     sent = [bytes([letter]) * (LIMIT - 1) for letter in b"abc"]
     for line in sent:
-        out.send(line + b"\n", heard.ended.set)
-    lines.start(heard.reader)
+        out.send(line + b"\n", received.ended.set)
+    lines.start(received.reader)
     with anyio.fail_after(10):
-        while len(heard.lines) < len(sent):
+        while len(received.lines) < len(sent):
             await anyio.lowlevel.checkpoint()
     out.close()
-    await ended(heard)
+    await ended(received)
     lines.close()
-    assert heard.lines == sent
+    assert received.lines == sent
 
 
 async def test_the_sender_is_told_when_the_server_stops_reading_in_the_middle() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, says, stage
-from support.overheard import overheard
+from support.observed_application import overheard
 from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 
@@ -25,10 +25,10 @@ SERVERS = {"f": server("f", sys.executable, "-S", str(FAULT_SERVER)), "gone": se
 
 def story(*turns: Mapping[str, Any], **changes: Any) -> Scenario:
     investigator = agent(mcp_servers=("f", "gone"), **changes)
-    spoken = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
+    written = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
     return Scenario(
         chain(stage(investigator), mcp_servers=SERVERS, scoring=None),
-        [*spoken, says(TRACK, len(turns), "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
+        [*written, says(TRACK, len(turns), "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
     )
 
 
@@ -41,7 +41,7 @@ async def rows(database_url: str, columns: str, table: str) -> list[tuple[Any, .
         await connection.close()
 
 
-def said(told: list[dict[str, Any]]) -> str:
+def answered(told: list[dict[str, Any]]) -> str:
     """The text a watcher has got of a tool's result, piece by piece."""
     results = {
         message["event"]["id"]
@@ -60,8 +60,8 @@ async def test_what_a_tool_says_is_seen_live_and_masked_while_it_still_runs(data
     seen = tmp_path / "seen"
     async with overheard(story(calls("a", "f.say_and_wait", marker=str(seen))), database_url) as session:
         # The tool ends only when what it said has been seen.
-        await session.work_off(lambda: said(session.told) == expected and seen.touch())
-    assert said(session.told) == expected
+        await session.work_off(lambda: answered(session.told) == expected and seen.touch())
+    assert answered(session.told) == expected
 
 
 async def test_a_server_that_does_not_come_up_is_a_warning_for_the_model_and_for_people_and_the_investigation_goes_on(

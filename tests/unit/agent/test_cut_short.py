@@ -21,10 +21,10 @@ ACTION = "Thought: Look.\nAction: k8s.pods\nAction Input: {}"
 
 
 def _scenario(*turns: Any, result: str = "web-1 Evicted", summary: str = "", **changes: Any) -> Scenario:
-    said = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
-    said += [says(f"{TRACK}/summary/{one}", 0, summary) for one in ("c0", "c1") if summary]
+    answered = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
+    answered += [says(f"{TRACK}/summary/{one}", 0, summary) for one in ("c0", "c1") if summary]
     results = [answers(TRACK, one, "k8s.pods", result) for one in ("c0", "c1", "c2", "react-3")]
-    return Scenario(chain(stage(agent(**changes))), said, results)
+    return Scenario(chain(stage(agent(**changes))), answered, results)
 
 
 TWO_CALLS = (thinks("Both at once."), "I look.", calls("c0", "k8s.pods"), calls("c1", "k8s.pods", n=1))

@@ -65,10 +65,10 @@ def _without_the_collector() -> Iterator[None]:
 
 @pytest.mark.parametrize(("speaking", "asks"), [(ToolCalling.NATIVE, _native), (ToolCalling.REACT, _react)])
 async def test_the_last_fifty_turns_cost_no_more_than_the_first(speaking: ToolCalling, asks: Callable[[int], list[object]]) -> None:
-    said = [says(TRACK, turn, *asks(turn)) for turn in range(TURNS)]
+    answered = [says(TRACK, turn, *asks(turn)) for turn in range(TURNS)]
     config = agent(max_iterations=TURNS + 1, provider=SMALL, tool_calling=speaking)
     tools = TalkativeTools()
-    run = MemoryRun(Scenario(chain(stage(config)), [*said, says(TRACK, TURNS, "Final Answer: Done.")]), TRACK, tools=tools)
+    run = MemoryRun(Scenario(chain(stage(config)), [*answered, says(TRACK, TURNS, "Final Answer: Done.")]), TRACK, tools=tools)
     sys.setprofile(tools.count)
     try:
         result = await run.go_on()
@@ -87,9 +87,9 @@ async def test_the_last_fifty_turns_cost_no_more_than_the_first(speaking: ToolCa
 async def test_what_a_turn_leaves_in_memory_does_not_grow() -> None:
     turns = 150
     tools = TalkativeTools()
-    said = [says(TRACK, turn, *_react(turn)) for turn in range(turns)]
+    answered = [says(TRACK, turn, *_react(turn)) for turn in range(turns)]
     config = agent(max_iterations=turns + 1, provider=SMALL, tool_calling=ToolCalling.REACT)
-    run = MemoryRun(Scenario(chain(stage(config)), [*said, says(TRACK, turns, "Final Answer: Done.")]), TRACK, tools=tools)
+    run = MemoryRun(Scenario(chain(stage(config)), [*answered, says(TRACK, turns, "Final Answer: Done.")]), TRACK, tools=tools)
     tracemalloc.start()
     try:
         assert (await run.go_on()).status is RunStatus.COMPLETED

@@ -72,11 +72,11 @@ def test_one_broken_answer_does_not_change_the_model() -> None:
 @given(CODES, st.integers(1, 3))
 def test_the_end_names_the_model_its_address_the_cause_and_a_cure_in_one_sentence(code: ErrorCode, failures: int) -> None:
     provider = ResolvedProvider(name="mine", type=ProviderType.OPENAI, model="m-1", base_url="http://gpu.example:8000/v1")
-    told = failure_message(provider, ErrorChunk("HTTP 503: overloaded.", code), failures)
-    assert told.startswith("mine (m-1 at http://gpu.example:8000/v1): ")
-    assert "HTTP 503: overloaded; " in told
-    assert told.endswith(".")
-    assert ". " not in told
+    reported = failure_message(provider, ErrorChunk("HTTP 503: overloaded.", code), failures)
+    assert reported.startswith("mine (m-1 at http://gpu.example:8000/v1): ")
+    assert "HTTP 503: overloaded; " in reported
+    assert reported.endswith(".")
+    assert ". " not in reported
 
 
 @given(st.lists(st.text(max_size=40), max_size=4))

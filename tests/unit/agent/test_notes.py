@@ -47,16 +47,16 @@ def at_the_conclusion(_: MemoryJournal, step: Step) -> bool:
 
 
 def native(*turns: Any, **changes: Any) -> Scenario:
-    said = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
+    answered = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
     results = [answers(TRACK, f"c{number}", "k8s.pods", f"web-{number} Running") for number in range(5)]
     limited: dict[str, Any] = {"max_iterations": 9, **changes}
-    return Scenario(chain(stage(agent(**limited))), said, results)
+    return Scenario(chain(stage(agent(**limited))), answered, results)
 
 
 def react(*turns: str, **changes: Any) -> Scenario:
-    said = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
+    answered = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
     results = [answers(TRACK, f"react-{place}", "k8s.pods", "web-1 Running") for place in range(3, 30)]
-    return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT, **changes))), said, results)
+    return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT, **changes))), answered, results)
 
 
 def call(number: int) -> dict[str, Any]:

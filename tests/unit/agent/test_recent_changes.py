@@ -56,8 +56,8 @@ async def tool(changes: Changes) -> RecentChanges:
 
 
 async def test_changes_are_told_with_time_outcome_labels_and_link_and_without_secrets() -> None:
-    told = await (await tool(Changes([change("cart hunter2")]))).run("{}")
-    assert told.splitlines() == [
+    shown_texts = await (await tool(Changes([change("cart hunter2")]))).run("{}")
+    assert shown_texts.splitlines() == [
         "Changes reported from 2026-02-28 12:00:00Z to 2026-03-01 12:00:00Z, the latest first:",
         "- 2026-03-01 11:00:00Z succeeded argocd: cart [MASKED] | app=cart, namespace=shop | https://ci/7",
     ]
@@ -92,15 +92,15 @@ async def test_what_cannot_be_understood_is_refused_with_words_for_the_model(arg
 
 
 async def test_silence_is_told_as_silence_of_those_who_report() -> None:
-    told = await (await tool(Changes())).run("{}")
-    assert told.startswith("No change that fits was reported from")
-    assert told.endswith("Changes that are not reported to TARSy are not known here.")
+    shown_texts = await (await tool(Changes())).run("{}")
+    assert shown_texts.startswith("No change that fits was reported from")
+    assert shown_texts.endswith("Changes that are not reported to TARSy are not known here.")
 
 
 async def test_more_than_can_be_read_is_cut_and_said() -> None:
-    told = await (await tool(Changes([change(f"number {number}") for number in range(60)]))).run("{}")
-    assert told.count("number ") == MAX_SHOWN
-    assert told.endswith("There are more: ask for a shorter time, a label or a text.")
+    shown_texts = await (await tool(Changes([change(f"number {number}") for number in range(60)]))).run("{}")
+    assert shown_texts.count("number ") == MAX_SHOWN
+    assert shown_texts.endswith("There are more: ask for a shorter time, a label or a text.")
 
 
 async def test_it_is_offered_only_where_changes_are_reported_and_not_beside_a_recorded_one() -> None:

@@ -35,17 +35,17 @@ def _native(*turns: Any, timeouts: tuple[str, ...] = (), result: str = "Running"
     asked = ("c0", "c1", "c2", "c3", "c4", "d0", "call_0", "call-5-1")
     results = [answers(TRACK, call_id, "k8s.pods", f"{call_id} {result}") for call_id in asked if call_id not in timeouts]
     results += [answers(TRACK, call_id, "k8s.pods", "no answer", is_error=True, is_timeout=True) for call_id in timeouts]
-    said = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
-    said += [says(f"{TRACK}/summary/{call_id}", 0, summary) for call_id in asked if summary]
+    answered = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
+    answered += [says(f"{TRACK}/summary/{call_id}", 0, summary) for call_id in asked if summary]
     limited: dict[str, Any] = {"max_iterations": 9, **changes}
-    return Scenario(chain(stage(agent(**limited))), said, results)
+    return Scenario(chain(stage(agent(**limited))), answered, results)
 
 
 def _react(*turns: str, result: str = "web-1 Running", summary: Any = None, **changes: Any) -> Scenario:
-    said = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
-    said += [says(f"{TRACK}/summary/react-3", 0, summary)] if summary else []
+    answered = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
+    answered += [says(f"{TRACK}/summary/react-3", 0, summary)] if summary else []
     results = [answers(TRACK, f"react-{place}", "k8s.pods", result) for place in range(3, 30)]
-    return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT, **changes))), said, results)
+    return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT, **changes))), answered, results)
 
 
 def _call(number: int) -> dict[str, Any]:
@@ -146,7 +146,7 @@ async def _until_death(run: MemoryRun) -> ExecutionResult | None:
         return None
 
 
-def _told(result: ExecutionResult) -> tuple[Any, ...]:
+def _reported(result: ExecutionResult) -> tuple[Any, ...]:
     return (result.status, result.final_analysis, result.error)
 
 
@@ -160,7 +160,7 @@ async def test_an_agent_that_dies_after_any_step_is_continued_to_the_same_end(na
         run = MemoryRun(scenario, TRACK, MemoryJournal(dies_after=step))
         assert await _until_death(run) is None, f"it should have died after {step} steps"
         run.journal.dies_after = None
-        assert _told(await run.go_on()) == _told(expected), f"died after {step} steps"
+        assert _reported(await run.go_on()) == _reported(expected), f"died after {step} steps"
         assert run.journal.conversation() == whole.journal.conversation(), f"died after {step} steps"
         assert _asked(run) == _asked(whole), f"died after {step} steps"
         assert sorted(run.journal.timeline()) == sorted(whole.journal.timeline()), f"died after {step} steps"

@@ -16,8 +16,8 @@ RESULTS = {"plain": lines_apart(17_000), "dense": "".join(f"\u78c1\u76e4{line}" 
 
 
 def _run(result: str, summary: Any) -> MemoryRun:
-    said = [says(TRACK, 0, calls("c0", "k8s.logs")), says(f"{TRACK}/summary/c0", 0, summary), says(TRACK, 1, "It is the disk.")]
-    return MemoryRun(Scenario(chain(stage(agent(provider=SMALL))), said, [answers(TRACK, "c0", "k8s.logs", result)]), TRACK)
+    answered = [says(TRACK, 0, calls("c0", "k8s.logs")), says(f"{TRACK}/summary/c0", 0, summary), says(TRACK, 1, "It is the disk.")]
+    return MemoryRun(Scenario(chain(stage(agent(provider=SMALL))), answered, [answers(TRACK, "c0", "k8s.logs", result)]), TRACK)
 
 
 @pytest.mark.parametrize("script", RESULTS)
@@ -42,9 +42,13 @@ async def test_whatever_comes_of_the_summary_a_result_takes_a_quarter_of_the_win
 async def test_each_call_of_a_turn_is_summarised_for_its_own_purpose() -> None:
     large = RESULTS["plain"]
     asked = ("Logs of both, please.", calls("c0", "k8s.logs", pod="web-1"), calls("c1", "k8s.logs", pod="web-2"))
-    said = [says(TRACK, 0, *asked), *(says(f"{TRACK}/summary/{call}", 0, "All is well.") for call in ("c0", "c1")), says(TRACK, 1, "Fine.")]
+    answered = [
+        says(TRACK, 0, *asked),
+        *(says(f"{TRACK}/summary/{call}", 0, "All is well.") for call in ("c0", "c1")),
+        says(TRACK, 1, "Fine."),
+    ]
     results = [answers(TRACK, call, "k8s.logs", large, f'{{"pod": "{pod}"}}') for call, pod in (("c0", "web-1"), ("c1", "web-2"))]
-    run = MemoryRun(Scenario(chain(stage(agent(provider=SMALL))), said, results), TRACK)
+    run = MemoryRun(Scenario(chain(stage(agent(provider=SMALL))), answered, results), TRACK)
     await run.go_on()
     questions = [call.request["messages"][1]["content"] for call in run.journal.llm if call.kind == "summarization"]
     lines = [line for one in questions for line in one.splitlines() if line.startswith("This call:")]

@@ -113,12 +113,12 @@ async def test_a_new_concern_is_one_small_wrapper() -> None:
             self.left -= 1
             return await super().execute(call, on_output)
 
-    said: list[str] = []
+    answered: list[str] = []
     tools = AtMostOne(toolbox(Servers(), (), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK))
     await tools.list_tools()
-    contents = [(await tools.execute(ToolCall(name, "k8s.pods", "{}"), said.append)).content for name in ("1", "2")]
+    contents = [(await tools.execute(ToolCall(name, "k8s.pods", "{}"), answered.append)).content for name in ("1", "2")]
     assert contents == ["pods", "no calls are left"]
-    assert said == ["working"]
+    assert answered == ["working"]
 
 
 class Outlook(Echo):

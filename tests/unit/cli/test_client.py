@@ -12,7 +12,7 @@ def _client(answer: httpx.Response) -> TarsyClient:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [
         (httpx.Response(200, text="<html>a web shop"), "The server at http://tarsy is not TARSy: <html>a web shop"),
         (httpx.Response(200, json=["a", "list"]), "is not TARSy"),
@@ -22,10 +22,10 @@ def _client(answer: httpx.Response) -> TarsyClient:
         (httpx.Response(404, json={"title": "Not Found", "detail": "There is no session x."}), "There is no session x."),
     ],
 )
-async def test_an_answer_that_is_no_use_is_told_in_a_sentence(answer: httpx.Response, told: str) -> None:
+async def test_an_answer_that_is_no_use_is_told_in_a_sentence(answer: httpx.Response, reported: str) -> None:
     with pytest.raises(ServerRefusedError) as refused:
         await _client(answer).session("x")
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
 
 
 async def test_an_address_that_is_none_is_told_in_a_sentence() -> None:

@@ -80,8 +80,8 @@ def test_a_parked_session_says_what_it_waits_for() -> None:
 def test_a_recorded_session_says_so_above_its_result() -> None:
     file = io.StringIO()
     print_end(Console(file=file, width=120), {"id": "s", "status": "completed", "final_analysis": "The disk.", "recorded": True})
-    told = file.getvalue()
-    assert told.index("RECORDED MODEL") < told.index("The disk.")
+    reported = file.getvalue()
+    assert reported.index("RECORDED MODEL") < reported.index("The disk.")
 
 
 VERDICT: dict[str, Any] = {
@@ -103,9 +103,9 @@ def _ended(**fields: Any) -> list[str]:
 
 def test_the_verdict_stands_above_the_analysis_with_its_confidence_and_why() -> None:
     lines = _ended(verdict=VERDICT, citations={"cited": 15, "verified": 14})
-    told = ["no fault: Pod/shop/web-1", "The disk is full.", "confidence medium (no citation could be verified)", "since 03:02Z"]
-    begin = lines.index(told[0])
-    assert lines[begin : begin + 5] == [*told, "still happening: yes"]
+    reported = ["no fault: Pod/shop/web-1", "The disk is full.", "confidence medium (no citation could be verified)", "since 03:02Z"]
+    begin = lines.index(reported[0])
+    assert lines[begin : begin + 5] == [*reported, "still happening: yes"]
     assert begin < lines.index("14 of 15 citations verified") < lines.index("Full.")
 
 

@@ -21,15 +21,15 @@ def _run(*arguments: str) -> tuple[int, str]:
 def test_a_certificate_is_asked_of_callers_only_over_tls(tmp_path: Path) -> None:
     authority = tmp_path / "ca.pem"
     authority.touch()
-    status, said = _run("llm-service", "--port", "0", "--tls-client-ca", str(authority))
+    status, answered = _run("llm-service", "--port", "0", "--tls-client-ca", str(authority))
     assert status == 2
-    assert "--tls-client-ca needs" in said
+    assert "--tls-client-ca needs" in answered
 
 
 def test_a_directory_without_recordings_is_no_passed_check(tmp_path: Path) -> None:
-    status, said = _run("replay", "--check", str(tmp_path))
+    status, answered = _run("replay", "--check", str(tmp_path))
     assert status == 2
-    assert "no recording" in said
+    assert "no recording" in answered
 
 
 def test_an_alert_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

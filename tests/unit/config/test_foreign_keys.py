@@ -195,14 +195,14 @@ def test_no_key_is_ever_mistaken_for_another_that_would_be_wrong_there(
     """Neither a key of another section, rightly written or with its end missing, nor one that has no effect is what is suggested."""
     here = {key for key, places in key_places(document).items() if place in places}
     effective = here - keys_without_effect(document, place)
-    elsewhere = EVERY_KEY - here
+    other_place = EVERY_KEY - here
     typed = {key[:-1]: key for key in EVERY_KEY if len(key) > 6 and key[:-1] not in EVERY_KEY}
-    written = within(place, dict.fromkeys(sorted(elsewhere | typed.keys()), 1))
+    written = within(place, dict.fromkeys(sorted(other_place | typed.keys()), 1))
     found = directory.problems(written) if document is TarsyDocument else directory.problems("", written)
     for problem in found:
         key = problem.path.rpartition(".")[2]
         suggested = re.search(r'did you mean "(\w+)"', problem.cure)
         if suggested and problem.message.startswith("unknown key"):
-            assert key not in elsewhere, f"{problem.path}: {problem.cure}"
+            assert key not in other_place, f"{problem.path}: {problem.cure}"
             assert suggested[1] in effective, f"{problem.path}: {problem.cure}"
             assert typed[key] in here, f"{problem.path}: {problem.cure}"

@@ -196,7 +196,7 @@ def test_such_a_backend_is_told_to_come_from_where_the_provider_comes_from(direc
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("answered", "expected"),
     [
         ("true", ResolvedChallenge()),
         ("{when_below: high}", ResolvedChallenge(when_below=Confidence.HIGH)),
@@ -206,9 +206,9 @@ def test_such_a_backend_is_told_to_come_from_where_the_provider_comes_from(direc
     ],
 )
 def test_a_challenge_is_switched_on_in_a_word_or_with_conditions(
-    directory: ConfigDirectory, said: str, expected: ResolvedChallenge | None
+    directory: ConfigDirectory, answered: str, expected: ResolvedChallenge | None
 ) -> None:
-    config = directory.load(f"agent_chains: {{kubernetes: {{challenge: {said}}}}}").config
+    config = directory.load(f"agent_chains: {{kubernetes: {{challenge: {answered}}}}}").config
     assert resolve_chain(config, "kubernetes").challenge == expected
 
 
@@ -318,7 +318,7 @@ def test_the_context_window_of_known_families_is_filled_in(directory: ConfigDire
 
 
 @pytest.mark.parametrize(
-    ("said", "resolved"),
+    ("answered", "resolved"),
     [
         ({}, (True, ("security",), ())),
         ({"data_masking": {}}, (True, ("security",), ())),
@@ -328,9 +328,9 @@ def test_the_context_window_of_known_families_is_filled_in(directory: ConfigDire
     ],
 )
 def test_a_tool_server_is_masked_unless_the_configuration_says_otherwise(
-    directory: ConfigDirectory, said: dict[str, Any], resolved: tuple[bool, tuple[str, ...], tuple[str, ...]]
+    directory: ConfigDirectory, answered: dict[str, Any], resolved: tuple[bool, tuple[str, ...], tuple[str, ...]]
 ) -> None:
-    server = {"transport": {"type": "stdio", "command": "c"}, **said}
+    server = {"transport": {"type": "stdio", "command": "c"}, **answered}
     config = directory.load({"mcp_servers": {"mine": server}, "agents": {"KubernetesAgent": {"mcp_servers": ["mine"]}}}).config
     masking = resolve_chain(config, "kubernetes").mcp_servers["mine"].masking
     assert (masking.enabled, masking.pattern_groups, masking.patterns) == resolved

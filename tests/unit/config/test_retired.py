@@ -67,7 +67,7 @@ def test_the_replacement_can_be_pasted_back(directory: ConfigDirectory, strategy
 
 
 @pytest.mark.parametrize(
-    ("strategy", "kind", "backend", "speech"),
+    ("strategy", "kind", "backend", "call_format"),
     [
         ("react", AgentType.DEFAULT, None, ToolCalling.REACT),
         ("native-thinking", AgentType.DEFAULT, LLMBackend.NATIVE_GEMINI, None),
@@ -79,11 +79,11 @@ def test_the_replacement_can_be_pasted_back(directory: ConfigDirectory, strategy
     ],
 )
 def test_the_replacement_in_an_agents_definition_means_the_same(
-    directory: ConfigDirectory, strategy: str, kind: AgentType, backend: LLMBackend | None, speech: ToolCalling | None
+    directory: ConfigDirectory, strategy: str, kind: AgentType, backend: LLMBackend | None, call_format: ToolCalling | None
 ) -> None:
     (problem,) = directory.problems(file_with({"agent": [f"iteration_strategy: {strategy}"]}))
     agent = directory.load(file_with({"agent": problem.cure.splitlines()[1:]})).config.agents["Old"]
-    assert (agent.type, agent.llm_backend, agent.tool_calling) == (kind, backend, speech)
+    assert (agent.type, agent.llm_backend, agent.tool_calling) == (kind, backend, call_format)
 
 
 def test_all_levels_are_reported_in_one_run(directory: ConfigDirectory) -> None:

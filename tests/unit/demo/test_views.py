@@ -43,7 +43,7 @@ WORLD = World.model_validate(
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "reported"),
     [
         (lambda: pods.pods_list(WORLD, "shopp", "", ""), "Namespaces in this cluster: data, shop"),
         (lambda: pods.pods_list(WORLD, "shop", "app!=cart", ""), "write key=value"),
@@ -64,10 +64,10 @@ WORLD = World.model_validate(
         (lambda: access.rbac_get(WORLD, "shop", "default"), "There are none in this namespace."),
     ],
 )
-def test_what_is_not_there_is_said_with_what_there_is_instead(ask: Any, told: str) -> None:
+def test_what_is_not_there_is_said_with_what_there_is_instead(ask: Any, reported: str) -> None:
     with pytest.raises(NotFoundError) as raised:
         ask()
-    assert told in str(raised.value)
+    assert reported in str(raised.value)
 
 
 def test_pods_are_chosen_by_label_and_node() -> None:

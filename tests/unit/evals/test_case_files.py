@@ -25,11 +25,11 @@ def test_every_mistake_of_every_case_is_told_with_its_line(tmp_path: Path) -> No
     write_case(tmp_path / "three", expect={**CASE["expect"], "ceilngs": {}})
     with pytest.raises(CaseError) as raised:
         load_cases(tmp_path)
-    told = str(raised.value)
-    assert 'one/case.yaml:3: difficulty: "eesy" is not one of' in told
-    assert "two/case.yaml" in told
-    assert 'there is no file "wrold.yaml" beside it' in told
-    assert 'unknown key "ceilngs"; did you mean "ceilings"?' in told
+    reported = str(raised.value)
+    assert 'one/case.yaml:3: difficulty: "eesy" is not one of' in reported
+    assert "two/case.yaml" in reported
+    assert 'there is no file "wrold.yaml" beside it' in reported
+    assert 'unknown key "ceilngs"; did you mean "ceilings"?' in reported
 
 
 def test_a_directory_without_cases_is_no_suite_that_passes(tmp_path: Path) -> None:

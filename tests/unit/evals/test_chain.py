@@ -26,10 +26,10 @@ agent_chains:
 def test_agents_that_are_sent_are_on_the_measured_model_and_in_the_world_too(tmp_path: Path) -> None:
     config = ConfigDirectory(tmp_path).load(LEAD).config
     chain = chain_for(with_native_tool_calls(resolve_chain(config, "led")), CASE, open_world(CASE), scripted_provider("oracle", CASE.name))
-    lead, looks, thinks = chain.stages[0].agents[0].tree
-    assert {agent.provider.name for agent in (lead, looks, thinks)} == {"oracle"}
-    assert {agent.tool_calling for agent in (lead, looks, thinks)} == {ToolCalling.NATIVE}
-    assert (lead.mcp_servers, looks.mcp_servers, thinks.mcp_servers) == ((SERVER,), (SERVER,), ())
+    lead, investigations, thinks = chain.stages[0].agents[0].tree
+    assert {agent.provider.name for agent in (lead, investigations, thinks)} == {"oracle"}
+    assert {agent.tool_calling for agent in (lead, investigations, thinks)} == {ToolCalling.NATIVE}
+    assert (lead.mcp_servers, investigations.mcp_servers, thinks.mcp_servers) == ((SERVER,), (SERVER,), ())
 
 
 def test_the_digest_of_a_configuration_does_not_depend_on_the_model(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_recorded_results_become_a_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expect", "told"),
+    ("expect", "reported"),
     [
         ((), "--expect outcome="),
         (("outcome",), "write KEY=VALUE"),
@@ -78,8 +78,8 @@ def test_recorded_results_become_a_case(tmp_path: Path) -> None:
         (("outcome=broken",), "This makes no case"),
     ],
 )
-def test_what_makes_no_case_is_refused_in_words(expect: tuple[str, ...], told: str) -> None:
-    with pytest.raises(NoCaseError, match=told):
+def test_what_makes_no_case_is_refused_in_words(expect: tuple[str, ...], reported: str) -> None:
+    with pytest.raises(NoCaseError, match=reported):
         case_of_snapshot(read_results({"a:{}": "x"}, "x"), "alert", Description(expect=expect), "snapshot.json", recorded_at=RECORDED_AT)
 
 

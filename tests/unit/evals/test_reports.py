@@ -31,7 +31,7 @@ SUITE = [trial(f"case-{number}") for number in range(38)] + [failed("case-38", t
 
 
 def test_the_terminal_tells_figures_failures_and_what_was_measured() -> None:
-    told = "\n".join(as_lines(report(SUITE, left_out=3)))
+    reported = "\n".join(as_lines(report(SUITE, left_out=3)))
     for expected in (
         "pass@1                 95 %",
         "injection",
@@ -41,7 +41,7 @@ def test_the_terminal_tells_figures_failures_and_what_was_measured() -> None:
         "chain k",
         "tested m",
     ):
-        assert expected in told
+        assert expected in reported
     assert progress_line(SUITE[-1], 40, 40) == "[40/40] FAIL  tested  case-39 #1  outcome: fault, not no_fault"
 
 

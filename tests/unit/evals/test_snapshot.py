@@ -62,11 +62,11 @@ def test_what_is_written_is_read_again(calls: list[tuple[str, dict[str, Any], st
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "reported"),
     [([], "a JSON object of calls"), ({"tool:{": "x"}, "is no call"), ({":{}": "x"}, "is no call"), ({"tool:{}": 7}, "is no text")],
 )
-def test_what_is_no_snapshot_is_refused_with_the_part_that_is_wrong(data: object, told: str) -> None:
-    with pytest.raises(SnapshotUnreadableError, match=told):
+def test_what_is_no_snapshot_is_refused_with_the_part_that_is_wrong(data: object, reported: str) -> None:
+    with pytest.raises(SnapshotUnreadableError, match=reported):
         read_results(data, "file.json")
 
 

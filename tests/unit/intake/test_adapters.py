@@ -66,7 +66,7 @@ def test_a_body_whose_sender_is_told_says_the_same(example: Example) -> None:
 @EVERY
 def test_a_title_reads_like_a_problem(example: Example) -> None:
     delivery = deliver(example.received)
-    for title in [said.title for said in (*delivery.alerts, *delivery.changes)]:
+    for title in [answered.title for answered in (*delivery.alerts, *delivery.changes)]:
         assert title[0] not in "{[\"'"
         assert len(title.split()) > 1 or "-" in title or title.isalnum()
 
@@ -188,13 +188,13 @@ def test_labels_that_stand_for_every_alert_are_not_multiplied() -> None:
 def _holds(delivery: Delivery) -> None:
     """Something was said, and all of it can be stored and shown."""
     assert delivery.alerts or delivery.changes or delivery.remark
-    for said in (*delivery.alerts, *delivery.changes):
-        assert said.title.strip()
-        assert len(said.title) <= MAX_TITLE
-        assert said.fingerprint
-        assert len(said.fingerprint) <= MAX_LABEL + 8
-        assert len(said.labels) <= MAX_LABELS
-        texts = [said.title, said.fingerprint, said.body, *said.labels, *said.labels.values()]
+    for answered in (*delivery.alerts, *delivery.changes):
+        assert answered.title.strip()
+        assert len(answered.title) <= MAX_TITLE
+        assert answered.fingerprint
+        assert len(answered.fingerprint) <= MAX_LABEL + 8
+        assert len(answered.labels) <= MAX_LABELS
+        texts = [answered.title, answered.fingerprint, answered.body, *answered.labels, *answered.labels.values()]
         assert all("\0" not in text and text.encode() for text in texts if text)
     for alert in delivery.alerts:
         assert all(_is_utc(at) for at in (alert.starts_at, alert.ends_at))
@@ -206,10 +206,10 @@ def _is_utc(at: datetime | None) -> bool:
 
 @given(mutated(), st.sampled_from([None, *ADAPTERS]))
 @settings(max_examples=400)
-def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], told: str | None) -> None:
+def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], reported: str | None) -> None:
     example, body = mutation
     headers: Mapping[str, str] = example.headers
-    _holds(deliver(parse_request(json.dumps(body), headers), told))
+    _holds(deliver(parse_request(json.dumps(body), headers), reported))
 
 
 @given(VALUES, st.dictionaries(st.sampled_from(["ce-specversion", "ce-id", "x-github-event", "x-webhook-id"]), st.text(max_size=8)))
@@ -219,8 +219,8 @@ def test_no_body_at_all_fails_or_is_lost(body: Any, headers: dict[str, str]) -> 
 
 
 @given(st.text(alphabet=string.printable), st.sampled_from([None, *ADAPTERS]))
-def test_no_text_fails_or_is_lost(text: str, told: str | None) -> None:
-    _holds(deliver(parse_request(text), told))
+def test_no_text_fails_or_is_lost(text: str, reported: str | None) -> None:
+    _holds(deliver(parse_request(text), reported))
 
 
 @given(mutated())

@@ -41,7 +41,7 @@ def _at(minutes: float) -> datetime:
 
 
 def _event(status: AlertStatus = FIRING, start: float | None = -60, end: float | None = None, **more: object) -> Alert:
-    told = Alert(
+    alert = Alert(
         source="s",
         fingerprint="f1",
         title="Disk full",
@@ -52,7 +52,7 @@ def _event(status: AlertStatus = FIRING, start: float | None = -60, end: float |
         ends_at=None if end is None else _at(end),
         body="",
     )
-    return replace(told, **more)  # pyright: ignore[reportArgumentType] - a test names the fields it means
+    return replace(alert, **more)  # pyright: ignore[reportArgumentType] - a test names the fields it means
 
 
 @dataclass
@@ -183,8 +183,8 @@ def test_an_older_event_never_reopens_nor_investigates(events: list[Alert], data
     before = (ledger.statuses, ledger.schedules[:], {name: one.resolved_at for name, one in ledger.incidents.items()})
     for event in data.draw(st.permutations(events)):
         at = event.starts_at if event.status is FIRING else event.ends_at
-        said = newest[event.fingerprint]
-        if at and said and min(at, NOW) < said:
+        last_time = newest[event.fingerprint]
+        if at and last_time and min(at, NOW) < last_time:
             assert isinstance(ledger.take(event).action, CountRepeat)
     assert (ledger.statuses, ledger.schedules, {name: one.resolved_at for name, one in ledger.incidents.items()}) == before
 
@@ -235,7 +235,7 @@ def test_a_new_alert_joins_and_a_running_investigation_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "investigation", "cancelled", "told"),
+    ("policy", "investigation", "cancelled", "reported"),
     [
         (OnResolved.CANCEL_PENDING, Investigation.PENDING, True, False),
         (OnResolved.CANCEL_PENDING, Investigation.RUNNING, False, True),
@@ -247,11 +247,11 @@ def test_a_new_alert_joins_and_a_running_investigation_is_told() -> None:
     ],
 )
 def test_the_end_of_the_last_alert_ends_the_incident_by_policy(
-    policy: OnResolved, investigation: Investigation, *, cancelled: bool, told: bool
+    policy: OnResolved, investigation: Investigation, *, cancelled: bool, reported: bool
 ) -> None:
     ledger = Ledger(replace(ROUTE, on_resolved=policy)).take_all([_event()])
     ledger.proceed(investigation)
-    assert ledger.take(_event(RESOLVED, end=-1)).action == Resolve("i0", True, cancelled, told)
+    assert ledger.take(_event(RESOLVED, end=-1)).action == Resolve("i0", True, cancelled, reported)
 
 
 def test_the_end_of_one_of_two_alerts_cancels_nothing() -> None:
@@ -401,8 +401,8 @@ def test_silence_ends_what_a_sender_would_never_end_and_the_next_word_of_it_is_h
     ended = auto_resolved(known, heard_at=NOW, route=ROUTE, sends_resolved=False, now=NOW + day)
     assert ended
     assert ended.status is RESOLVED
-    told = replace(ROUTE, auto_resolve_after=timedelta(hours=1))
-    assert auto_resolved(known, heard_at=NOW, route=told, sends_resolved=True, now=NOW + timedelta(hours=1))
+    route = replace(ROUTE, auto_resolve_after=timedelta(hours=1))
+    assert auto_resolved(known, heard_at=NOW, route=route, sends_resolved=True, now=NOW + timedelta(hours=1))
     # The same words as before: it still fires.
     assert decide(_event(), route=ROUTE, incident=None, known=ended, now=NOW + day).alert.status is FIRING
 

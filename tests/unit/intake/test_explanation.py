@@ -18,34 +18,34 @@ NOISE = Route(name="noise", match=parse_matchers('alertname = "Noise"'), action=
 BODY = '{"status": "%s", "groupKey": "g", "commonLabels": {}, "alerts": [{"labels": {"alertname": "%s", "namespace": "shop", "severity": "%s"}}]}'
 
 
-def _told(name: str = "DiskFull", severity: str = "critical", status: str = "firing", **more: Any) -> str:
+def _reported(name: str = "DiskFull", severity: str = "critical", status: str = "firing", **more: Any) -> str:
     policy = Policy(routes=(NOISE, SHOP), default_alert_type="kubernetes", **more)
     return "\n".join(explain(deliver(parse_request(BODY % (status, name, severity))), policy, NOW))
 
 
 def test_the_route_that_fits_and_those_that_do_not_are_named_with_the_reason() -> None:
-    told = _told()
-    assert 'not route noise: alertname = "Noise" does not fit, alertname is "DiskFull"' in told
-    assert 'route shop: namespace = "shop", severity =~ "critical|high" fits' in told
-    assert 'its incident is that of namespace = "shop"' in told
-    assert "investigated as shop, after 15 s, with priority 4" in told
+    reported = _reported()
+    assert 'not route noise: alertname = "Noise" does not fit, alertname is "DiskFull"' in reported
+    assert 'route shop: namespace = "shop", severity =~ "critical|high" fits' in reported
+    assert 'its incident is that of namespace = "shop"' in reported
+    assert "investigated as shop, after 15 s, with priority 4" in reported
 
 
 def test_the_built_in_routes_are_told_too() -> None:
-    told = _told(severity="low")
-    assert 'not route shop: severity =~ "critical|high" does not fit, severity is "info" and "low"' in told
-    assert "route built-in: everything else: it takes everything" in told
-    assert "investigated as kubernetes" in told
-    assert "because of this route" in _told("Watchdog", "none")
+    reported = _reported(severity="low")
+    assert 'not route shop: severity =~ "critical|high" does not fit, severity is "info" and "low"' in reported
+    assert "route built-in: everything else: it takes everything" in reported
+    assert "investigated as kubernetes" in reported
+    assert "because of this route" in _reported("Watchdog", "none")
 
 
 def test_what_is_dropped_muted_or_over_is_said() -> None:
-    assert "it is dropped" in _told("Noise")
+    assert "it is dropped" in _reported("Noise")
     mute = Mute(starts=NOW, ends=NOW + timedelta(hours=1), reason="moving house")
-    assert "because of a mute: moving house" in _told(mutes=(mute,))
-    assert "when nothing of its incident fires any more, cancel_pending" in _told(status="resolved")
+    assert "because of a mute: moving house" in _reported(mutes=(mute,))
+    assert "when nothing of its incident fires any more, cancel_pending" in _reported(status="resolved")
 
 
 def test_a_body_without_alerts_is_explained() -> None:
-    told = "\n".join(explain(deliver(parse_request('{"kind": "change", "title": "cart 9"}')), Policy(default_alert_type="k"), NOW))
-    assert "Change: cart 9" in told
+    reported = "\n".join(explain(deliver(parse_request('{"kind": "change", "title": "cart 9"}')), Policy(default_alert_type="k"), NOW))
+    assert "Change: cart 9" in reported

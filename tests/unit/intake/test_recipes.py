@@ -32,9 +32,9 @@ def test_what_a_recipe_sends_is_recognised_and_has_a_title(sender: str, body: st
     assert adapter
     assert adapter.source == sender
     delivery = deliver(parse_request(filled))
-    [said] = [*delivery.alerts, *delivery.changes]
-    assert len(said.title.split()) > 1
-    assert said.source == sender
+    [answered] = [*delivery.alerts, *delivery.changes]
+    assert len(answered.title.split()) > 1
+    assert answered.source == sender
 
 
 def test_the_manual_has_recipes_to_be_filled_in() -> None:

@@ -56,9 +56,9 @@ def test_a_label_chooses_the_variant_for_every_agent_that_has_the_server(directo
 
 def test_an_unknown_value_is_told_and_not_guessed(directory: ConfigDirectory) -> None:
     chain = chosen(directory, {"cluster": "eu9"})
-    look, other = chain.stages[0].agents
-    assert (look.mcp_servers, sorted(chain.mcp_servers)) == (("metrics",), ["metrics"])
-    assert look.absent_servers["kubernetes"].startswith(
+    check, other = chain.stages[0].agents
+    assert (check.mcp_servers, sorted(chain.mcp_servers)) == (("metrics",), ["metrics"])
+    assert check.absent_servers["kubernetes"].startswith(
         'Tool server "kubernetes" was left out: the alert\'s label "cluster" says "eu9", '
         "and it has variants only for eu1 (kubernetes-eu1), us1 (kubernetes-us1). "
     )

@@ -58,9 +58,9 @@ def test_a_command_asks_the_vendor_with_a_key_that_only_the_shell_knows(
     arguments, body = ran(as_curl(provider(kind), ASKED), **env)
     assert arguments[:2] == ["-sS", address]
     assert header in arguments
-    told = json.dumps(body, ensure_ascii=False)
-    assert json.dumps(NASTY, ensure_ascii=False) in told
-    assert all(word in told for word in ("Be brief.", "k8s__pods", "0/1 ready", "shop", "List pods."))
+    reported = json.dumps(body, ensure_ascii=False)
+    assert json.dumps(NASTY, ensure_ascii=False) in reported
+    assert all(word in reported for word in ("Be brief.", "k8s__pods", "0/1 ready", "shop", "List pods."))
 
 
 def test_every_side_of_a_conversation_takes_its_turn() -> None:

@@ -43,24 +43,24 @@ def tape(request_hash: str | None = None) -> Recording:
     )
 
 
-async def hear(client: InProcessLLMClient, request: GenerateInput = REQUEST) -> list[Chunk]:
+async def receive(client: InProcessLLMClient, request: GenerateInput = REQUEST) -> list[Chunk]:
     return [chunk async for chunk in client.generate(request)]
 
 
 async def test_a_recorded_call_is_played_whole_and_at_once() -> None:
     client = in_process_client(recordings=lambda _: tape())
-    assert await hear(client) == [TextChunk("Because it is so."), ToolCallChunk("1", "s.t", "{}"), TokenUsage(input_tokens=3)]
+    assert await receive(client) == [TextChunk("Because it is so."), ToolCallChunk("1", "s.t", "{}"), TokenUsage(input_tokens=3)]
 
 
 async def test_with_pacing_text_comes_word_by_word_and_says_the_same() -> None:
     client = in_process_client(recordings=lambda _: tape(), replay_speed=1000)
-    chunks = await hear(client)
+    chunks = await receive(client)
     assert chunks[:4] == [TextChunk("Because "), TextChunk("it "), TextChunk("is "), TextChunk("so.")]
 
 
 async def test_a_call_that_was_not_recorded_says_what_was_asked_and_what_there_is() -> None:
     client = in_process_client(recordings=lambda _: tape())
-    assert await hear(client, replace(REQUEST, turn=4)) == [
+    assert await receive(client, replace(REQUEST, turn=4)) == [
         ErrorChunk(
             "the recording sample:one has no call for track '0.analysis/0.Agent' turn 4; it has 0.analysis/0.Agent turns 0",
             ErrorCode.INVALID_REQUEST,
@@ -69,7 +69,7 @@ async def test_a_call_that_was_not_recorded_says_what_was_asked_and_what_there_i
 
 
 async def test_a_changed_question_is_played_all_the_same() -> None:
-    assert len(await hear(in_process_client(recordings=lambda _: tape("other")))) == 3
+    assert len(await receive(in_process_client(recordings=lambda _: tape("other")))) == 3
 
 
 @pytest.mark.parametrize("suffix", ["json", "yaml"])
@@ -78,11 +78,11 @@ async def test_a_recording_is_read_from_a_file_and_again_when_it_changes(tmp_pat
     path.write_text(tape().model_dump_json())
     request = replace(REQUEST, provider=REQUEST.provider.model_copy(update={"recording": str(path)}))
     client = in_process_client()
-    assert len(await hear(client, request)) == 3
+    assert len(await receive(client, request)) == 3
 
     path.write_text("calls: [{track: 0.analysis/0.Agent, turn: 0, chunks: [{text: New.}]}]")
 
-    assert await hear(client, request) == [TextChunk("New.")]
+    assert await receive(client, request) == [TextChunk("New.")]
 
 
 @pytest.mark.parametrize("text", ["calls: [{track: x}]", "[", "calls: {"])
@@ -91,7 +91,7 @@ async def test_a_file_that_is_no_recording_is_refused_by_name(tmp_path: Path, te
     path.write_text(text)
     request = replace(REQUEST, provider=REQUEST.provider.model_copy(update={"recording": str(path)}))
 
-    [chunk] = await hear(in_process_client(), request)
+    [chunk] = await receive(in_process_client(), request)
 
     assert isinstance(chunk, ErrorChunk)
     assert chunk.code is ErrorCode.INVALID_REQUEST
@@ -134,14 +134,14 @@ def asked(question: str, track: str = "2.chat/1.ChatAgent") -> GenerateInput:
 @pytest.mark.parametrize("track", ["2.chat/1.ChatAgent", "3.chat/1.ChatAgent", "7.chat/1.ChatAgent"])
 async def test_a_recorded_question_gets_its_own_answer_wherever_it_is_asked(track: str) -> None:
     client = in_process_client(recordings=lambda _: chat_tape())
-    assert await hear(client, asked("Who?", track)) == [TextChunk("The config map.")]
-    assert await hear(client, asked("Since when?", track)) == [TextChunk("Since nine.")]
+    assert await receive(client, asked("Who?", track)) == [TextChunk("The config map.")]
+    assert await receive(client, asked("Since when?", track)) == [TextChunk("Since nine.")]
 
 
 @pytest.mark.parametrize("question", ["Is it raining?", "Who? And why?", "Says Who?"])
 async def test_a_question_that_was_not_recorded_is_refused_with_what_to_set(question: str) -> None:
     client = in_process_client(recordings=lambda _: chat_tape())
-    [refusal] = await hear(client, asked(question))
+    [refusal] = await receive(client, asked(question))
     assert isinstance(refusal, ErrorChunk)
     assert (refusal.code, refusal.retryable) == (ErrorCode.INVALID_REQUEST, False)
     for part in ('"Who?", "Since when?"', "GOOGLE_API_KEY", "tarsy init local-model"):
@@ -153,4 +153,4 @@ async def test_a_session_is_played_at_its_own_pace_whichever_process_plays_it() 
     client = in_process_client(recordings=lambda _: tape(), replay_speed=1e-6)
     fast = replace(REQUEST, provider=REQUEST.provider.model_copy(update={"replay_speed": 0.0}))
     with anyio.fail_after(30):
-        assert len(await hear(client, fast)) == 3
+        assert len(await receive(client, fast)) == 3

@@ -13,7 +13,7 @@ from tarsy.llm.signals import ThinkTags
 Heard = list[TextChunk | ThinkingChunk]
 
 
-def heard(*pieces: str) -> Heard:
+def received(*pieces: str) -> Heard:
     tags = ThinkTags()
     chunks: Heard = [chunk for piece in pieces for chunk in tags.feed(piece)]
     whole = merge_text([*chunks, *tags.end()])
@@ -36,14 +36,14 @@ def heard(*pieces: str) -> Heard:
     ],
 )
 def test_thinking_is_told_apart_whole_and_character_by_character(text: str, expected: Heard) -> None:
-    assert heard(text) == expected
-    assert heard(*text) == expected
+    assert received(text) == expected
+    assert received(*text) == expected
 
 
 @given(st.text(alphabet="<>/think a\n"), st.lists(st.integers(min_value=0, max_value=40), max_size=6))
 def test_the_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
-    assert heard(*(text[start:end] for start, end in pairwise(places))) == heard(text)
+    assert received(*(text[start:end] for start, end in pairwise(places))) == received(text)
 
 
 def test_an_answer_streams_although_a_tag_may_follow() -> None:

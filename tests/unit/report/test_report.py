@@ -48,7 +48,7 @@ HOSTILE = (
     "\n| a | b |\n|---|---|\n| <b>x</b> | y |\n",
     '" onmouseover="alert(1)',
 )
-SAID = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), max_size=8).map("".join)
+ANSWERED = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=5), max_size=8).map("".join)
 
 
 def evidence(text: str = LOG, name: str = "A1") -> EvidenceText:
@@ -170,7 +170,7 @@ OURS = frozenset(
 ATTRIBUTES = frozenset(["lang", "charset", "name", "content", "http-equiv", "id", "class", "href", "title", "start", "style"])
 
 
-@given(SAID)
+@given(ANSWERED)
 def test_nothing_that_is_said_becomes_part_of_the_page(said: str) -> None:
     page = Page(as_html(report(f"## Why\n\n{said}", said=said, log=f"{LOG}\n{said}")))
     assert {tag for tag, _ in page.tags} <= OURS
@@ -180,7 +180,7 @@ def test_nothing_that_is_said_becomes_part_of_the_page(said: str) -> None:
     assert page.values("id") == ["evidence-A1"]
 
 
-@given(SAID)
+@given(ANSWERED)
 def test_nothing_that_is_said_is_loaded_or_run_by_a_viewer_of_markdown(said: str) -> None:
     def flat(tokens: list[Token]) -> list[Token]:
         return [inner for token in tokens for inner in (token, *flat(token.children or []))]

@@ -39,7 +39,7 @@ def scenario(*logs: Any, ends: Any = ENDS, config: ResolvedAgentConfig | None = 
             says(LEAD, 0, *first),
             says(pods, 0, calls("p", "k8s.pods")),
             says(pods, 1, 'web-1 restarts [A1.1: "web-1 CrashLoopBackOff"].'),
-            *(says(second, turn, *(said if isinstance(said, tuple) else (said,))) for turn, said in enumerate(logs)),
+            *(says(second, turn, *(answered if isinstance(answered, tuple) else (answered,))) for turn, answered in enumerate(logs)),
             says(LEAD, 1, ends),
         ],
         [

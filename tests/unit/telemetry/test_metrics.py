@@ -45,10 +45,10 @@ def test_processes_that_share_a_directory_are_one_endpoint(tmp_path: Path) -> No
         return subprocess.run(command, env={"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}, capture_output=True, timeout=60, check=True).stdout
 
     scrape(2)
-    told = scrape(3)
-    assert value(told, "tarsy_sessions_submitted_total", alert_type="disk") == 5
-    assert value(told, "tarsy_session_wait_seconds_count") == 2
-    assert value(told, "tarsy_live_connections") == 5
+    reported = scrape(3)
+    assert value(reported, "tarsy_sessions_submitted_total", alert_type="disk") == 5
+    assert value(reported, "tarsy_session_wait_seconds_count") == 2
+    assert value(reported, "tarsy_live_connections") == 5
 
 
 def test_a_process_tells_of_its_connections_its_pool_and_its_tool_servers() -> None:
@@ -61,10 +61,10 @@ def test_a_process_tells_of_its_connections_its_pool_and_its_tool_servers() -> N
     ProcessGauges(
         metrics=metrics, version="1", connections=lambda: 3, pool=lambda: PoolUse(in_use=2, idle=1), servers=lambda: servers
     ).refresh()
-    told = generate_latest(metrics.registry)
-    assert value(told, "tarsy_live_connections") == 3
-    assert [value(told, "tarsy_database_connections", state=state) for state in ("in_use", "idle")] == [2, 1]
-    assert [value(told, "tarsy_tool_server_up", server=one.name) for one in servers] == [1, 0, None]
+    reported = generate_latest(metrics.registry)
+    assert value(reported, "tarsy_live_connections") == 3
+    assert [value(reported, "tarsy_database_connections", state=state) for state in ("in_use", "idle")] == [2, 1]
+    assert [value(reported, "tarsy_tool_server_up", server=one.name) for one in servers] == [1, 0, None]
 
 
 def test_a_result_that_a_model_summarised_is_counted() -> None:

@@ -19,6 +19,8 @@ async def test_where_it_is_off_the_models_of_the_llm_service_stay_as_they_are(en
     await models.aclose()
 
 
-@pytest.mark.parametrize("said", [{}, {"OTEL_SDK_DISABLED": "false"}, {"OTEL_TRACES_EXPORTER": "none"}, {"OTEL_TRACES_EXPORTER": "otlp"}])
-def test_a_collector_that_is_named_is_sent_to(said: dict[str, str]) -> None:
-    assert is_traced(COLLECTOR | said)
+@pytest.mark.parametrize(
+    "answered", [{}, {"OTEL_SDK_DISABLED": "false"}, {"OTEL_TRACES_EXPORTER": "none"}, {"OTEL_TRACES_EXPORTER": "otlp"}]
+)
+def test_a_collector_that_is_named_is_sent_to(answered: dict[str, str]) -> None:
+    assert is_traced(COLLECTOR | answered)

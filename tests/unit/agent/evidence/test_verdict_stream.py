@@ -43,9 +43,9 @@ def test_what_is_shown_is_what_is_stored(text: str) -> None:
 @given(TEXTS, TEXTS, st.lists(st.integers(1, 6), max_size=60))
 def test_no_piece_shows_a_word_of_the_verdict(before: str, after: str, sizes: list[int]) -> None:
     answer = f"{without_verdict(before)}\n\n~~~\n~~~\n{BLOCK}{after}"
-    told = shown(cut(answer, sizes))
+    reported = shown(cut(answer, sizes))
     # Where the text before leaves a block of its own open, the verdict is a quotation in that.
-    assert "Deployment/shop/cart" not in told or "Deployment/shop/cart" in without_verdict(answer)
+    assert "Deployment/shop/cart" not in reported or "Deployment/shop/cart" in without_verdict(answer)
 
 
 def test_text_goes_out_at_once_and_only_what_may_be_the_fence_waits() -> None:
@@ -60,16 +60,16 @@ def test_text_goes_out_at_once_and_only_what_may_be_the_fence_waits() -> None:
 
 def test_the_rest_of_a_verdict_that_the_output_limit_cut_is_held_back_too() -> None:
     router = WithoutVerdict(WholeText(TimelineEventType.FINAL_ANALYSIS), ["Why: the limit.\n```verdict\noutcome: fa"])
-    told = [*router.route("ult\nobject: x\n"), *router.route("```\nThe end."), *router.finish()]
-    assert "".join(text for _, text in told) == "The end."
+    reported = [*router.route("ult\nobject: x\n"), *router.route("```\nThe end."), *router.finish()]
+    assert "".join(text for _, text in reported) == "The end."
 
 
 @pytest.mark.parametrize("shown_as", [None, TimelineEventType.FINAL_ANALYSIS], ids=["by another worker", "in the same event"])
 def test_the_rest_of_a_spoken_answer_is_told_as_the_answer_it_is(shown_as: TimelineEventType | None) -> None:
     router = WithoutVerdict(ReActRouter(), ["Thought: So.\nFinal Answer: ```verdict\noutcome: fa"], shown_as)
-    told = [*router.route("ult\n```\nThe"), *router.route(" end."), *router.finish()]
-    assert {kind for kind, text in told if text} == {TimelineEventType.FINAL_ANALYSIS}
-    assert "".join(text for _, text in told).strip() == "The end."
+    reported = [*router.route("ult\n```\nThe"), *router.route(" end."), *router.finish()]
+    assert {kind for kind, text in reported if text} == {TimelineEventType.FINAL_ANALYSIS}
+    assert "".join(text for _, text in reported).strip() == "The end."
 
 
 def test_what_a_thought_held_back_is_told_before_the_answer_begins() -> None:

@@ -159,14 +159,14 @@ def test_untrusted_text_never_stands_outside_its_fence() -> None:
     )
     builder = PromptBuilder(context)
     # What is told of earlier work is fenced entry by entry, by those who tell it.
-    told = builder.fence.wrap("TOOL RESULT", poison)
-    chat = ChatPrompt(number=2, question="q", investigation=told, history=(ChatExchange(poison, poison, 1, told),))
+    reported = builder.fence.wrap("TOOL RESULT", poison)
+    chat = ChatPrompt(number=2, question="q", investigation=reported, history=(ChatExchange(poison, poison, 1, reported),))
     conversations = [
-        builder.build_native_messages(told),
-        builder.build_react_messages((), told),
+        builder.build_native_messages(reported),
+        builder.build_react_messages((), reported),
         builder.build_native_chat_messages(chat),
-        builder.build_synthesis_messages(told),
-        builder.build_scoring_messages(told),
+        builder.build_synthesis_messages(reported),
+        builder.build_scoring_messages(reported),
         builder.build_executive_summary_messages(poison),
         builder.build_mcp_summarization_messages(seen(poison), poison, poison, 10),
     ]
