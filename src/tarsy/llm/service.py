@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import grpc
 import structlog
@@ -95,8 +95,8 @@ async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS 
     """
     # Without it, two services could share a port, and its callers, unnoticed.
     server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS, ("grpc.so_reuseport", 0)))
-    asynchronous: Any = vars(health)["aio"]  # the type stubs do not know it
-    health_servicer = asynchronous.HealthServicer()
+    # The type stubs do not know its asynchronous half.
+    health_servicer: Any = cast("Any", health).aio.HealthServicer()
     register: Any = health_pb2_grpc.add_HealthServicer_to_server  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
     register(health_servicer, server)
     service = LLMService(client, server, health_servicer)

@@ -86,7 +86,17 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
         # A server may decline the stream of its own messages (GET) and the explicit end of a session (DELETE).
         declined = response.status_code == 405 and request.method in {"GET", "DELETE"}
         if response.status_code >= 400 and not declined:
-            body = await _beginning(response)
+            # As much of the body as arrives soon: some have no end.
+            body = b""
+            try:
+                with anyio.move_on_after(ERROR_SECONDS), suppress(httpx2.HTTPError):
+                    async for part in response.aiter_bytes():
+                        body += part
+                        if len(body) >= MAX_ERROR_BYTES:
+                            break
+            finally:
+                await response.aclose()
+            body = body[:MAX_ERROR_BYTES]
             self._record(request, response.status_code, clip(body.decode(errors="replace").strip(), BODY_EXCERPT))
             kind = {"content-type": response.headers.get("content-type", "text/plain")}
             return httpx2.Response(response.status_code, headers=kind, content=body, request=request)
@@ -108,20 +118,6 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             seen.append(HttpFailure(method=request.method, url=url, status=status, detail=detail, unsent=unsent))
         if self._on_failure is not None:
             self._on_failure()
-
-
-async def _beginning(response: httpx2.Response) -> bytes:
-    """Return as much of an error's body as arrives soon: some have no end."""
-    body = b""
-    try:
-        with anyio.move_on_after(ERROR_SECONDS), suppress(httpx2.HTTPError):
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) >= MAX_ERROR_BYTES:
-                    break
-    finally:
-        await response.aclose()
-    return body[:MAX_ERROR_BYTES]
 
 
 class DecompressedBody(httpx2.AsyncByteStream):

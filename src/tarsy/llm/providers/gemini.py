@@ -118,8 +118,23 @@ class GeminiAnswer:
             content = candidate.content
             for part in (content.parts if content is not None else None) or []:
                 yield from self._part(part)
-            if candidate.grounding_metadata is not None and (found := _grounding(candidate.grounding_metadata)) != GroundingChunk():
-                yield found
+            if (metadata := candidate.grounding_metadata) is not None:
+                sites = [chunk.web for chunk in metadata.grounding_chunks or () if chunk.web is not None]
+                supports = [
+                    (support.segment or types.Segment(), support.grounding_chunk_indices or ())
+                    for support in metadata.grounding_supports or ()
+                ]
+                found = GroundingChunk(
+                    web_search_queries=tuple(metadata.web_search_queries or ()),
+                    sources=tuple(GroundingSource(site.uri or "", site.title or "") for site in sites),
+                    supports=tuple(
+                        GroundingSupport(segment.start_index or 0, segment.end_index or 0, segment.text or "", tuple(indices))
+                        for segment, indices in supports
+                    ),
+                    search_entry_point_html=(metadata.search_entry_point.rendered_content or "") if metadata.search_entry_point else "",
+                )
+                if found != GroundingChunk():
+                    yield found
             pages = candidate.url_context_metadata
             if pages is not None and pages.url_metadata:
                 yield GroundingChunk(sources=tuple(GroundingSource(page.retrieved_url or "", "") for page in pages.url_metadata))
@@ -148,19 +163,3 @@ class GeminiAnswer:
         elif part.text:
             self._text.append(part.text)
             yield TextChunk(part.text)
-
-
-def _grounding(metadata: types.GroundingMetadata) -> GroundingChunk:
-    pages = [chunk.web for chunk in metadata.grounding_chunks or () if chunk.web is not None]
-    supports = [
-        (support.segment or types.Segment(), support.grounding_chunk_indices or ()) for support in metadata.grounding_supports or ()
-    ]
-    return GroundingChunk(
-        web_search_queries=tuple(metadata.web_search_queries or ()),
-        sources=tuple(GroundingSource(page.uri or "", page.title or "") for page in pages),
-        supports=tuple(
-            GroundingSupport(segment.start_index or 0, segment.end_index or 0, segment.text or "", tuple(indices))
-            for segment, indices in supports
-        ),
-        search_entry_point_html=(metadata.search_entry_point.rendered_content or "") if metadata.search_entry_point else "",
-    )

@@ -7,7 +7,7 @@ from typing import Any, assert_never, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from tarsy.domain.conversation import ConversationMessage, Role
+from tarsy.domain.conversation import Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.langchain_models import Dialect
@@ -34,32 +34,29 @@ def messages(request: GenerateInput, dialect: Dialect, memory: TurnMemory[Rememb
                 built.append(HumanMessage(message.content))
             case Role.ASSISTANT:
                 remembered = memory.recall(request.execution_id, turn_key(message)) or Remembered()
-                built.append(_assistant(message, remembered, dialect))
+                content: str | list[Block] = message.content
+                if remembered.blocks:
+                    blocks = {
+                        call.id: {"type": "function_call", "call_id": call.id, "name": vendor_name(call.name), "arguments": call.arguments}
+                        for call in message.tool_calls
+                    }
+                    content = list(restored_blocks(message.content, blocks, remembered.blocks))
+                calls: Any = [
+                    {"name": vendor_name(call.name), "args": arguments_object(call.arguments), "id": call.id} for call in message.tool_calls
+                ]
+                turn = AIMessage(
+                    content=cast("Any", content),
+                    tool_calls=calls,
+                    additional_kwargs=dict(remembered.beside),
+                    response_metadata={"model_provider": "google_genai" if dialect is Dialect.GOOGLE else "openai"},
+                )
+                built.append(turn)
             case Role.TOOL:
                 name = vendor_name(message.tool_name or "")
                 built.append(ToolMessage(message.content, tool_call_id=message.tool_call_id or "", name=name))
             case _:
                 assert_never(message.role)
     return built
-
-
-def _assistant(message: ConversationMessage, remembered: Remembered, dialect: Dialect) -> AIMessage:
-    content: str | list[Block] = message.content
-    if remembered.blocks:
-        calls = {
-            call.id: {"type": "function_call", "call_id": call.id, "name": vendor_name(call.name), "arguments": call.arguments}
-            for call in message.tool_calls
-        }
-        content = list(restored_blocks(message.content, calls, remembered.blocks))
-    tool_calls: Any = [
-        {"name": vendor_name(call.name), "args": arguments_object(call.arguments), "id": call.id} for call in message.tool_calls
-    ]
-    return AIMessage(
-        content=cast("Any", content),
-        tool_calls=tool_calls,
-        additional_kwargs=dict(remembered.beside),
-        response_metadata={"model_provider": "google_genai" if dialect is Dialect.GOOGLE else "openai"},
-    )
 
 
 def tools(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
