@@ -10,6 +10,7 @@ from support.opening import four_servers, use_at_once
 from support.own_processes import children
 
 
+@pytest.mark.growth
 @pytest.mark.timeout(300)
 async def test_fifty_executions_with_four_servers_each_leak_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     me = psutil.Process()
