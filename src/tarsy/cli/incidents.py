@@ -10,7 +10,7 @@ from tarsy.cli.terminal import harmless
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tarsy.db.incident.repository import IncidentDetail, IncidentSummary
+    from tarsy.db.incident.repository import IncidentDetail
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -32,17 +32,14 @@ def list_incidents(
     where = IncidentFilter(states=(IncidentState(state),) if state else ())
     page = with_upgraded_engine(lambda engine: IncidentRepository(engine).list(where, limit=limit), database_url, data_dir)
     for summary in page.incidents:
-        typer.echo(harmless(_line(summary)))
+        incident = summary.incident
+        status = incident.session_status or "not investigated"
+        line = (
+            f"{incident.id}  {incident.opened_at:%Y-%m-%d %H:%MZ}  {incident.state:<9}{incident.severity:<9}"
+            f"{incident.firing}/{incident.alerts} firing  {status:<12}  {incident.title}{f'  {cost}' if (cost := str(summary.spending)) else ''}"
+        )
+        typer.echo(harmless(line))
     typer.echo(f"{len(page.incidents)} of {page.total} incidents, {page.open} open." if page.total else "There are no incidents.")
-
-
-def _line(summary: "IncidentSummary") -> str:
-    incident = summary.incident
-    status = incident.session_status or "not investigated"
-    return (
-        f"{incident.id}  {incident.opened_at:%Y-%m-%d %H:%MZ}  {incident.state:<9}{incident.severity:<9}"
-        f"{incident.firing}/{incident.alerts} firing  {status:<12}  {incident.title}{f'  {cost}' if (cost := str(summary.spending)) else ''}"
-    )
 
 
 @app.command()

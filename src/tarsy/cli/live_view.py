@@ -83,7 +83,10 @@ class LiveView:
             case "timeline_event.completed":
                 self._completed(event)
             case "stream.chunk":
-                self._streamed(event)
+                text = self._text.get(event["event_id"], "")[: event["offset"]] + event["delta"]
+                self._text[event["event_id"]] = text
+                tail = harmless(" ".join(text.split())[-80:])
+                self._status.update(Text(self._agent(self._events.get(event["event_id"], {})) + tail, style="dim"))
             case "session.status" if event["status"] == "waiting":
                 self._status.update(Text(harmless(f"waiting: {event.get('waiting_reason') or 'it goes on by itself'}")))
             case _:
@@ -106,19 +109,17 @@ class LiveView:
         self._print(entry)
         self._status.update("working")
 
-    def _streamed(self, event: dict[str, Any]) -> None:
-        text = self._text.get(event["event_id"], "")[: event["offset"]] + event["delta"]
-        self._text[event["event_id"]] = text
-        tail = harmless(" ".join(text.split())[-80:])
-        self._status.update(Text(self._agent(self._events.get(event["event_id"], {})) + tail, style="dim"))
-
     def _print(self, entry: dict[str, Any]) -> None:
         mark, style = _MARKS[entry["event_type"]]
         if entry["event_type"] in _AT_THE_END and entry["status"] == "completed":
             return
         line = Text(self._agent(entry), style="bold magenta")
         line.append(f"{mark} ", style=_STATUS_STYLE.get(entry["status"], style))
-        line.append(_line(entry))
+        words = " ".join(str(entry["content"]).split())
+        if entry["event_type"] in {"llm_tool_call", "tool_result"}:
+            words = f"{_tool(entry)} {words}"
+        words = harmless(words)
+        line.append(words if len(words) <= _LONGEST_LINE else words[:_LONGEST_LINE] + "…")
         self._console.print(line)
 
 
@@ -145,14 +146,6 @@ def _label(entry: dict[str, Any]) -> str:
 def _tool(entry: dict[str, Any]) -> str:
     metadata = entry["metadata"]
     return ".".join(part for part in (metadata.get("server_name"), metadata.get("tool_name")) if part) or "tool"
-
-
-def _line(entry: dict[str, Any]) -> str:
-    words = " ".join(str(entry["content"]).split())
-    if entry["event_type"] in {"llm_tool_call", "tool_result"}:
-        words = f"{_tool(entry)} {words}"
-    words = harmless(words)
-    return words if len(words) <= _LONGEST_LINE else words[:_LONGEST_LINE] + "…"
 
 
 async def follow(client: TarsyClient, session_id: str, console: Console) -> bool:

@@ -13,7 +13,7 @@ from tarsy.cli.config import Directory
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
+    from tarsy.domain.tool import ToolCatalog, ToolResult
     from tarsy.tools.executor import MaskedTools
 
 app = typer.Typer(no_args_is_help=True)
@@ -31,17 +31,13 @@ def list_tools(
 
     catalog = anyio.run(run)
     for tool in catalog.tools:
-        typer.echo(harmless(_line(tool)))
+        marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
+        summary = next(iter(tool.description.splitlines()), "")
+        typer.echo(harmless("  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part)))
     for warning in catalog.warnings:
         typer.echo(harmless(warning), err=True)
     if catalog.warnings:
         raise typer.Exit(1)
-
-
-def _line(tool: "ToolDefinition") -> str:
-    marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
-    summary = next(iter(tool.description.splitlines()), "")
-    return "  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part)
 
 
 @app.command()

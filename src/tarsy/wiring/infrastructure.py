@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -105,10 +105,12 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
     env = dict(loaded.env)
     async with (
         _database(settings, loaded) as database,
-        _models(settings, env, overrides.llm) as llm,
+        aclosing(overrides.llm or llm_client(settings, env)) as llm,
         _telemetry(loaded.env) as telemetry,
-        _tools(loaded, env, overrides.tools) as tools,
+        kept_supervisor(),
+        connection_pool() as connections,
     ):
+        servers = overrides.tools or McpToolServers(env=env, pool=connections)
         live = LiveUpdates(
             store=Outbox(database.engine),
             source=database.listener,
@@ -121,7 +123,7 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
             env=env,
             database=database,
             llm=llm,
-            tools=tools,
+            tools=Tools(servers, connections, HealthMonitor(watched_servers(loaded), env=env)),
             telemetry=telemetry,
             live=live,
             deliver=measured_delivery(live.announce, telemetry.times),
@@ -149,15 +151,6 @@ def skill_texts(loaded: LoadedConfig) -> Iterator[str]:
         yield from skill.files.values()
 
 
-@asynccontextmanager
-async def _models(settings: Settings, env: Mapping[str, str], override: LLMClient | None) -> AsyncGenerator[LLMClient]:
-    llm = override or llm_client(settings, env)
-    try:
-        yield llm
-    finally:
-        await llm.aclose()
-
-
 def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
     """Return the client of the LLM service that TARSY_LLM_SERVICE_ADDR names, or one that calls models from this process."""
     if settings.llm_service_addr:
@@ -173,10 +166,3 @@ async def _telemetry(env: Mapping[str, str]) -> AsyncGenerator[Telemetry]:
     finally:
         # In a thread: exporting the last spans can take seconds.
         await to_thread.run_sync(observing.close)
-
-
-@asynccontextmanager
-async def _tools(loaded: LoadedConfig, env: Mapping[str, str], override: ToolServers | None) -> AsyncGenerator[Tools]:
-    async with kept_supervisor(), connection_pool() as connections:
-        servers = override or McpToolServers(env=env, pool=connections)
-        yield Tools(servers, connections, HealthMonitor(watched_servers(loaded), env=env))
