@@ -40,11 +40,10 @@ class StepParts(TypedDict, total=False):
 
 @dataclass(slots=True)
 class _OpenEvent:
-    """An event whose text is not complete: the pieces of text it has, and their length together."""
+    """An event whose text is not complete, and the text that it has."""
 
     event: TimelineEvent
-    pieces: list[str]
-    length: int
+    text: str
 
 
 class Recorder:
@@ -154,7 +153,7 @@ class Recorder:
     def open(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None, *, content: str = "") -> TimelineEvent:
         """Return a new event whose text is still to be written, or to change. The caller commits it."""
         event = self.event(event_type, content, status=TimelineStatus.STREAMING, metadata=metadata)
-        self._open[event.id] = _OpenEvent(event, [content], len(content))
+        self._open[event.id] = _OpenEvent(event, content)
         return event
 
     async def open_stored(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None) -> TimelineEvent:
@@ -162,7 +161,7 @@ class Recorder:
         event = self.event(event_type, "", status=TimelineStatus.STREAMING, metadata=metadata)
         await self.commit(opened=(event,))
         # Not before: an event that could not be stored is not closed either.
-        self._open[event.id] = _OpenEvent(event, [], 0)
+        self._open[event.id] = _OpenEvent(event, "")
         return event
 
     def append(self, event_id: str, delta: str) -> None:
@@ -170,13 +169,12 @@ class Recorder:
         if event_id not in self._open or not delta:
             return
         event = self._open[event_id]
-        self._live.publish(StreamDelta(self._place.session_id, event_id, event.length, delta))
-        event.pieces.append(delta)
-        event.length += len(delta)
+        self._live.publish(StreamDelta(self._place.session_id, event_id, len(event.text), delta))
+        event.text += delta
 
     def text_of(self, event_id: str) -> str:
         """Return the text of an open event so far."""
-        return "".join(self._open[event_id].pieces)
+        return self._open[event_id].text
 
     def close(
         self,

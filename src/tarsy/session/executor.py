@@ -79,13 +79,13 @@ class SessionExecutor:
         # The end of the last stage, stored with the next step.
         ended: tuple[StageClose, ...] = ()
         while True:
-            step = next_step(stages, done, passed_over(chain, stages, records, at_ceiling=bool(ledger.ended)))
-            if isinstance(step, FinishSession):
+            planned = next_step(stages, done, passed_over(chain, stages, records, at_ceiling=bool(ledger.ended)))
+            if isinstance(planned, FinishSession):
+                finish = planned
                 break
-            planned = step.planned
             self.progress.progress(session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages))
             if planned.stage_type is StageType.EXEC_SUMMARY and lack_content(records):
-                step = FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
+                finish = FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
                 break
             remarks: tuple[TimelineEvent, ...] = ()
             if not records and (ledger.periods or limits_dollars(chain)):
@@ -114,9 +114,8 @@ class SessionExecutor:
             if planned.stage_type is not StageType.EXEC_SUMMARY:
                 records = with_end(await self.history.timelines(session.id), ran.close)
             if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.description)):
-                step = finish
                 break
-        await self._finish(claimed, chain, step, records, Closing(stages=ended))
+        await self._finish(claimed, chain, finish, records, Closing(stages=ended))
         return RunEnd.WRITTEN
 
     async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:

@@ -67,11 +67,6 @@ class StageOutcome:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunStage:
-    planned: PlannedStage
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishSession:
     status: SessionStatus
@@ -84,7 +79,7 @@ class FinishSession:
     ceiling: str | None = None
 
 
-NextStep = RunStage | FinishSession
+NextStep = PlannedStage | FinishSession
 
 
 def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
@@ -120,7 +115,7 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
 def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], passed_over: Collection[int] = ()) -> NextStep:
     """Decide what follows the stages in `done`; those `passed_over`, by index, are skipped."""
     if not done:
-        return RunStage(stages[0])
+        return stages[0]
     last = done[-1]
     if last.planned.stage_type is StageType.EXEC_SUMMARY:
         # The session is complete without its summary.
@@ -134,10 +129,8 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], pass
     if last.status is not RunStatus.COMPLETED and last.planned.part is None:
         error = last.error or f"stage '{last.planned.name}' ended {last.status}"
         return FinishSession(status=session_status_of(last.status), final_analysis=concluded(done), partial=True, error=error)
-    following = next((stage for stage in stages if stage.index > last.planned.index and stage.index not in passed_over), None)
-    if following is None:
-        return FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
-    return RunStage(following)
+    following = (stage for stage in stages if stage.index > last.planned.index and stage.index not in passed_over)
+    return next(following, FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)))
 
 
 def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], ceiling: str) -> FinishSession | None:
@@ -165,7 +158,7 @@ def cut_short(
     match next_step(stages, done):
         case FinishSession() as finish if status is RunStatus.TIMED_OUT:
             return finish
-        case RunStage(planned) if status is RunStatus.TIMED_OUT and (planned.stage_type is StageType.EXEC_SUMMARY or planned.part):
+        case PlannedStage() as planned if status is RunStatus.TIMED_OUT and (planned.stage_type is StageType.EXEC_SUMMARY or planned.part):
             return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=reason)
         case _:
             pass

@@ -14,7 +14,7 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, parse_challenge, verdict_fields
 from tarsy.session.executor import finished_stages
-from tarsy.session.plan import FinishSession, RunStage, StageOutcome, next_step, passed_over, plan, weakened
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, next_step, passed_over, plan, weakened
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERDICT = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, mechanism="It is full."))
@@ -148,8 +148,8 @@ def test_a_challenge_that_fails_costs_the_session_nothing() -> None:
         StageOutcome(planned=stages[1], stage_id="1", status=RunStatus.FAILED, error="no model"),
     ]
     step = next_step(stages, done, {2})
-    assert isinstance(step, RunStage)
-    assert step.planned.stage_type is StageType.EXEC_SUMMARY
+    assert isinstance(step, PlannedStage)
+    assert step.stage_type is StageType.EXEC_SUMMARY
     bare = plan(settled.model_copy(update={"executive_summary": None}))
     assert next_step(bare, done, {2}) == FinishSession(status=SessionStatus.COMPLETED, final_analysis="It is full.")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.agent_scenario import agent, chain, stage
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.session.plan import FinishSession, RunStage, StageOutcome, concluded, cut_short, next_step, plan
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5)
 
@@ -32,11 +32,11 @@ def test_a_chain_runs_stage_by_stage_until_one_fails(sizes: list[int], data: st.
     stages = plan(_chain(sizes))
     failing = data.draw(st.integers(0, len(stages)))
     done: list[StageOutcome] = []
-    while isinstance(step := next_step(stages, done), RunStage):
-        assert step.planned is stages[len(done)]
+    while isinstance(step := next_step(stages, done), PlannedStage):
+        assert step is stages[len(done)]
         status = RunStatus.FAILED if len(done) == failing else RunStatus.COMPLETED
         analyses = (("A", f"analysis {len(done)}"),) if status is RunStatus.COMPLETED else ()
-        done.append(StageOutcome(planned=step.planned, stage_id=str(len(done)), status=status, analyses=analyses))
+        done.append(StageOutcome(planned=step, stage_id=str(len(done)), status=status, analyses=analyses))
     assert isinstance(step, FinishSession)
     if failing >= len(stages) - 1:
         assert step.status is SessionStatus.COMPLETED
