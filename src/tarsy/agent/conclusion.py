@@ -180,10 +180,10 @@ def show_thought(recorder: Recorder, call: CompletedCall, thought: str) -> Shown
     if event:
         text, is_react = without_loop(recorder.text_of(event.id)), event.metadata.get("source") == REACT
         if event.event_type is TimelineEventType.FINAL_ANALYSIS:
-            # What was streamed as the answer is none.
+            # The text was streamed as the answer, but is none.
             shown = close_text(recorder, call, event, text, TimelineEventType.LLM_THINKING, {"source": REACT})
         elif is_react or event.event_type in _ANSWERS:
-            # What was streamed as a thought may contain a call: the parsed thought replaces it.
+            # Text that was streamed as a thought may contain a call: the parsed thought replaces it.
             shown = close_text(recorder, call, event, (thought if is_react else "") or text, None, None)
         else:
             shown = ShownAnswer((recorder.close(event.id, content=text),), call.answer.native_events)

@@ -67,7 +67,7 @@ class Stopping:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCut:
-    """Where an execution was stopped when it was recorded, before the end of its call `turn`; a replay comes as far and stops there.
+    """The point at which a recorded execution was stopped: before the end of its call `turn`. A replay stops at the same point.
 
     `stop` stops the execution for the recorded reason.
     """
@@ -151,7 +151,7 @@ class AgentServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOverrides:
-    """What a session that is replayed or simulated has instead of the present: the clock its agents read, and its recorded inputs."""
+    """The clock and the recorded inputs of a session that is replayed or simulated."""
 
     clock: Clock
     recorded_inputs: Sequence[AnyInput] = ()
@@ -174,7 +174,7 @@ class EvidenceIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionContext:
-    """Everything one execution works with. `previous` holds the findings of earlier stages, as its agent reads them."""
+    """The parts that one execution works with. `previous` holds the findings of earlier stages, as its agent reads them."""
 
     place: ExecutionPlace
     services: AgentServices
@@ -197,7 +197,7 @@ class ExecutionContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionResult:
-    """How an execution ended, or that it `waits` to be continued; all that happened before is already stored."""
+    """The end of an execution, or with `waits`, the reason to continue it later. All earlier steps are stored."""
 
     status: RunStatus
     final_analysis: str = ""

@@ -1,4 +1,4 @@
-"""What an iterating agent does next, decided from the calls it has made so far."""
+"""The counters of an iterating agent, and the decision how it continues."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -50,7 +50,7 @@ class ModelAnswer:
     # The text before masking, for the arguments of tool calls in it: neither stored nor shown.
     unmasked: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    # What the vendor's own tools found.
+    # Results of the vendor's own tools.
     native_events: tuple[TimelineEvent, ...] = ()
     usage: TokenUsage = field(default_factory=TokenUsage)
     error: ErrorChunk | None = None
@@ -148,7 +148,7 @@ class ModelCall:
             stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
             answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
             price = await services.prices.price(request.provider, started_at, answer.usage.input_tokens)
-            # What the stored conversation does not show; all messages if the request was not that conversation.
+            # The parts of the request that the stored conversation lacks; all messages if it was another conversation.
             record: dict[str, Any] = {
                 "iteration": iteration,
                 "backend": request.backend.value,

@@ -47,7 +47,7 @@ class _OpenEvent:
 
 
 class Recorder:
-    """Its counters start where the stored run ends, so that a continued execution is recorded like a new one."""
+    """Records one execution. Its counters start where the stored run ends, so that a continued execution is recorded like a new one."""
 
     def __init__(self, place: ExecutionPlace, services: AgentServices, ceilings: Ceilings, notes: Notes, stored: StoredRun) -> None:
         self._place = place

@@ -47,7 +47,7 @@ class CircleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """How the newest turns repeat each other; `stop` if a nudge would not help any more."""
+    """A repetition among the newest turns; `stop` if a nudge would not help any more."""
 
     kind: CircleKind
     times: int
@@ -107,7 +107,7 @@ def _canonical(arguments: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Where the end of a text begins to repeat, and after how many characters."""
+    """The position from which a text repeats itself, and the length of the repeated passage."""
 
     start: int
     period: int

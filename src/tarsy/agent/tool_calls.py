@@ -39,7 +39,7 @@ class GivesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Neither a call nor an answer; `feedback` is sent back to the model, `problem` is shown to people."""
+    """An answer in no valid form; `feedback` is sent back to the model, `problem` is shown to people."""
 
     feedback: str
     problem: str
@@ -58,7 +58,7 @@ class PendingCall:
 
 
 class ToolCallFormat(Protocol):
-    """All that an iterating agent needs to know about how its model calls tools."""
+    """The format in which a model calls tools: how requests are built, answers parsed, and calls and results stored."""
 
     def initial_messages(
         self, prompts: PromptBuilder, tools: Sequence[ToolDefinition], previous: str, chat: ChatPrompt | None

@@ -132,7 +132,7 @@ def _extent(cut: CutText) -> str:
 
 # An empty answer is short in any format; a longer text is not checked.
 _LONGEST_EMPTY = 4_000
-# What servers return that have nothing to return.
+# Results of servers that found nothing.
 _NOTHING = frozenset({"", "(no output)", "null", "none"})
 _KIND = re.compile(r"([A-Z][A-Za-z]{1,40})List")
 _WORD = re.compile(r"[a-z]{2,24}")
@@ -156,7 +156,7 @@ def emptiness(call: ToolCall, text: str) -> str:
         parsed = None
     if not isinstance(parsed, dict):
         return f"Empty: {missing}."
-    # What was asked for, in the words of the call.
+    # The arguments of the call.
     given = {name: value for name, value in cast("dict[str, Any]", parsed).items() if value not in (None, "", [], {})}
     namespace = given.pop("namespace", None)
     within = f" in namespace {argument_text(namespace)}" if namespace else ""

@@ -47,7 +47,7 @@ from tarsy.session.run_scope import Cancellations
 from tarsy.session.sub_agents import Dispatch, ParentAgent, SubAgents
 
 log = structlog.get_logger(__name__)
-# What a person who cancels one agent does to it.
+# The cut of an agent that a person cancels.
 _CANCELLED = CutShort(cancelled=True)
 
 
@@ -75,7 +75,7 @@ class StageJob:
 
     @property
     def documents(self) -> dict[str, str]:
-        """What the agents are given, by the ids under which they may cite it."""
+        """The documents that the agents are given, by the ids under which they may cite them."""
         handed = {name: one.text for name, one in self.dispatch.given.items()} if self.dispatch else {}
         given = {ALERT: self.session.alert_data, RUNBOOK: self.runbook, **handed}
         return {name: text for name, text in given.items() if text.strip()}
@@ -190,7 +190,7 @@ class AgentRunner:
         documents = job.documents
         # A sub-agent is the only one of its job.
         number = 1 if job.dispatch else execution.agent_index
-        # What another agent reported is readable, but not citable.
+        # Reports of other agents are readable, but not citable.
         reports = {name for name, one in job.dispatch.given.items() if one.is_report} if job.dispatch else set[str]()
         evidence = EvidenceIds(
             prefix=job.planned.evidence_prefix(number), documents={name: text for name, text in documents.items() if name not in reports}

@@ -42,7 +42,7 @@ FollowUp = TypeVar("FollowUp", ChatWork, ScoreWork)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FollowUps(ABC, Generic[FollowUp]):
-    """What both have in common. The database lets one of each run at a time per session."""
+    """The handler of one kind of follow-up. The database lets one of each kind run at a time per session."""
 
     rules: ClassVar[WorkRules]
     stage_name: ClassVar[str]

@@ -42,7 +42,7 @@ class RunScope:
 
     def __init__(self, stopping: Stopping | None = None) -> None:
         self.stopping = stopping or Stopping()
-        # What the run waits for, if it was stopped to be parked.
+        # Set if the run was stopped to be parked.
         self.parking: Park | None = None
         self._scope = anyio.CancelScope()
 

@@ -29,7 +29,7 @@ _ENDED = {RunStatus.CANCELLED: "was stopped by a person", RunStatus.TIMED_OUT: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatch:
-    """What distinguishes a sub-agent from an agent of the plan."""
+    """The part of a stage's job that only a sub-agent has."""
 
     track: str
     evidence_prefix: str

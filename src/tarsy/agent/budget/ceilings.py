@@ -219,7 +219,7 @@ class Ceilings:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the timeline event of a conclusion states about the ceiling that led to it."""
+        """The metadata of the timeline event of a conclusion: the ceiling that led to it."""
         return {CEILING: self.met.description} if self.met else {}
 
     @property

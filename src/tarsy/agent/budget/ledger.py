@@ -41,7 +41,7 @@ class Ledger:
     clock: Clock
     # The budgets of all sessions together that this session counts under.
     periods: Sequence[PeriodBudget] = ()
-    # What the executions of the session had spent before this run.
+    # Spent by the executions of the session before this run.
     before: Sequence[SpentBy] = ()
     # Whether a session that does not fit waits for the next period instead of failing.
     may_wait: bool = True

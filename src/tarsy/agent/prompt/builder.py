@@ -24,7 +24,7 @@ _ALERT_TYPE_LIMIT = 120
 
 _NATIVE_CONCLUSION = "Answer with your complete final analysis as plain text."
 _REACT_CONCLUSION = "Answer in this form:\nThought: what the evidence amounts to\nFinal Answer: your complete final analysis"
-# What weak models give back in place of an answer.
+# Weak models repeat these instead of an answer.
 CONCLUSION_FORMS = f"{_NATIVE_CONCLUSION}\n{_REACT_CONCLUSION}"
 
 Messages = tuple[ConversationMessage, ...]
@@ -32,7 +32,7 @@ Messages = tuple[ConversationMessage, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContext:
-    """What all prompts of one execution have in common."""
+    """The values that all prompts of one execution use."""
 
     agent_name: str
     alert_type: str
@@ -79,7 +79,7 @@ class ChatExchange:
     question: str
     answer: str
     number: int
-    # What was found to answer it, each result in its fence.
+    # The results that led to the answer, each in its fence.
     found: str = ""
 
 

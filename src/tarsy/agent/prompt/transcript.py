@@ -21,7 +21,7 @@ _CLIPPED = "… [{omitted} more characters left out here]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptView:
-    """How much of a transcript a reader is shown."""
+    """The parts of a transcript that a reader is shown."""
 
     fence: Fence
     # Characters of each tool result.
@@ -54,7 +54,7 @@ def _is_shown(event: TimelineEvent, summarized: set[str], results: Mapping[str, 
             # The agent saw the summary.
             return False
         case TimelineEventType.CODE_EXECUTION:
-            # That code was run is a fact, even if it printed nothing.
+            # Shown even if the code printed nothing.
             return event.status is TimelineStatus.COMPLETED
         case TimelineEventType.TOOL_RESULT:
             return event.status in _ENDED

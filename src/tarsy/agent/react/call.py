@@ -19,7 +19,7 @@ _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no action", 
 _ANSWER_AS_ACTION = re.compile(r"[`\"'*_\s]*final[ _-]?answer[`\"'*_\s.:]*", re.IGNORECASE)
 _KEY_VALUE = re.compile(r"[\w.\"'-]{1,80}[ \t]{0,4}[:=]")
 _INLINE_JSON = re.compile(r"[^{\n]{0,60}(?=\{)")
-# What has a dot and is not a tool.
+# Names with a dot that are not tools.
 _NOT_A_TOOL = frozenset({"com", "org", "net", "io", "dev", "local", "svc", "internal", "cluster", "service", "socket"}) | frozenset(
     {"yaml", "yml", "json", "log", "txt", "md", "py", "go", "sh", "conf", "html", "xml", "csv", "pdf", "exe", "so", "jar"}
 )
@@ -105,7 +105,7 @@ def unfenced(text: str) -> str:
 
 
 def json_end(text: str) -> int | None:
-    """Where the JSON value at the beginning of `text` ends, if one stands there."""
+    """Return the end of the JSON value that `text` begins with; None if it begins with none."""
     decoded = _decode(text)
     return None if decoded is None else decoded[1]
 
@@ -124,7 +124,7 @@ def json_call(text: str, *, within: str) -> WrittenCall | WrittenAnswer | None:
     try:
         return _call_of(cast("Mapping[str, Any]", value), within)
     except RecursionError:
-        # What is nested as deep as could just be read cannot be written again.
+        # A value nested so deep that it could just be parsed cannot be serialised again.
         return None
 
 

@@ -9,7 +9,7 @@ from tarsy.kit.text import clip
 
 
 class ReActProblem(StrEnum):
-    """What is wrong with a turn that is neither a call nor an answer."""
+    """The reason why a turn is neither a call nor an answer."""
 
     EMPTY = "empty"
     NO_SECTIONS = "no_sections"

@@ -52,7 +52,7 @@ class ReActAction:
 
 @dataclass(frozen=True, slots=True)
 class ReActMalformed:
-    """Neither a call nor an answer; `feedback` is the message to the model."""
+    """A turn that is neither a call nor an answer; `feedback` is the message to the model."""
 
     thought: str
     problem: ReActProblem
@@ -117,7 +117,7 @@ def _read(sections: Sequence[Section], reasoning: str) -> _Turn:
     answer: str | None = None
     observed = False
     for section in sections:
-        # What follows a complete call is invented: its result is not known yet.
+        # The model invented the text after a complete call: the result is not known yet.
         if action is not None and tool_input is not None and section.kind is not SectionKind.INPUT:
             break
         match section.kind:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class SectionKind(StrEnum):
-    # What stands before the first header.
+    # The text before the first header.
     PREAMBLE = "preamble"
     THOUGHT = "thought"
     ACTION = "action"
@@ -27,7 +27,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Where a section's name stands, emphasis and colon included."""
+    """The position of a section's name, emphasis and colon included."""
 
     kind: SectionKind
     start: int

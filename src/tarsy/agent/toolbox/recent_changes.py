@@ -15,7 +15,7 @@ from tarsy.domain.tool import ToolCatalog, ToolDefinition
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock
 
-# What was changed longer ago has shown its effects before; a week covers what is rolled out slowly.
+# Older changes have shown their effects before; a week covers slow rollouts.
 LOOK_BACK = timedelta(days=7)
 # A working day and the night before it.
 USUAL = timedelta(hours=24)
