@@ -1,5 +1,6 @@
 """Streamed text through the whole program: a client that joins late, a worker without its database, fifty sessions that end together."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,6 @@ import anyio
 import orjson
 import pytest
 import yaml
-from anyio.abc import ByteStream, SocketAttribute
 from sqlalchemy import Row, make_url
 
 from support.agent_scenario import SESSION_ID, Scenario, agent, chain, stage
@@ -115,41 +115,40 @@ class Outage:
 
     def __init__(self, socket_path: str) -> None:
         self._socket_path = socket_path
-        self._open: set[ByteStream] = set()
+        self._open: list[asyncio.StreamWriter] = []
         self.is_down = False
 
-    async def serve(self, client: ByteStream) -> None:
-        async with client:
-            if self.is_down:
-                return
-            async with await anyio.connect_unix(self._socket_path) as server, anyio.create_task_group() as tasks:
-                self._open |= {client, server}
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.is_down:
+            writer.close()
+            return
+        server_reader, server_writer = await asyncio.open_unix_connection(self._socket_path)
+        self._open += [writer, server_writer]
 
-                async def forward(source: ByteStream, sink: ByteStream) -> None:
-                    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                        async for data in source:
-                            await sink.send(data)
-                    tasks.cancel_scope.cancel()
+        async def forward(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            with suppress(ConnectionError):
+                while data := await source.read(65_536):
+                    sink.write(data)
+                    await sink.drain()
+            sink.close()
 
-                tasks.start_soon(forward, server, client)
-                tasks.start_soon(forward, client, server)
-            self._open -= {client, server}
+        await asyncio.gather(forward(reader, server_writer), forward(server_reader, writer))
 
-    async def begin(self) -> None:
+    def begin(self) -> None:
         self.is_down = True
-        for stream in tuple(self._open):
-            await stream.aclose()
+        for writer in self._open:
+            writer.transport.abort()
+        self._open.clear()
 
 
 @asynccontextmanager
 async def network(url: str) -> AsyncGenerator[tuple[Outage, str]]:
     parsed = make_url(url)
     outage = Outage(f"{parsed.query['host']}/.s.PGSQL.{parsed.query['port']}")
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.serve, outage.serve)
-        port = listener.extra(SocketAttribute.local_port)  # noqa: S610 - of anyio, not of a framework
+    async with await asyncio.start_server(outage.serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
         yield outage, f"postgresql://tarsy@127.0.0.1:{port}/{parsed.database}?sslmode=disable"
-        tasks.cancel_scope.cancel()
+        outage.begin()
 
 
 async def test_a_session_that_is_cancelled_while_its_worker_has_no_database_ends_cancelled_and_leaves_nothing_open(
@@ -160,7 +159,7 @@ async def test_a_session_that_is_cancelled_while_its_worker_has_no_database_ends
         assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await model.asked.wait()
-        await outage.begin()
+        outage.begin()
         # The row of this text cannot be written, so its words are not delivered.
         model.begins.set()
         sessions = SessionRepository(direct)
