@@ -4,7 +4,7 @@ import platform
 import shutil
 import socket
 import sys
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,20 +18,20 @@ from tarsy.cli.db import opened_engine
 from tarsy.cli.environment import process_settings
 from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
 from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedProvider, resolved_server
-from tarsy.config.resolve.resolver import resolve_chain, variants_in_use
-from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables, with_any_model
+from tarsy.config.resolve.resolved import ResolvedMcpServer, resolved_server
+from tarsy.config.resolve.resolver import variants_in_use
+from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
-from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import CannotServeError, Settings
 from tarsy.setup.trials import Finding, fail, ok, try_model, try_server, warn
 from tarsy.wiring.infrastructure import llm_client
+from tarsy.wiring.installation import chains_in_use, models_in_use
 
 OLDEST_PYTHON = (3, 11)
 # PostgreSQL starts with 60 MB and keeps some hundred MB of its log; a session takes a megabyte at most.
@@ -189,32 +189,6 @@ def check_keys(loaded: LoadedConfig) -> Iterator[Finding]:
     provider = config.llm_providers[default]
     described = f"{provider.type} {provider.model}" + (f" at {provider.base_url}" if provider.base_url else "")
     yield ok("model", f"{default} ({described}){'; keys set: ' + ', '.join(found) if found else ''}")
-
-
-def chains_in_use(config: Config) -> tuple[ResolvedChain, ...]:
-    """Resolve every chain, with an arbitrary model if none is configured: tools can be checked without one."""
-    followed = with_any_model(config)
-    return tuple(resolve_chain(followed, chain_id) for chain_id in config.chains)
-
-
-def models_in_use(loaded: LoadedConfig) -> Mapping[str, tuple[ResolvedProvider, LLMBackend]]:
-    """Return the models of all chains whose keys are set, each with its SDK, by name."""
-    found: dict[str, tuple[ResolvedProvider, LLMBackend]] = {}
-    for agent in (agent for chain in chains_in_use(loaded.config) for agent in _agents(chain)):
-        asked = [(agent.provider, agent.llm_backend), *((fallback.provider, fallback.backend) for fallback in agent.fallback_providers)]
-        for provider, backend in asked:
-            entry = loaded.config.llm_providers[provider.name]
-            if provider.type is not ProviderType.REPLAY and not entry.missing_variables(loaded.env):
-                found.setdefault(provider.name, (provider, backend))
-    return found
-
-
-def _agents(chain: ResolvedChain) -> Iterator[ResolvedAgentConfig]:
-    for stage in chain.stages:
-        yield from stage.agents
-        if stage.synthesis:
-            yield stage.synthesis
-    yield from (agent for agent in (chain.executive_summary, chain.chat, chain.scoring) if agent)
 
 
 async def check_models(settings: Settings, loaded: LoadedConfig, *, call: bool) -> AsyncGenerator[Finding]:

@@ -1,9 +1,10 @@
 """The model client that calls providers directly, in the caller's own process and event loop."""
 
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing, suppress
 from enum import StrEnum
+from importlib import import_module
 from typing import assert_never
 
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, LLMHealth, ProviderType, ResolvedProvider
@@ -34,6 +35,32 @@ def route(provider: ResolvedProvider, backend: LLMBackend) -> Route:
             return Route.ANTHROPIC if provider.type is ProviderType.ANTHROPIC or on_vertex else Route.LANGCHAIN
         case _:
             assert_never(backend)
+
+
+# The packages that LangChain's models import with their first call.
+_LANGCHAIN_PACKAGES = {
+    ProviderType.OPENAI: "langchain_openai",
+    ProviderType.GOOGLE: "langchain_google_genai",
+    ProviderType.VERTEXAI: "langchain_google_genai",
+    ProviderType.XAI: "langchain_xai",
+}
+
+
+def load_sdks(models: Iterable[tuple[ResolvedProvider, LLMBackend]]) -> None:
+    """Import the SDKs of these models, which takes seconds, so that their first call is as fast as the next ones."""
+    for provider, backend in models:
+        # A package that is not installed is reported by the first call.
+        with suppress(ImportError):
+            match route(provider, backend):
+                case Route.REPLAY:
+                    pass
+                case Route.GOOGLE_NATIVE:
+                    import_module("tarsy.llm.providers.gemini")
+                case Route.ANTHROPIC:
+                    import_module("tarsy.llm.providers.anthropic")
+                case Route.LANGCHAIN:
+                    import_module("tarsy.llm.providers.langchain")
+                    import_module(_LANGCHAIN_PACKAGES[provider.type])
 
 
 class InProcessLLMClient:

@@ -28,6 +28,7 @@ from tarsy.domain.diagnosis import LiveProcess
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.intake.maintenance import maintain_incidents
 from tarsy.kit.clock import SystemClock
+from tarsy.llm.in_process import load_sdks
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.settings import Role, Settings
@@ -37,7 +38,7 @@ from tarsy.telemetry.measured_requests import EventLag, MeasuredHttp
 from tarsy.telemetry.measured_work import MeasuredRecovery
 from tarsy.wiring.configured import Configured, build_handlers, build_runner, build_services
 from tarsy.wiring.infrastructure import Infrastructure, Overrides, open_infrastructure, skill_texts
-from tarsy.wiring.installation import watched_servers
+from tarsy.wiring.installation import models_in_use, watched_servers
 from tarsy.wiring.reload import Reload
 
 
@@ -68,6 +69,7 @@ async def application(
         await to_thread.run_sync(fetch_skills, settings.config_dir, settings.env)
         loaded = load_config(settings.config_dir, settings.env)
     configured = Configured(settings, loaded, overrides or Overrides())
+    await _load_models(configured)
     async with open_infrastructure(settings, loaded, configured.overrides) as infrastructure:
         database, metrics, clock = infrastructure.database, infrastructure.telemetry.metrics, SystemClock()
         engine, listener = database.engine, database.listener
@@ -90,6 +92,13 @@ async def application(
             await tasks.start(_maintain, infrastructure, configured, running)
             yield running
             tasks.cancel_scope.cancel()
+
+
+async def _load_models(configured: Configured) -> None:
+    """Import the SDKs of the configured models in a process that calls them, before it takes work."""
+    settings = configured.settings
+    if settings.role is not Role.API and not settings.llm_service_addr and configured.overrides.llm is None:
+        await to_thread.run_sync(load_sdks, models_in_use(configured.loaded).values())
 
 
 async def _maintain(
@@ -118,6 +127,7 @@ async def _maintain(
     )
 
     async def prepare(loaded: LoadedConfig) -> None:
+        await _load_models(replace(configured, loaded=loaded))
         try:
             await SkillTextRepository(engine).keep(skill_texts(loaded))
         except (SQLAlchemyError, OSError) as error:

@@ -21,7 +21,7 @@ from tarsy.config.schema.selection import McpSelection
 from tarsy.config.templates import variables
 from tarsy.db.connection import DatabaseUnavailableError, ping
 from tarsy.demo.samples import list_samples
-from tarsy.domain.llm import LLMHealth, ProviderType
+from tarsy.domain.llm import LLMBackend, LLMHealth, ProviderType
 from tarsy.domain.tool import ServerHealth
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
@@ -97,6 +97,24 @@ def sample_settings(config: Config) -> Mapping[str, Any]:
     """Return the configured defaults that apply to samples, too: the way of tool calling and the timeouts."""
     names = ("tool_calling", "iteration_timeout", "llm_call_timeout", "tool_call_timeout")
     return {name: value for name in names if (value := getattr(config.defaults, name)) is not None}
+
+
+def chains_in_use(config: Config) -> tuple[ResolvedChain, ...]:
+    """Resolve every chain, with an arbitrary model if none is configured: tools can be checked without one."""
+    followed = with_any_model(config)
+    return tuple(resolve_chain(followed, chain_id) for chain_id in config.chains)
+
+
+def models_in_use(loaded: LoadedConfig) -> Mapping[str, tuple[ResolvedProvider, LLMBackend]]:
+    """Return the models of all chains whose keys are set, each with its SDK, by name."""
+    found: dict[str, tuple[ResolvedProvider, LLMBackend]] = {}
+    for agent in (agent for chain in chains_in_use(loaded.config) for agent in chain.agents):
+        asked = [(agent.provider, agent.llm_backend), *((fallback.provider, fallback.backend) for fallback in agent.fallback_providers)]
+        for provider, backend in asked:
+            entry = loaded.config.llm_providers[provider.name]
+            if provider.type is not ProviderType.REPLAY and not entry.missing_variables(loaded.env):
+                found.setdefault(provider.name, (provider, backend))
+    return found
 
 
 def sample_incidents(config: Config) -> Sequence[Sample]:

@@ -1,13 +1,13 @@
 """Ceilings in US dollars that cannot be enforced, because the price of a model is not known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.agent.ports import Prices
 from tarsy.config.problems import KeyPath
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, NoProviderError
 
@@ -56,7 +56,7 @@ async def unpriced_ceilings(config: Config, prices: Prices, at: datetime) -> tup
 
 async def unpriced_models(chain: ResolvedChain, prices: Prices, at: datetime) -> tuple[str, ...]:
     """Return the models that a chain may call and whose price is not known."""
-    models = [model for agent in _agents(chain) for model in (agent.provider, *(one.provider for one in agent.fallback_providers))]
+    models = [model for agent in chain.agents for model in (agent.provider, *(one.provider for one in agent.fallback_providers))]
     models += (server.summarization.provider for server in chain.mcp_servers.values() if server.summarization.provider)
     asked = {provider.name: provider for provider in models}
     return tuple([f"{one.model} ({one.name})" for one in asked.values() if await prices.price(one, at, _ANY_SIZE) is None])
@@ -64,17 +64,9 @@ async def unpriced_models(chain: ResolvedChain, prices: Prices, at: datetime) ->
 
 def limits_dollars(chain: ResolvedChain) -> bool:
     """Whether the chain, a stage or an agent of it has a ceiling in dollars."""
-    return any(part.budget.usd is not None for part in (chain, *chain.stages, *_agents(chain)))
+    return any(part.budget.usd is not None for part in (chain, *chain.stages, *chain.agents))
 
 
 def unpriced_warning(models: Sequence[str]) -> str:
     """Return the timeline warning of a session that has a ceiling in dollars."""
     return f"A ceiling in dollars does not hold here: calls of {' and '.join(models)}, whose price is not known, are not counted. To have it hold, {CURE}."
-
-
-def _agents(chain: ResolvedChain) -> Iterator[ResolvedAgentConfig]:
-    for stage in chain.stages:
-        yield from (agent for top in stage.agents for agent in top.tree)
-        if stage.synthesis:
-            yield stage.synthesis
-    yield from (agent for agent in (chain.executive_summary, chain.chat, chain.scoring) if agent)

@@ -1,6 +1,6 @@
 """The configuration of one session after resolving: frozen, complete, and stored with the session."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -181,6 +181,15 @@ class ResolvedChain(Resolved):
     session_timeout: float = 900.0
     # For the whole investigation, lowered by the request of its alert; also for each chat answer and score.
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
+
+    @property
+    def agents(self) -> Iterator[ResolvedAgentConfig]:
+        """All agents that may run for a session: those of the stages with their sub-agents, and those that come after them."""
+        for stage in self.stages:
+            yield from (agent for top in stage.agents for agent in top.tree)
+            if stage.synthesis:
+                yield stage.synthesis
+        yield from (agent for agent in (self.executive_summary, self.chat, self.scoring) if agent)
 
 
 def chain_of(snapshot: Mapping[str, Any]) -> ResolvedChain:
