@@ -27,9 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("llm"))
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 async def one_event_loop() -> AsyncGenerator[None]:
-    """Keep one event loop for all tests: gRPC may report the end of a call after its test, and fails if the loop is closed then."""
+    """Keep one event loop for the tests of a module: gRPC may report the end of a call after its test, and fails if the loop is closed then."""
     yield  # noqa: PT022 - the loop is kept while a generator waits
 
 

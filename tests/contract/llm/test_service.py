@@ -85,7 +85,7 @@ async def receive(client: LLMClient, request: GenerateInput) -> list[Chunk]:
     return [chunk async for chunk in client.generate(request)]
 
 
-def test_the_descriptor_keeps_every_field_number() -> None:
+async def test_the_descriptor_keeps_every_field_number() -> None:
     messages = pb.DESCRIPTOR.message_types_by_name
     assert {name: {field.name: field.number for field in message.fields} for name, message in messages.items()} == NUMBERS
     method = pb.DESCRIPTOR.services_by_name["LLMService"].methods_by_name["Generate"]
