@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import asyncpg
 import pytest
 from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from support.connection_cutter import cutting
 from tarsy.db.connection import DriverConnection, autocommit, create_engine, driver_error, pool_use, snapshot
 from tarsy.db.retry import is_transient
 
@@ -158,18 +160,20 @@ def test_a_server_that_closes_a_connection_before_its_socket_is_configured_is_a_
 ) -> None:
     execute = asyncpg.Connection.execute
 
-    async def execute_and_lose_the_connection(self: DriverConnection, *arguments: Any, **options: Any) -> str:
-        status = await execute(self, *arguments, **options)
-        self.terminate()
-        await anyio.sleep(0.01)
+    async def execute_and_lose_the_connection(self: DriverConnection, query: str, *arguments: Any, **options: Any) -> str:
+        status = await execute(self, query, *arguments, **options)
+        # The last statement before the options of the socket are set.
+        if "transaction_timeout" in query:
+            self.terminate()
+            await anyio.lowlevel.checkpoint()
         return status
 
     async def connect_once() -> None:
-        engine = create_engine(empty_database_url)
-        with pytest.raises(DBAPIError) as closed:
-            await connect(engine)
+        # Over TCP: the sockets of the test server have no options to set.
+        async with cutting(empty_database_url) as (_, engine):
+            with pytest.raises(DBAPIError) as closed:
+                await connect(engine)
         assert is_transient(closed.value)
-        await engine.dispose()
 
     monkeypatch.setattr(asyncpg.Connection, "execute", execute_and_lose_the_connection)
     anyio.run(connect_once, backend_options={"use_uvloop": use_uvloop})
