@@ -28,7 +28,7 @@ from tarsy.db.tables import events
 from tarsy.demo.samples import list_samples
 from tarsy.domain.live_events import LiveEvent, LiveEventType, session_channel
 
-START_SECONDS = 60
+START_SECONDS = 120
 GIVE_UP_SECONDS = 90
 # Below the catch-up limit, so that no reader may be told to reload.
 EVENTS = 160
