@@ -18,6 +18,7 @@ from tarsy.agent.tool_turn import RunWaitsError
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.execution import AgentType, Wait
 from tarsy.domain.status import RunStatus, TimelineStatus
+from tarsy.domain.step import StoredRun
 
 # A last write that takes longer is not worth delaying a shutdown for; recovery closes what it leaves open.
 LAST_WRITE_SECONDS = 5.0
@@ -25,13 +26,15 @@ LAST_WRITE_SECONDS = 5.0
 log = structlog.get_logger(__name__)
 
 
-async def execute(context: ExecutionContext, stopping: Stopping) -> ExecutionResult:
+async def execute(context: ExecutionContext, stopping: Stopping, stored: StoredRun | None = None) -> ExecutionResult:
     """Run an execution from its start or from where it was interrupted, to its end or until it has to wait.
+
+    `stored` is what it has stored, if the caller knows; else it is loaded.
 
     Raises:
         ClaimLostError: the work belongs to another worker now.
     """
-    stored = await context.services.journal.load(context.place.execution_id)
+    stored = stored or await context.services.journal.load(context.place.execution_id)
     place, recorded = context.place, context.overrides.recorded_inputs
     notes = Notes(place.track, recorded, stored.inputs, wanted=context.receives_notes)
     recorder = Recorder(place, context.services, context.ceilings, notes, stored)

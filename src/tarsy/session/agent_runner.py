@@ -38,7 +38,7 @@ from tarsy.domain.run_input import AnyInput, CutShort, PlacedInput
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
-from tarsy.domain.step import ExecutionInput, Step
+from tarsy.domain.step import ExecutionInput, Step, StoredRun
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool import name_for_model
 from tarsy.kit.groups import single_errors
@@ -248,7 +248,9 @@ class AgentRunner:
                 cut=agent.cut,
             )
             with ceilings.until_ended():
-                return await execute(context, agent.stopping)
+                # An agent that this run of its stage has just begun has stored nothing else.
+                is_new = job.stored is None and job.dispatch is None
+                return await execute(context, agent.stopping, StoredRun(begun=True) if is_new else None)
 
 
 def continued_with(config: ResolvedAgentConfig, execution: AgentExecution) -> ResolvedAgentConfig:
