@@ -39,6 +39,18 @@ test("the page does not scroll while the pointer is pressed, and catches up afte
   expect(result.current.following).toBe(true);
 });
 
+test("a page that was scrolled up stays there, even if it grows before the scroll event", () => {
+  const end = document.createElement("div");
+  end.getBoundingClientRect = () => ({ bottom: 5_000 }) as DOMRect;
+  const scrolled = vi.spyOn(window, "scrollBy").mockImplementation(() => undefined);
+  const at = vi.spyOn(window, "scrollY", "get").mockReturnValue(2_000);
+  const { result } = renderHook(() => useFollowEnd({ current: end }, true, true));
+  at.mockReturnValue(100);
+  act(() => result.current.onGrowth());
+  expect(result.current.following).toBe(false);
+  expect(scrolled).not.toHaveBeenCalled();
+});
+
 function arrive(follows: boolean, at: number) {
   const scrolled = vi.spyOn(window, "scrollTo").mockImplementation(() => undefined);
   vi.spyOn(window, "scrollY", "get").mockImplementation(() => at);

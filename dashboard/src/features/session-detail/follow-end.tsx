@@ -29,28 +29,31 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolea
     if (by > 0) window.scrollBy({ top: by, behavior: "instant" });
   }, [end]);
 
+  const noticeScroll = useCallback(() => {
+    const by = window.scrollY - lastY.current;
+    lastY.current = window.scrollY;
+    const distance = (end.current?.getBoundingClientRect().bottom ?? 0) - window.innerHeight;
+    if (by < -4 && distance > NEAR_PAGE_END_PX) setFollowing(false);
+    else if (by > 0 && distance <= NEAR_PAGE_END_PX) setFollowing(true);
+  }, [end, setFollowing]);
+
   useEffect(() => {
     lastY.current = window.scrollY;
-    const onScroll = () => {
-      const by = window.scrollY - lastY.current;
-      lastY.current = window.scrollY;
-      const distance = (end.current?.getBoundingClientRect().bottom ?? 0) - window.innerHeight;
-      if (by < -4 && distance > NEAR_PAGE_END_PX) setFollowing(false);
-      else if (by > 0 && distance <= NEAR_PAGE_END_PX) setFollowing(true);
-    };
-    window.addEventListener("scroll", onScroll, { passive: true });
+    window.addEventListener("scroll", noticeScroll, { passive: true });
     // Text that streams in would undo each small step of a wheel before it shows as a scroll event: the input itself counts.
     const stopListening = onScrollUp(() => setFollowing(false));
     return () => {
-      window.removeEventListener("scroll", onScroll);
+      window.removeEventListener("scroll", noticeScroll);
       stopListening();
     };
-  }, [end, setFollowing]);
+  }, [noticeScroll, setFollowing]);
 
   /** To be called after the content has changed. */
   const onGrowth = useCallback(() => {
+    // A control that got the focus scrolls the page up, too; the event for that may come after this growth.
+    noticeScroll();
     if (growing && isFollowing.current && !isPressed.current) scrollToEnd();
-  }, [growing, scrollToEnd]);
+  }, [growing, noticeScroll, scrollToEnd]);
   useEffect(() => {
     const listening = new AbortController();
     const options = { capture: true, passive: true, signal: listening.signal };
