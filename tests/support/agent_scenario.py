@@ -100,7 +100,8 @@ def chain(*stages: ResolvedStage, **changes: Any) -> ResolvedChain:
         scoring=helper("ScoringAgent", AgentType.SCORING),
         mcp_servers={"k8s": SERVER},
         default_runbook="Look at the pods first.",
-        session_timeout=60.0,
+        # Long enough for workers that are killed and start again beside other work.
+        session_timeout=600.0,
     )
     return base.model_copy(update=changes)
 
