@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| (?P<noun>[^|]+) \| (?P<code>[^|]+) \| (?P<meaning>[^|]+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (?P<term>[^|]+) \| (?P<code>[^|]+) \| (?P<meaning>[^|]+) \|$", re.MULTILINE)
 
 
 def rows() -> list[tuple[str, str, str]]:
     text = (ROOT / "docs" / "glossary.md").read_text()
-    return [(row["noun"], row["code"], row["meaning"]) for row in ROW.finditer(text) if row["noun"] != "Noun"]
+    return [(row["term"], row["code"], row["meaning"]) for row in ROW.finditer(text) if row["term"] != "Term"]
 
 
 def defined_names() -> Iterator[str]:
@@ -27,13 +27,13 @@ def defined_names() -> Iterator[str]:
                     pass
 
 
-def test_each_noun_of_the_glossary_has_a_name_in_the_code() -> None:
+def test_each_term_of_the_glossary_has_a_name_in_the_code() -> None:
     named = {name for _, code, _ in rows() for name in re.findall(r"`(\w+)`", code)}
     assert len(named) >= len(rows())
     assert named - set(defined_names()) == set()
 
 
-def test_each_noun_is_explained_once_and_in_one_sentence() -> None:
-    nouns = [noun for noun, _, _ in rows()]
-    assert len(nouns) == len(set(nouns))
-    assert [noun for noun, _, meaning in rows() if not re.fullmatch(r"[^.]+\.", meaning.replace("SKILL.md", "SKILL"))] == []
+def test_each_term_is_explained_once_and_in_one_sentence() -> None:
+    terms = [term for term, _, _ in rows()]
+    assert len(terms) == len(set(terms))
+    assert [term for term, _, meaning in rows() if not re.fullmatch(r"[^.]+\.", meaning.replace("SKILL.md", "SKILL"))] == []
