@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, assert_never
 
-import re2  # pyright: ignore[reportMissingTypeStubs]
+import re2  # pyright: ignore[reportMissingTypeStubs] - it comes without them
 
 from tarsy.domain.alert import Alert
 
