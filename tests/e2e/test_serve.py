@@ -107,8 +107,8 @@ def test_an_address_others_can_reach_needs_a_login(tarsy: Tarsy, database_url: s
     everywhere = ("--host", "0.0.0.0")  # noqa: S104 - what is tested is just this
     refused = tarsy("serve", *everywhere, "--port", "0", cwd=tmp_path, env={"DATABASE_URL": database_url})
     assert (refused.returncode, refused.stdout) == (1, "")
-    for cure in ("TARSY_API_TOKENS", "trusted_proxies", "--insecure"):
-        assert cure in refused.stderr
+    for remedy in ("TARSY_API_TOKENS", "trusted_proxies", "--insecure"):
+        assert remedy in refused.stderr
     with served(tmp_path, *everywhere, env={"DATABASE_URL": database_url, "TARSY_API_TOKENS": "alice=wonderland"}) as server:
         url = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - what is tested is just this
         assert httpx.get(f"{url}/health").status_code == 200

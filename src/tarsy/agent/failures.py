@@ -28,7 +28,7 @@ _PAUSES = RetryPolicy(max_attempts=10, first_delay=20.0, max_delay=300.0)
 # The client has retried before it reports these; the others may be bad luck.
 _TRIED_BY_CLIENT = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE})
 
-_CURES = {
+_REMEDIES = {
     ErrorCode.CREDENTIALS: "check its key or credentials",
     ErrorCode.INVALID_REQUEST: "check the model's name and the options of llm_providers.{name}",
     ErrorCode.CONTEXT_TOO_LONG: "use a model with a larger window, or lower llm_providers.{name}.max_tool_result_tokens",
@@ -103,8 +103,8 @@ def failure_message(provider: ResolvedProvider, error: ErrorChunk, failures: int
     calls = failures - retries
     often = f"{calls} calls in a row failed" if calls > 1 else "the call failed"
     in_vain = f", and so did {retries} retries within {OUTAGE_MINUTES} minutes" if outlasted else ""
-    cure = _CURES[error.code].format(name=provider.name)
-    return f"{_model(provider)}: {often}{in_vain}: {_reason(error)}; {cure}."
+    remedy = _REMEDIES[error.code].format(name=provider.name)
+    return f"{_model(provider)}: {often}{in_vain}: {_reason(error)}; {remedy}."
 
 
 def outage_message(provider: ResolvedProvider, error: ErrorChunk) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import httpx
 
-from tarsy.agent.budget.unpriced import CURE, unpriced_ceilings
+from tarsy.agent.budget.unpriced import REMEDY, unpriced_ceilings
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.db import opened_engine
@@ -84,10 +84,10 @@ def check_disk(settings: Settings) -> Finding | None:
     existing = next(path for path in (data_dir, *data_dir.parents) if path.exists())
     free = shutil.disk_usage(existing).free
     state = f"{data_dir} has {free / 1e9:.1f} GB free"
-    cure = "free some space, or keep the data elsewhere with TARSY_DATA_DIR"
+    remedy = "free some space, or keep the data elsewhere with TARSY_DATA_DIR"
     if free < TOO_LITTLE_BYTES:
-        return fail("disk", state, cure)
-    return warn("disk", state, cure) if free < TIGHT_BYTES else ok("disk", state)
+        return fail("disk", state, remedy)
+    return warn("disk", state, remedy) if free < TIGHT_BYTES else ok("disk", state)
 
 
 async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
@@ -100,14 +100,14 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
             paused = await PauseRepository(engine).current() if current else []
             problems = diagnose(await HealthReader(engine).read()) if current else ()
     except DatabaseUnavailableError as error:
-        yield fail("database", error.problem, error.cure)
+        yield fail("database", error.problem, error.remedy)
         return
     yield _schema(kind, revision)
     for one in paused:
         chain = f" --chain {one.chain_id}" if one.chain_id else ""
         yield warn("pause", f"{one.chain_id or 'everything'} is {one.description}", f"to continue: tarsy resume{chain}")
     for one in problems:
-        yield warn(one.kind, one.message, one.cure)
+        yield warn(one.kind, one.message, one.remedy)
 
 
 def _schema(kind: str, revision: str | None) -> Finding:
@@ -169,8 +169,8 @@ def check_login(host: str, settings: Settings, config: Config) -> Finding | None
         return fail("login", str(error))
     refusal = check_bind(host, tokens, config.system.trusted_proxies, insecure=False)
     if refusal:
-        first, *cures = refusal.splitlines()
-        return fail("login", first, "\n".join(cure.strip(" -") for cure in cures))
+        first, *remedies = refusal.splitlines()
+        return fail("login", first, "\n".join(remedy.strip(" -") for remedy in remedies))
     return ok("login", f"tokens of {', '.join(tokens.by_name)}") if tokens else None
 
 
@@ -197,8 +197,8 @@ async def check_models(settings: Settings, loaded: LoadedConfig, *, call: bool) 
     try:
         if settings.llm_service_addr:
             health = await client.health()
-            cure = "start it with: tarsy llm-service, or unset TARSY_LLM_SERVICE_ADDR"
-            yield ok("LLM service", f"{settings.llm_service_addr} answers") if health.ok else fail("LLM service", health.detail, cure)
+            remedy = "start it with: tarsy llm-service, or unset TARSY_LLM_SERVICE_ADDR"
+            yield ok("LLM service", f"{settings.llm_service_addr} answers") if health.ok else fail("LLM service", health.detail, remedy)
         if call:
             for name, (provider, backend) in models_in_use(loaded).items():
                 yield await try_model(name, provider, backend, client)
@@ -226,4 +226,4 @@ async def price_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
     prices = PriceList(loaded.config.system.cost_estimation, loaded.env)
     found = await unpriced_ceilings(loaded.config, prices, datetime.now(UTC))
     source = tarsy_source(loaded.directory) if found else None
-    return [source.problem(one.path, one.message, CURE) for one in found] if source else []
+    return [source.problem(one.path, one.message, REMEDY) for one in found] if source else []

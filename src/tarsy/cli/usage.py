@@ -65,7 +65,7 @@ def usage(
         _print_budgets(states, now)
         for remark in anyio.run(price_remarks, loaded):
             if remark.path.startswith("system.budgets"):
-                typer.echo(harmless(f"  {remark.message}; {remark.cure}"))
+                typer.echo(harmless(f"  {remark.message}; {remark.remedy}"))
 
 
 def _print_budgets(states: "Sequence[PeriodState]", now: datetime) -> None:

@@ -19,14 +19,14 @@ class Problem:
     line: int
     path: str
     message: str
-    cure: str = ""
+    remedy: str = ""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         where = f" {self.path}:" if self.path else ""
-        if not self.cure:
+        if not self.remedy:
             return f"{place}:{where} {self.message}"
-        first, *rest = self.cure.splitlines()
+        first, *rest = self.remedy.splitlines()
         return "\n".join([f"{place}:{where} {self.message}; {first}", *(f"    {line}" for line in rest)])
 
 

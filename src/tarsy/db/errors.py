@@ -27,7 +27,7 @@ class BadCursorError(ValueError):
 class DatabaseUnavailableError(Exception):
     """The database cannot be used. The operator can act on the text."""
 
-    def __init__(self, problem: str, cure: str) -> None:
-        super().__init__(f"{problem}\n{cure}")
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}\n{remedy}")
         self.problem = problem
-        self.cure = cure
+        self.remedy = remedy

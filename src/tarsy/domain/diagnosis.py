@@ -105,7 +105,7 @@ class HealthSnapshot:
 class Diagnosis:
     kind: DiagnosisKind
     message: str
-    cure: str
+    remedy: str
 
 
 def diagnose(health: HealthSnapshot) -> tuple[Diagnosis, ...]:
@@ -118,14 +118,14 @@ def diagnose(health: HealthSnapshot) -> tuple[Diagnosis, ...]:
         found.append(Diagnosis(DiagnosisKind.WORKERS, text, "start one: tarsy serve --role worker"))
     if health.waiting >= LONG_QUEUE and health.submitted_lately > health.ended_lately:
         pace = f"{health.submitted_lately} sessions came and {health.ended_lately} ended within half an hour"
-        cure = "raise queue.max_concurrent_sessions, add a process, or let routes record what need not be investigated"
-        found.append(Diagnosis(DiagnosisKind.QUEUE, f"The queue grows: {health.waiting} sessions wait; {pace}.", cure))
+        remedy = "raise queue.max_concurrent_sessions, add a process, or let routes record what need not be investigated"
+        found.append(Diagnosis(DiagnosisKind.QUEUE, f"The queue grows: {health.waiting} sessions wait; {pace}.", remedy))
     for record in health.models:
         if record.failed >= REPEATED_FAILURES and 2 * record.failed > record.calls:
             why = f", last with {record.last_error}" if record.last_error else ""
             text = f"{record.provider} ({record.model}) failed {record.failed} of its last {record.calls} calls{why}."
-            cure = "check its key, quota and address (tarsy doctor --call), or name fallback_providers"
-            found.append(Diagnosis(DiagnosisKind.MODEL, text, cure))
+            remedy = "check its key, quota and address (tarsy doctor --call), or name fallback_providers"
+            found.append(Diagnosis(DiagnosisKind.MODEL, text, remedy))
     # A new installation has not been cleaned up yet: its age counts instead.
     cleaned_up_at = health.cleaned_up_at or health.first_process_at
     if cleaned_up_at and health.processes and health.now - cleaned_up_at > MAX_CLEAN_UP_AGE:

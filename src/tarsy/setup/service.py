@@ -37,7 +37,7 @@ class Vendor:
 class StepOutcome:
     ok: bool
     message: str
-    cure: str = ""
+    remedy: str = ""
     # The tools of a tool server, by name.
     tools: tuple[str, ...] = ()
     # Files, and what in them is new, by name; already applied in all processes.
@@ -45,7 +45,7 @@ class StepOutcome:
 
     def without(self, secret: str) -> "StepOutcome":
         """Return the outcome with a secret removed from its message: vendors quote a key that they refuse."""
-        return StepOutcome(self.ok, self.message.replace(secret, "[what you typed]"), self.cure, self.tools)
+        return StepOutcome(self.ok, self.message.replace(secret, "[what you typed]"), self.remedy, self.tools)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class SetupService:
         try:
             server = await find_models(url)
         except NoModelsError as error:
-            raise StepRefusedError(f"{error} To put it right, {error.cure}.") from error
+            raise StepRefusedError(f"{error} To put it right, {error.remedy}.") from error
         if model not in server.models:
             raise StepRefusedError(f"The server at {server.base_url} has no model of this name; it has {', '.join(server.models[:10])}.")
         provider = LLMProviderConfig.model_validate({"type": "openai", "model": model, "base_url": server.base_url, **_PATIENCE})
@@ -140,7 +140,7 @@ class SetupService:
             loaded = self.loaded()
             changes = Drafts(self.settings, loaded).tool_server(recipe, fields)
             trial = await try_server(server_of(recipe, loaded.config), {**loaded.env, **fields})
-            tried = StepOutcome(bool(trial.tools), trial.finding.text, trial.finding.cure, trial.tools)
+            tried = StepOutcome(bool(trial.tools), trial.finding.text, trial.finding.remedy, trial.tools)
             for value in fields.values():
                 tried = tried.without(value)
             return await self._write(changes, tried) if tried.ok else tried
@@ -155,15 +155,15 @@ class SetupService:
             found = await try_model(provider.model, provider, backend, client)
         finally:
             await client.aclose()
-        return StepOutcome(not found.cure, found.text, found.cure)
+        return StepOutcome(not found.remedy, found.text, found.remedy)
 
     async def _write(self, changes: Sequence[FileChange], tried: StepOutcome) -> StepOutcome:
         """Write and apply a step that was tried; if the configuration does not load then, restore the files."""
         try:
             before = await to_thread.run_sync(write_all, changes)
         except CannotWriteError as error:
-            cure = f"give TARSy's account the right to write there, or do it by hand: {'; '.join(change.summary for change in changes)}"
-            return StepOutcome(ok=False, message=f"{tried.message}, but {error}", cure=cure)
+            remedy = f"give TARSy's account the right to write there, or do it by hand: {'; '.join(change.summary for change in changes)}"
+            return StepOutcome(ok=False, message=f"{tried.message}, but {error}", remedy=remedy)
         try:
             await self.apply()
         except ConfigError as error:
@@ -172,6 +172,6 @@ class SetupService:
                 # The refused change is gone: the warning about it must not stay.
                 await self.apply()
             return StepOutcome(
-                ok=False, message=f"The configuration would not load: {error}", cure="mend it by hand; the files are as they were"
+                ok=False, message=f"The configuration would not load: {error}", remedy="mend it by hand; the files are as they were"
             )
         return StepOutcome(ok=True, message=tried.message, tools=tried.tools, written=tuple(change.summary for change in changes))

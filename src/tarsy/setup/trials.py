@@ -36,10 +36,10 @@ class Finding:
     verdict: FindingStatus
     subject: str
     text: str
-    cure: str = ""
+    remedy: str = ""
 
     def __str__(self) -> str:
-        first, *rest = [*self.text.splitlines(), *(f"→ {line}" for line in self.cure.splitlines())]
+        first, *rest = [*self.text.splitlines(), *(f"→ {line}" for line in self.remedy.splitlines())]
         margin = " " * 20
         return "\n".join([f"{self.verdict:<5} {self.subject:<13} {first}", *(margin + line for line in rest)])
 
@@ -48,12 +48,12 @@ def ok(subject: str, text: str) -> Finding:
     return Finding(FindingStatus.OK, subject, text)
 
 
-def warn(subject: str, text: str, cure: str = "") -> Finding:
-    return Finding(FindingStatus.WARN, subject, text, cure)
+def warn(subject: str, text: str, remedy: str = "") -> Finding:
+    return Finding(FindingStatus.WARN, subject, text, remedy)
 
 
-def fail(subject: str, text: str, cure: str = "") -> Finding:
-    return Finding(FindingStatus.FAIL, subject, text, cure)
+def fail(subject: str, text: str, remedy: str = "") -> Finding:
+    return Finding(FindingStatus.FAIL, subject, text, remedy)
 
 
 # A server on one's own network answers at once or not at all.
@@ -66,7 +66,7 @@ MAX_NAME = 200
 CALL_SECONDS = 60.0
 # The first start of a server by npx downloads it.
 TOOLS_SECONDS = 60.0
-_CURES = {
+_REMEDIES = {
     "npx": "install Node.js 20 or later: npx comes with it",
     "uvx": "install uv: uvx comes with it (https://docs.astral.sh/uv/)",
 }
@@ -75,9 +75,9 @@ _CURES = {
 class NoModelsError(Exception):
     """There is no list of models at the address; the person who typed it can act."""
 
-    def __init__(self, message: str, cure: str) -> None:
+    def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
-        self.cure = cure
+        self.remedy = remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +108,16 @@ async def find_models(address: str) -> ModelServer:
 
 
 async def _checked_address(address: str) -> SplitResult:
-    cure = "write it as http://localhost:11434/v1"
+    remedy = "write it as http://localhost:11434/v1"
     try:
         parts = urlsplit(address.strip())
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
         usable, parts = False, urlsplit("")
     if not usable:
-        raise NoModelsError("This is not the address of a server.", cure)
+        raise NoModelsError("This is not the address of a server.", remedy)
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise NoModelsError("The address has more than a host, a port and a path.", cure)
+        raise NoModelsError("The address has more than a host, a port and a path.", remedy)
     host = parts.hostname or ""
     try:
         resolved = [ipaddress.ip_address(host)]
@@ -144,29 +144,29 @@ async def _models_at(base_url: str) -> ModelServer | NoModelsError:
                 async with http.stream("GET", f"{base_url}/models") as answer:
                     return await _read_models(base_url, answer)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
-        cure = "check that the server runs and that this machine can reach it"
-        return NoModelsError(f"Nothing answers at {base_url}: {error or 'it took too long'}.", cure)
+        remedy = "check that the server runs and that this machine can reach it"
+        return NoModelsError(f"Nothing answers at {base_url}: {error or 'it took too long'}.", remedy)
 
 
 async def _read_models(base_url: str, answer: httpx.Response) -> ModelServer | NoModelsError:
-    cure = "check the address; servers that speak like OpenAI usually want /v1 at its end"
+    remedy = "check the address; servers that speak like OpenAI usually want /v1 at its end"
     if answer.status_code in {401, 403}:
         return NoModelsError(
             f"The server at {base_url} asks for a key.", "configure it by hand: `api_key_env` in llm-providers.yaml names its variable"
         )
     if answer.status_code != 200:
-        return NoModelsError(f"{base_url}/models answers with HTTP {answer.status_code}, not with a list of models.", cure)
+        return NoModelsError(f"{base_url}/models answers with HTTP {answer.status_code}, not with a list of models.", remedy)
     body = b""
     async for part in answer.aiter_bytes():
         body += part
         if len(body) > MAX_ANSWER_BYTES:
-            return NoModelsError(f"{base_url}/models answers with more than a list of models.", cure)
+            return NoModelsError(f"{base_url}/models answers with more than a list of models.", remedy)
     try:
         parsed = mapping(orjson.loads(body))
     except orjson.JSONDecodeError:
         parsed = None
     if parsed is None or "data" not in parsed:
-        return NoModelsError(f"{base_url}/models does not answer with a list of models.", cure)
+        return NoModelsError(f"{base_url}/models does not answer with a list of models.", remedy)
     names = [(mapping(entry) or {}).get("id") for entry in listing_at(parsed, "data")]
     shown = (name for name in names if isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable())
     return ModelServer(base_url, tuple(sorted(dict.fromkeys(shown))[:MAX_MODELS]))
@@ -181,14 +181,14 @@ async def try_model(name: str, provider: ResolvedProvider, backend: LLMBackend, 
         async with aclosing(client.generate(request)) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, ErrorChunk):
-                    return fail("call", f"{name}: {chunk.message}", _cure(chunk.code, provider))
+                    return fail("call", f"{name}: {chunk.message}", _remedy(chunk.code, provider))
                 if isinstance(chunk, TextChunk | ThinkingChunk):
                     answer += chunk.content
         return ok("call", f"{name} answers ({len(answer)} characters)")
     return fail("call", f"{name} did not answer within {CALL_SECONDS:.0f} s", "try again, or name another provider")
 
 
-def _cure(code: ErrorCode, provider: ResolvedProvider) -> str:
+def _remedy(code: ErrorCode, provider: ResolvedProvider) -> str:
     match code:
         case ErrorCode.CREDENTIALS:
             return f"check the key in {provider.api_key_env or 'its variable'}"
@@ -212,21 +212,21 @@ async def try_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> ToolT
     transport = server.transport
     command = transport.command
     if command and not variables(command) and shutil.which(command, path=env.get("PATH")) is None:
-        cure = _CURES.get(command, f"install {command}, or write its full path")
-        return ToolTrial(warn("tools", f"{server.name}: the program {command} was not found", cure))
+        remedy = _REMEDIES.get(command, f"install {command}, or write its full path")
+        return ToolTrial(warn("tools", f"{server.name}: the program {command} was not found", remedy))
     texts: Iterable[str] = (*transport.args, *transport.env.values(), transport.url or "", transport.bearer_token or "")
     missing = sorted({name for text in texts for name in variables(text)} - env.keys() - {"SESSION_ID"})
     if missing:
-        cure = f"set {' and '.join(missing)} in the environment or in .env"
-        return ToolTrial(warn("tools", f"{server.name}: {', '.join(missing)} is not set", cure))
+        remedy = f"set {' and '.join(missing)} in the environment or in .env"
+        return ToolTrial(warn("tools", f"{server.name}: {', '.join(missing)} is not set", remedy))
     catalog = ToolCatalog()
     with anyio.move_on_after(TOOLS_SECONDS) as limit:
         async with McpToolServers(env=env).open_servers({server.name: server}, call_timeout=TOOLS_SECONDS, execution_id="doctor") as tools:
             catalog = await tools.list_tools()
-    cure = f"try it by hand: tarsy tools list {server.name}"
+    remedy = f"try it by hand: tarsy tools list {server.name}"
     if limit.cancelled_caught and not catalog.tools:
-        return ToolTrial(fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", cure))
+        return ToolTrial(fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", remedy))
     if catalog.warnings:
-        return ToolTrial(fail("tools", "\n".join(catalog.warnings), cure))
+        return ToolTrial(fail("tools", "\n".join(catalog.warnings), remedy))
     names = tuple(tool.name.removeprefix(f"{server.name}.") for tool in catalog.tools)
     return ToolTrial(ok("tools", f"{server.name}: {len(names)} tools"), names)

@@ -102,7 +102,7 @@ async def test_a_database_that_does_not_answer_is_named_without_its_password(tmp
     with pytest.raises(DatabaseUnavailableError, match="does not answer") as caught:
         await ping(engine)
     assert "top-secret" not in str(caught.value)
-    assert "DATABASE_URL" in caught.value.cure
+    assert "DATABASE_URL" in caught.value.remedy
     await engine.dispose()
 
 

@@ -233,7 +233,7 @@ async def test_another_user_whose_server_is_out_of_sight_is_reported_instead_of_
         pid_file.write_text("\n".join(["999999999", *kept.splitlines()[1:]]))
         with pytest.raises(EmbeddedPostgresError, match="Another TARSy uses") as caught:
             EmbeddedServer(data_dir).open()
-        assert "DATABASE_URL" in caught.value.cure
+        assert "DATABASE_URL" in caught.value.remedy
         pid_file.write_text(kept)
         await leave(process)
 
@@ -259,7 +259,7 @@ def test_a_place_that_cannot_be_a_directory_is_an_operators_error_not_a_tracebac
     (empty_dir / "taken").write_text("a file")
     with pytest.raises(EmbeddedPostgresError, match="taken") as caught:
         EmbeddedServer(empty_dir / "taken").open()
-    assert "TARSY_DATA_DIR" in caught.value.cure
+    assert "TARSY_DATA_DIR" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

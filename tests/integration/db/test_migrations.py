@@ -161,7 +161,7 @@ async def test_a_database_older_than_the_first_migration_is_refused_with_the_com
             await connection.execute(text("UPDATE alembic_version SET version_num = '0021'"))
         with pytest.raises(migrate.SchemaTooOldError, match="0021") as refused:
             await migrate.upgrade(engine)
-        assert "3909e02" in refused.value.cure
+        assert "3909e02" in refused.value.remedy
         assert await migrate.current(engine) == "0021"
 
 

@@ -1,4 +1,4 @@
-"""A ceiling in dollars under which a model of unknown price works cannot hold: wherever its operator looks, it is said, with the cure."""
+"""A ceiling in dollars under which a model of unknown price works cannot hold: wherever its operator looks, it is said, with the remedy."""
 
 from decimal import Decimal
 from functools import partial
@@ -14,7 +14,7 @@ from tarsy.cli.main import app
 from tarsy.domain.budget import Ceiling
 
 MODEL = "unheard-of (ours)"
-CURE = "give its price under system.cost_estimation.model_rates (with cost estimation enabled), or set a ceiling in tokens"
+REMEDY = "give its price under system.cost_estimation.model_rates (with cost estimation enabled), or set a ceiling in tokens"
 CONFIG = """
 defaults: {llm_provider: ours}
 agent_chains:
@@ -45,7 +45,7 @@ async def test_ceilings_that_do_not_count_a_model_are_warned_of_in_the_system_an
         "system.budgets[0]: the ceiling of $5.00 a day",
         "system.budgets[1]: the ceiling of $9.00 a month for chain own",
     ]
-    assert all(remark.endswith(f"{MODEL}, whose price is not known; {CURE}") for remark in remarks)
+    assert all(remark.endswith(f"{MODEL}, whose price is not known; {REMEDY}") for remark in remarks)
     assert [one["unpriced_models"] for one in budgets] == [[MODEL], [MODEL]]
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     usage = ["usage", "--config", str(tmp_path), "--database-url", database_url]
@@ -65,7 +65,7 @@ async def test_the_check_of_the_configuration_names_the_line_and_a_rate_cures_it
 ) -> None:
     configured(tmp_path)
     remarks = await to_thread.run_sync(_check, tmp_path, monkeypatch, capsys)
-    of_budget = f"{tmp_path}/tarsy.yaml:6: system.budgets[0]: the ceiling of $5.00 a day does not count calls of {MODEL}, whose price is not known; {CURE}"
+    of_budget = f"{tmp_path}/tarsy.yaml:6: system.budgets[0]: the ceiling of $5.00 a day does not count calls of {MODEL}, whose price is not known; {REMEDY}"
     assert of_budget in remarks
     configured(tmp_path, "  cost_estimation: {model_rates: {unheard-of: {input_per_million: 1, output_per_million: 2}}}\n")
     assert await to_thread.run_sync(_check, tmp_path, monkeypatch, capsys) == []
@@ -82,7 +82,7 @@ async def test_the_doctor_says_it_too_and_finds_nothing_to_put_right(
     remarks = [line for line in capsys.readouterr().out.splitlines() if "does not count" in line]
     assert len(remarks) == 3
     assert remarks[1].startswith("warn")
-    assert f"the ceiling of $5.00 a day does not count calls of {MODEL}, whose price is not known; {CURE}" in remarks[1]
+    assert f"the ceiling of $5.00 a day does not count calls of {MODEL}, whose price is not known; {REMEDY}" in remarks[1]
     configured(tmp_path, "  cost_estimation: {model_rates: {unheard-of: {input_per_million: 1, output_per_million: 2}}}\n")
     await to_thread.run_sync(examine)
     assert "does not count" not in capsys.readouterr().out
@@ -98,5 +98,5 @@ async def test_a_session_under_such_a_ceiling_says_so_once(database_url: str, tm
     assert found.outcome
     reported = [event["content"] for event in found.outcome.timeline if event["event_type"] == "warning" and "dollars" in event["content"]]
     assert reported == [
-        f"A ceiling in dollars does not hold here: calls of {MODEL}, whose price is not known, are not counted. To have it hold, {CURE}."
+        f"A ceiling in dollars does not hold here: calls of {MODEL}, whose price is not known, are not counted. To have it hold, {REMEDY}."
     ]

@@ -21,8 +21,8 @@ def test_loopback_needs_nothing(host: str) -> None:
 def test_any_other_address_needs_a_guard_and_the_refusal_names_the_cures(host: str) -> None:
     refusal = check_bind(host, NONE, [], insecure=False)
     assert refusal is not None
-    for cure in ("TARSY_API_TOKENS", "trusted_proxies", "127.0.0.1", "--insecure"):
-        assert cure in refusal
+    for remedy in ("TARSY_API_TOKENS", "trusted_proxies", "127.0.0.1", "--insecure"):
+        assert remedy in refusal
     assert check_bind(host, TOKENS, [], insecure=False) is None
     assert check_bind(host, NONE, ["10.0.0.1"], insecure=False) is None
     assert check_bind(host, NONE, [], insecure=True) is None

@@ -110,7 +110,7 @@ CHAIN = "agent_chains: {{c: {{alert_types: [t], stages: [{{name: s, agents: [{{n
 
 
 @pytest.mark.parametrize(
-    ("tarsy", "path", "cure"),
+    ("tarsy", "path", "remedy"),
     [
         (LISTS, "fallback_lists", "write the entries where a list is used, as fallback_providers, and remove this"),
         ("label_maps: {m: {labels: []}}", "label_maps", "remove it: sessions have no labels here"),
@@ -126,15 +126,17 @@ CHAIN = "agent_chains: {{c: {{alert_types: [t], stages: [{{name: s, agents: [{{n
         (CHAIN.format(agent=", type: scoring", chain=""), "agent_chains.c.stages[0].agents[0].type", "define another agent and name it here:\nagents:\n  KubernetesAgent-scoring: {type: scoring}"),
     ],
 )  # fmt: skip
-def test_a_key_that_is_known_elsewhere_is_answered_with_what_to_write(directory: ConfigDirectory, tarsy: str, path: str, cure: str) -> None:
+def test_a_key_that_is_known_elsewhere_is_answered_with_what_to_write(
+    directory: ConfigDirectory, tarsy: str, path: str, remedy: str
+) -> None:
     problem = one(directory, tarsy)
-    assert (problem.path, problem.cure) == (path, cure)
+    assert (problem.path, problem.remedy) == (path, remedy)
 
 
 def test_a_named_list_of_fallbacks_is_answered_with_its_entries_and_those_load(directory: ConfigDirectory) -> None:
     problems = directory.problems(f"{LISTS}\ndefaults: {{fallback_list: mid}}")
-    cure = next(problem.cure for problem in problems if problem.path == "defaults.fallback_list")
-    head, *lines = cure.splitlines()
+    remedy = next(problem.remedy for problem in problems if problem.path == "defaults.fallback_list")
+    head, *lines = remedy.splitlines()
     assert head == "write instead:"
     assert lines == ["fallback_providers:", "  - {provider: gemini-2.5-pro, backend: google-native}", "  - {provider: openai-default}"]
     indented = "\n".join(f"  {line}" for line in lines)
@@ -151,20 +153,20 @@ def test_the_reason_why_actions_are_refused_is_told(directory: ConfigDirectory) 
 
 def test_a_providers_key_that_is_known_elsewhere_is_answered_too(directory: ConfigDirectory) -> None:
     problem = one(directory, "", "llm_providers: {m: {type: openai, model: m, reasoning_effort: high}}")
-    assert problem.cure == "remove it: TARSy keeps the model's default"
+    assert problem.remedy == "remove it: TARSy keeps the model's default"
 
 
 def test_a_key_in_the_wrong_place_is_sent_to_the_right_one_and_not_to_another_key(directory: ConfigDirectory) -> None:
     # `llm_backend` looks alike, and would be wrong.
     problem = one(directory, "agents: {A: {llm_provider: google-default}}")
     assert problem.message == '"llm_provider" is not a key here'
-    assert "llm_backend" not in problem.cure
-    assert problem.cure.startswith("it belongs in defaults, ")
+    assert "llm_backend" not in problem.remedy
+    assert problem.remedy.startswith("it belongs in defaults, ")
 
 
 def test_a_key_that_is_there_already_is_not_what_was_meant(directory: ConfigDirectory) -> None:
     problem = one(directory, "queue: {worker_count: 3, worker_counts: 4}")
-    assert '"worker_count"?' not in problem.cure
+    assert '"worker_count"?' not in problem.remedy
 
 
 DOCUMENTS: tuple[type[Section], ...] = (TarsyDocument, ProvidersDocument)
@@ -201,8 +203,8 @@ def test_no_key_is_ever_mistaken_for_another_that_would_be_wrong_there(
     found = directory.problems(written) if document is TarsyDocument else directory.problems("", written)
     for problem in found:
         key = problem.path.rpartition(".")[2]
-        suggested = re.search(r'did you mean "(\w+)"', problem.cure)
+        suggested = re.search(r'did you mean "(\w+)"', problem.remedy)
         if suggested and problem.message.startswith("unknown key"):
-            assert key not in other_place, f"{problem.path}: {problem.cure}"
-            assert suggested[1] in effective, f"{problem.path}: {problem.cure}"
-            assert typed[key] in here, f"{problem.path}: {problem.cure}"
+            assert key not in other_place, f"{problem.path}: {problem.remedy}"
+            assert suggested[1] in effective, f"{problem.path}: {problem.remedy}"
+            assert typed[key] in here, f"{problem.path}: {problem.remedy}"

@@ -170,7 +170,7 @@ system:
     assert negative.path == "system.cost_estimation.model_rates.m.input_per_million"
     wrong = "{model: m, end: soon, input_per_million: 1, output_per_million: 1}"
     (unclear,) = directory.problems(f"system: {{cost_estimation: {{promotions: [{wrong}]}}}}")
-    assert unclear.cure == "write 2026-03-01 or 2026-03-01T12:00:00Z"
+    assert unclear.remedy == "write 2026-03-01 or 2026-03-01T12:00:00Z"
 
 
 def test_budgets_are_checked_at_every_level(directory: ConfigDirectory) -> None:
@@ -186,14 +186,14 @@ agent_chains: {c: {alert_types: [t], budget: {usd: 2}, stages: [{name: s, budget
     assert loaded.config.defaults.budget.ceiling == Ceiling(usd=Decimal("0.5"), seconds=600)
     assert all(warning.message.endswith("is accepted, not acted on yet") for warning in loaded.warnings)
     (empty,) = directory.problems("defaults: {budget: {}}")
-    assert empty.cure == "set usd, tokens, time, model_calls or tool_calls"
+    assert empty.remedy == "set usd, tokens, time, model_calls or tool_calls"
     (unknown,) = directory.problems("system: {budgets: [{per: week, usd: 1}]}")
     assert unknown.path == "system.budgets[0].per"
 
 
 def test_what_stands_in_a_key_for_later_is_checked(directory: ConfigDirectory) -> None:
     (problem,) = directory.problems("system: {slack: {chanel: C1}}")
-    assert problem.cure == 'did you mean "channel"?'
+    assert problem.remedy == 'did you mean "channel"?'
 
 
 def test_a_secret_in_the_file_is_warned_of(directory: ConfigDirectory) -> None:
@@ -216,7 +216,7 @@ def test_a_variable_in_another_notation_is_warned_of(directory: ConfigDirectory)
     loaded = directory.load(
         'mcp_servers: {m: {transport: {type: stdio, command: c, args: ["${HOME}", "{{ HOME }}", "$HOME", "{{.HOME}}", "{{.A-B}}"]}}}'
     )
-    assert [(warning.message, warning.cure) for warning in loaded.warnings] == [
+    assert [(warning.message, warning.remedy) for warning in loaded.warnings] == [
         ("${HOME} is taken literally", "write {{.HOME}} for the environment variable"),
         ("{{ HOME }} is taken literally", "write {{.HOME}} for the environment variable"),
         ("{{.A-B}} is taken literally", "a variable is written {{.NAME}}, and nothing else"),
@@ -225,7 +225,7 @@ def test_a_variable_in_another_notation_is_warned_of(directory: ConfigDirectory)
 
 def test_a_default_alert_type_that_no_chain_answers_is_warned_of(directory: ConfigDirectory) -> None:
     (warning,) = directory.load("agent_chains: {kubernetes: {alert_types: [pods]}}").warnings
-    assert (warning.message, warning.cure) == ('no chain handles the default alert type "kubernetes"', "set defaults.alert_type")
+    assert (warning.message, warning.remedy) == ('no chain handles the default alert type "kubernetes"', "set defaults.alert_type")
 
 
 def test_tool_servers_of_an_agent_that_calls_no_tools_are_warned_of(directory: ConfigDirectory) -> None:

@@ -48,7 +48,7 @@ def test_an_alert_type_of_two_chains_in_two_files_is_a_problem(directory: Config
 def test_a_variable_that_is_missing_is_told_with_its_file(directory: ConfigDirectory) -> None:
     directory.write_piece("a.yaml", 'defaults:\n  runbook: "{{.NOT_SET}}"\n')
     (problem,) = directory.problems()
-    assert (Path(problem.file).name, problem.line, problem.cure) == ("a.yaml", 2, "set NOT_SET")
+    assert (Path(problem.file).name, problem.line, problem.remedy) == ("a.yaml", 2, "set NOT_SET")
 
 
 def test_a_directory_with_nothing_but_pieces_is_a_configuration(directory: ConfigDirectory) -> None:
@@ -60,7 +60,7 @@ def test_hidden_files_are_not_read_and_misnamed_ones_are_told(directory: ConfigD
     directory.write_piece(".web.yaml", "nonsense: [\n")
     directory.write_piece("web.yml", "nonsense: [\n")
     (remark,) = [problem for problem in directory.load().warnings if "tarsy.d" in problem.file]
-    assert (Path(remark.file).name, remark.message, remark.cure) == ("web.yml", "this file is not read", "name it web.yaml")
+    assert (Path(remark.file).name, remark.message, remark.remedy) == ("web.yml", "this file is not read", "name it web.yaml")
 
 
 def test_a_piece_that_leads_nowhere_is_a_problem(directory: ConfigDirectory) -> None:

@@ -64,7 +64,7 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
 
 
 @pytest.mark.parametrize(
-    ("tarsy", "message", "cure"),
+    ("tarsy", "message", "remedy"),
     [
         ("defaults: {max_iteration: 3}", 'unknown key "max_iteration"', 'did you mean "max_iterations"?'),
         ("defaults: {max_iterations: '3x'}", '"3x" is not a whole number', ""),
@@ -144,9 +144,9 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
         ),
     ],
 )
-def test_a_mistake_is_named_and_cured(directory: ConfigDirectory, tarsy: str, message: str, cure: str) -> None:
+def test_a_mistake_is_named_and_cured(directory: ConfigDirectory, tarsy: str, message: str, remedy: str) -> None:
     problem = one(directory, tarsy)
-    assert (problem.message, problem.cure) == (message, cure)
+    assert (problem.message, problem.remedy) == (message, remedy)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_the_replacement_can_be_pasted_back(directory: ConfigDirectory, strategy
     (problem,) = directory.problems(file_with({place: [f"iteration_strategy: {strategy}"]}))
     assert problem.line > 0
     assert problem.path.endswith(".iteration_strategy")
-    heading, *lines = problem.cure.splitlines()
+    heading, *lines = problem.remedy.splitlines()
     assert heading == "write instead:"
     assert lines
     config = directory.load(file_with({place: lines})).config
@@ -82,7 +82,7 @@ def test_the_replacement_in_an_agents_definition_means_the_same(
     directory: ConfigDirectory, strategy: str, kind: AgentType, backend: LLMBackend | None, call_format: ToolCalling | None
 ) -> None:
     (problem,) = directory.problems(file_with({"agent": [f"iteration_strategy: {strategy}"]}))
-    agent = directory.load(file_with({"agent": problem.cure.splitlines()[1:]})).config.agents["Old"]
+    agent = directory.load(file_with({"agent": problem.remedy.splitlines()[1:]})).config.agents["Old"]
     assert (agent.type, agent.llm_backend, agent.tool_calling) == (kind, backend, call_format)
 
 
@@ -93,9 +93,9 @@ def test_all_levels_are_reported_in_one_run(directory: ConfigDirectory) -> None:
 
 def test_a_level_that_never_chose_a_strategy_is_told_to_drop_it(directory: ConfigDirectory) -> None:
     (problem,) = directory.problems("queue: {iteration_strategy: react}")
-    assert problem.cure.startswith("remove it")
+    assert problem.remedy.startswith("remove it")
 
 
 def test_a_strategy_that_never_was_is_met_with_a_guess(directory: ConfigDirectory) -> None:
     (problem,) = directory.problems("defaults: {iteration_strategy: native-thinkin}")
-    assert 'did you mean "native-thinking"?' in problem.cure
+    assert 'did you mean "native-thinking"?' in problem.remedy

@@ -156,7 +156,7 @@ def test_an_agent_made_for_the_tools_of_gemini_says_so_where_another_model_is_gi
     ):  # fmt: skip
         (problem,) = directory.problems(tarsy)
         assert problem.message.startswith("agent WebResearcher works with google_search, url_context, which only Gemini models have")
-        assert problem.cure == "give it one where it is named: llm_provider: google-default"
+        assert problem.remedy == "give it one where it is named: llm_provider: google-default"
 
 
 def test_where_sub_agents_come_from_is_told(directory: ConfigDirectory) -> None:

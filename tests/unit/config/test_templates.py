@@ -85,7 +85,7 @@ def test_a_variable_that_only_an_unused_entry_needs_may_be_missing(directory: Co
 
 def test_a_variable_in_a_section_must_be_set(directory: ConfigDirectory) -> None:
     (problem,) = directory.problems("system:\n  dashboard_url: '{{.NOWHERE}}'\n")
-    assert (problem.line, problem.message, problem.cure) == (2, "the environment variable NOWHERE is not set", "set NOWHERE")
+    assert (problem.line, problem.message, problem.remedy) == (2, "the environment variable NOWHERE is not set", "set NOWHERE")
 
 
 def test_the_built_in_server_is_filled_in_too(directory: ConfigDirectory) -> None:

@@ -88,7 +88,7 @@ def test_variants_are_watched_and_their_variables_are_checked(directory: ConfigD
 
 def test_a_route_that_mixes_places_in_one_incident_is_remarked(directory: ConfigDirectory) -> None:
     (remark,) = [one for one in directory.load(CONFIG.replace("cluster, alertname", "alertname")).warnings if "routes" in one.path]
-    assert (remark.path, remark.cure) == ("routes[0].tool_servers.kubernetes", 'add "cluster" to group_by')
+    assert (remark.path, remark.remedy) == ("routes[0].tool_servers.kubernetes", 'add "cluster" to group_by')
     assert [one for one in directory.load(CONFIG).warnings if "routes" in one.path] == []
 
 

@@ -11,7 +11,7 @@ from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, NoProviderError
 
-CURE = "give its price under system.cost_estimation.model_rates (with cost estimation enabled), or set a ceiling in tokens"
+REMEDY = "give its price under system.cost_estimation.model_rates (with cost estimation enabled), or set a ceiling in tokens"
 # Whether there is a price does not depend on the size of the call, only how high it is.
 _ANY_SIZE = 1_000
 
@@ -69,4 +69,4 @@ def limits_dollars(chain: ResolvedChain) -> bool:
 
 def unpriced_warning(models: Sequence[str]) -> str:
     """Return the timeline warning of a session that has a ceiling in dollars."""
-    return f"A ceiling in dollars does not hold here: calls of {' and '.join(models)}, whose price is not known, are not counted. To have it hold, {CURE}."
+    return f"A ceiling in dollars does not hold here: calls of {' and '.join(models)}, whose price is not known, are not counted. To have it hold, {REMEDY}."

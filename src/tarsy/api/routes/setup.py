@@ -100,7 +100,7 @@ async def find_models(address: ModelAddress) -> ModelsFound:
     try:
         return ModelsFound.shown(await trials.find_models(address.url))
     except trials.NoModelsError as error:
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"{error} To put it right, {error.cure}.") from error
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"{error} To put it right, {error.remedy}.") from error
 
 
 @router.post("/key", operation_id="setUpKey")
@@ -137,4 +137,4 @@ async def _done(step: Awaitable[StepOutcome], system: SystemServices, author: st
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, str(error)) from error
     if outcome.written:
         await system.audit.append(author, AuditAction.SETUP_CHANGED, details={"written": list(outcome.written)})
-    return SetupOutcome.shown(outcome)
+    return SetupOutcome.shown(outcome, cure=outcome.remedy)

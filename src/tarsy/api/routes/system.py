@@ -6,7 +6,7 @@ import anyio
 from fastapi import Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from tarsy.agent.budget.unpriced import CURE
+from tarsy.agent.budget.unpriced import REMEDY
 from tarsy.api.auth import Identity, IdentityKind, is_loopback, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router, plain_router
@@ -114,7 +114,7 @@ async def get_mcp_servers(system: SystemDep) -> MCPServers:
 async def get_warnings(system: SystemDep, incidents: IncidentsDep) -> SystemWarnings:
     """Warnings for the operator."""
     diagnosed = [
-        SystemWarningItem(source=WarningSource(one.kind.value), message=f"{one.message} {one.cure[0].upper()}{one.cure[1:]}.")
+        SystemWarningItem(source=WarningSource(one.kind.value), message=f"{one.message} {one.remedy[0].upper()}{one.remedy[1:]}.")
         for one in diagnose(await system.vital_signs.read())
     ]
     refusals = incidents.service.refusals
@@ -127,7 +127,7 @@ async def get_warnings(system: SystemDep, incidents: IncidentsDep) -> SystemWarn
         for (source, refusal), count in sorted(refusals.counts.items())
     ]
     unpriced = [
-        SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {CURE}")
+        SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {REMEDY}")
         for one in await system.installation.unpriced_ceilings()
     ]
     return SystemWarnings(warnings=[*diagnosed, *system.installation.warnings(), *refused_senders, *unpriced])

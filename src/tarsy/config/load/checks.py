@@ -38,13 +38,13 @@ class ConfigFiles:
     tarsy: Source
     providers: Source
 
-    def provider_problem(self, name: str, message: str, cure: str) -> Problem:
+    def provider_problem(self, name: str, message: str, remedy: str) -> Problem:
         """Return a problem at the provider's entry, or for a built-in provider at the place that names it."""
         entry: KeyPath = ("llm_providers", name)
         if self.providers.holds(entry):
-            return self.providers.problem(entry, message, cure)
+            return self.providers.problem(entry, message, remedy)
         place = next((path for path, named in _named_providers(self.tarsy.data, ()) if named == name), ())
-        return self.tarsy.problem(place, message, cure)
+        return self.tarsy.problem(place, message, remedy)
 
 
 def _named_providers(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
@@ -92,8 +92,8 @@ def check_data(data: dict[str, Any], source: Source) -> Iterator[Problem]:
             replicas = (mapping(stage) or {}).get("replicas")
             if len(agents) > 1 and isinstance(replicas, int) and replicas > 1:
                 path = ("agent_chains", chain_id, "stages", index, "replicas")
-                cure = "keep one agent, or list each one as often as it should run"
-                yield source.problem(path, f"replicas repeat one agent, but this stage has {len(agents)}", cure)
+                remedy = "keep one agent, or list each one as often as it should run"
+                yield source.problem(path, f"replicas repeat one agent, but this stage has {len(agents)}", remedy)
     # Results of a server with this name would be taken for those of the built-in tools.
     if BUILT_IN_SERVER in mapping_at(data, "mcp_servers"):
         path = ("mcp_servers", BUILT_IN_SERVER)
@@ -217,10 +217,10 @@ def _unset_server_variables(
             for variable in sorted(variables(text) - env.keys() - reported):
                 reported.add(variable)
                 message = f'MCP server "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
-                cure = f"set {variable}, or override the server's transport"
+                remedy = f"set {variable}, or override the server's transport"
                 place = (*entry, "transport", *path) if in_file else chain
                 is_mistake = in_file or files.tarsy.holds(chain)
-                (mistakes if is_mistake else remarks).append(files.tarsy.problem(place, message, cure))
+                (mistakes if is_mistake else remarks).append(files.tarsy.problem(place, message, remedy))
     return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
 
 
@@ -235,13 +235,13 @@ def _unfit_backends(config: Config, in_use: UsedEntries, files: ConfigFiles) -> 
             # An agent for the tools of one vendor needs a model of that vendor, not another SDK.
             whose = f"agent {agent.agent_name} works with {', '.join(sorted(tools))}, which only Gemini models have, and its provider is"
             given = f'"{agent.provider.name}" of type {agent.provider.type} (from {levels["provider"]})'
-            message, cure = f"{whose} {given}", "give it one where it is named: llm_provider: google-default"
+            message, remedy = f"{whose} {given}", "give it one where it is named: llm_provider: google-default"
         else:
             message = (
                 f'llm_backend {agent.llm_backend} (from {levels["llm_backend"]}) cannot reach provider "{agent.provider.name}" '
                 f"of type {agent.provider.type} (from {levels['provider']})"
             )
-            cure = "write llm_backend: langchain next to the provider"
+            remedy = "write llm_backend: langchain next to the provider"
         # The lowest place that both values come from, so that one mistake is one problem for all agents it concerns.
         origins = {levels["llm_backend"], levels["provider"]}
         if origins <= {Level.ENVIRONMENT, Level.DEFAULTS}:
@@ -252,7 +252,7 @@ def _unfit_backends(config: Config, in_use: UsedEntries, files: ConfigFiles) -> 
             place = explained.path[:2]
         else:
             place = explained.path
-        yield files.tarsy.problem(place, message, cure)
+        yield files.tarsy.problem(place, message, remedy)
     for name in in_use.servers:
         summary = resolved_server(config, name).summarization
         if summary.provider and summary.backend and not reaches(summary.backend, summary.provider.type, summary.provider.model):
@@ -309,8 +309,8 @@ def _transport_remarks(servers: Mapping[str, MCPServerConfig], source: Source) -
                 if not variables(variable) and not names_session(variable):
                     bare = variable.strip("${}. ")
                     known = f"write {{{{.{bare}}}}} for the environment variable"
-                    cure = known if bare.isidentifier() else "a variable is written {{.NAME}}, and nothing else"
-                    yield source.problem(place, f"{variable} is taken literally", cure)
+                    remedy = known if bare.isidentifier() else "a variable is written {{.NAME}}, and nothing else"
+                    yield source.problem(place, f"{variable} is taken literally", remedy)
 
 
 def unused_keys(section: BaseModel, source: Source, path: KeyPath = ()) -> Iterator[Problem]:

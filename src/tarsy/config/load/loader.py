@@ -70,8 +70,8 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
     problems += [*mistakes, *model_mistakes]
     sources = ((files.tarsy, tarsy), (files.providers, providers))
     for source, filled in sources:
-        cure = "use it in an MCP server's custom_headers or session_cleanup_url"
-        problems += [source.problem(path, "{{.SESSION_ID}} is known only while a session runs", cure) for path in filled.session_ids]
+        remedy = "use it in an MCP server's custom_headers or session_cleanup_url"
+        problems += [source.problem(path, "{{.SESSION_ID}} is known only while a session runs", remedy) for path in filled.session_ids]
     if document is None or models is None:
         raise ConfigError(problems)
 

@@ -1,4 +1,4 @@
-"""Validation of a document: pydantic's errors as problems with a cure, and the rest of the document without its mistakes."""
+"""Validation of a document: pydantic's errors as problems with a remedy, and the rest of the document without its mistakes."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -40,8 +40,8 @@ def validate(model: type[Document], source: Source, data: Any, names: KnownNames
     for details in found:
         # A list counts as too short also if each of its items has a mistake of its own.
         if not (details["type"] == "too_short" and details["input"]):
-            message, cure = _words(model, details, source.data)
-            problems.append(source.problem(details["loc"], message, cure))
+            message, remedy = _words(model, details, source.data)
+            problems.append(source.problem(details["loc"], message, remedy))
     return _salvage(model, deepcopy(data), found, names), problems
 
 
@@ -74,35 +74,35 @@ def _faulty_part(data: Any, path: KeyPath) -> KeyPath:
 
 
 def _words(model: type[Section], details: ErrorDetails, document: Any) -> tuple[str, str]:
-    """Return the message and the cure for one of pydantic's errors."""
+    """Return the message and the remedy for one of pydantic's errors."""
     path, value, context = details["loc"], details["input"], details.get("ctx", {})
     # Values of transports and addresses may be secret.
     is_shown = isinstance(value, str | int | float) and not {"transport", "base_url"} & set(path)
     shown = "this" if not is_shown else f'"{value}"' if isinstance(value, str) else str(value)
-    message, cure = details["msg"], ""
+    message, remedy = details["msg"], ""
     match details["type"]:
         case "refused":
-            message, cure = context["message"], context["cure"]
+            message, remedy = context["message"], context["remedy"]
         case "extra_forbidden":
-            message, cure = _unknown_key(model, path, value, document)
+            message, remedy = _unknown_key(model, path, value, document)
         case "missing":
             message = f"{path[-1]} is missing"
         case "enum":
             message = f"{shown} is not one of {context['expected']}"
             options = [option.strip(" '") for option in context["expected"].replace(" or ", ",").split(",")]
             guess = did_you_mean(str(value), options)
-            cure = guess if guess.startswith("did you mean") else ""
+            remedy = guess if guess.startswith("did you mean") else ""
         case "too_short":
             message = "this list must not be empty"
         case "greater_than_equal":
-            message, cure = f"{value} is too small", f"the minimum is {context['ge']}"
+            message, remedy = f"{value} is too small", f"the minimum is {context['ge']}"
         case "less_than_equal":
-            message, cure = f"{value} is too large", f"the maximum is {context['le']}"
+            message, remedy = f"{value} is too large", f"the maximum is {context['le']}"
         case kind if kind in _KINDS:
             message = f"{shown} is not {_KINDS[kind]}"
         case _:
             pass
-    return message, cure
+    return message, remedy
 
 
 def _unknown_key(model: type[Section], path: KeyPath, value: object, document: Any) -> tuple[str, str]:
@@ -113,8 +113,8 @@ def _unknown_key(model: type[Section], path: KeyPath, value: object, document: A
         # Where an agent is only named, its type can be repeated but not changed.
         choosable = known.keys() - {"type"} if "name" in known else known.keys()
         return f"iteration_strategy: {value} is no longer a key", retired_keys.strategy_cure(value, choosable)
-    if cure := retired_keys.replacement(retired_keys.Found(path, value, known, document)):
-        return f'"{key}" is not a key of this TARSy', cure
+    if remedy := retired_keys.replacement(retired_keys.Found(path, value, known, document)):
+        return f'"{key}" is not a key of this TARSy', remedy
     if places := places_of(key, model):
         return f'"{key}" is not a key here', f"it belongs in {places}"
     # Keys that are set beside the unknown one cannot be what was meant.

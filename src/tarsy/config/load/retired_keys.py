@@ -36,9 +36,9 @@ class Found:
 def replacement(found: Found) -> str | None:
     """Return what to write instead of the key; None: neither older nor other versions of TARSy have it there."""
     key = str(found.path[-1])
-    cure, places = _CURES.get(key), _PLACES.get(key)
+    remedy, places = _REMEDIES.get(key), _PLACES.get(key)
     parent = str(found.path[-2]) if len(found.path) > 1 else ""
-    return cure(found) if cure and (places is None or parent in places) else None
+    return remedy(found) if remedy and (places is None or parent in places) else None
 
 
 def strategy_cure(strategy: object, keys: Collection[str]) -> str:
@@ -78,14 +78,14 @@ def _agent_pairs(found: Found) -> str:
     return "\n".join(lines)
 
 
-def _fixed(cure: str) -> Callable[[Found], str]:
-    return lambda _found: cure
+def _fixed(remedy: str) -> Callable[[Found], str]:
+    return lambda _found: remedy
 
 
 _NO_ACTIONS = _fixed("remove it: there are no action agents yet")
 _BACKEND_FOLLOWS = _fixed("remove it: the summary's provider determines how TARSy reaches its model")
 _NO_LABELS = _fixed("remove it: sessions have no labels here")
-_CURES: Mapping[str, Callable[[Found], str]] = {
+_REMEDIES: Mapping[str, Callable[[Found], str]] = {
     FALLBACK_LISTS: _fixed("write the entries where a list is used, as fallback_providers, and remove this"),
     "fallback_list": _fallback_list,
     "executive_summary_provider": _summary_provider,

@@ -168,7 +168,7 @@ def _place(
         return SkillDirectory(root, str(root), source.path) if root.is_dir() else tarsy.problem(path, f"there is no directory {root}")
     commit = lock.commit_of(source)
     if commit is None:
-        cure = "read what `tarsy skills sync` shows, then `tarsy skills accept`, or write a commit as ref"
-        return tarsy.problem(path, f"no commit of {source.git} has been accepted yet", cure)
+        remedy = "read what `tarsy skills sync` shows, then `tarsy skills accept`, or write a commit as ref"
+        return tarsy.problem(path, f"no commit of {source.git} has been accepted yet", remedy)
     place = git_place(checkouts_dir(env), source, commit)
     return place if place.root.is_dir() else tarsy.problem(path, f"{place.shown} is not here yet", "run `tarsy skills sync`")

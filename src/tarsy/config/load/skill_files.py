@@ -47,8 +47,8 @@ def parse_skill(file: str, text: str, directory_name: str) -> ParsedSkill:
     lines = text.removeprefix("\ufeff").splitlines()
     end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _FENCE), None)
     if not lines or lines[0].rstrip() != _FENCE or end is None:
-        cure = "begin with a line ---, then name and description, then a line --- and the instructions"
-        return ParsedSkill(None, "", (Problem(file, 1, "", "this skill has no front matter", cure),))
+        remedy = "begin with a line ---, then name and description, then a line --- and the instructions"
+        return ParsedSkill(None, "", (Problem(file, 1, "", "this skill has no front matter", remedy),))
     # The empty line in place of the first fence keeps the line numbers.
     source = parse_source(Source(file), "\n".join(["", *lines[1:end], ""]))
     body = "\n".join(lines[end + 1 :]).strip()
@@ -85,8 +85,8 @@ def _mistakes(source: Source, directory_name: str) -> Iterator[Problem]:
         yield source.problem(("name",), "name is missing", f"write name: {directory_name}")
     elif len(name) > MAX_NAME or not _NAME.fullmatch(name):
         suggested = "-".join(re.findall(r"[a-z0-9]+", directory_name.lower()))[:MAX_NAME].strip("-") or "crash-loops"
-        cure = f"at most {MAX_NAME} lower-case letters, digits and single hyphens, such as {suggested}"
-        yield source.problem(("name",), f'"{name}" is not the name of a skill', cure)
+        remedy = f"at most {MAX_NAME} lower-case letters, digits and single hyphens, such as {suggested}"
+        yield source.problem(("name",), f'"{name}" is not the name of a skill', remedy)
     elif name != directory_name:
         yield source.problem(("name",), f'the skill is called "{name}", but its directory "{directory_name}"', "rename one of them")
     yield from _text_mistakes(source, data, "description", MAX_DESCRIPTION, required=True)
@@ -127,8 +127,8 @@ class SkillDirectory:
     origin: str
     commit: str = ""
 
-    def problem(self, path: str, message: str, cure: str = "") -> Problem:
-        return Problem(f"{self.shown}/{path}" if path else self.shown, 0, "", message, cure)
+    def problem(self, path: str, message: str, remedy: str = "") -> Problem:
+        return Problem(f"{self.shown}/{path}" if path else self.shown, 0, "", message, remedy)
 
 
 @dataclass(slots=True)

@@ -40,8 +40,8 @@ class Source:
     def holds(self, path: KeyPath) -> bool:
         return path in self.locations
 
-    def problem(self, path: KeyPath, message: str, cure: str = "") -> Problem:
-        return Problem(*self.location_of(path), dotted(path), message, cure)
+    def problem(self, path: KeyPath, message: str, remedy: str = "") -> Problem:
+        return Problem(*self.location_of(path), dotted(path), message, remedy)
 
 
 def read_source(path: Path) -> Source:

@@ -64,9 +64,9 @@ class Section(BaseModel):
         return data if entries is None else {key: value for key, value in entries.items() if value is not None}
 
 
-def refuse(message: str, cure: str = "") -> PydanticCustomError:
-    """Return the error that a validator raises, with the cure separate from the message."""
-    return PydanticCustomError("refused", "{message}", {"message": message, "cure": cure})
+def refuse(message: str, remedy: str = "") -> PydanticCustomError:
+    """Return the error that a validator raises, with the remedy separate from the message."""
+    return PydanticCustomError("refused", "{message}", {"message": message, "remedy": remedy})
 
 
 def parse_duration(value: object) -> float:

@@ -117,7 +117,7 @@ async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> Async
     """Run (or share) the server under `data_dir` and yield the URL of its database; `throwaway` data need not survive the machine.
 
     Raises:
-        EmbeddedPostgresError: the server cannot be started; the text names the cause and a cure.
+        EmbeddedPostgresError: the server cannot be started; the text names the cause and a remedy.
     """
     server = EmbeddedServer(data_dir, throwaway=throwaway)
     await run_sync(server.open)

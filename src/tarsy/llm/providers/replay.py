@@ -140,8 +140,10 @@ def _not_recorded(name: str, recording: Recording, request: GenerateInput) -> st
     questions = tuple(dict.fromkeys(call.question for call in recording.calls if call.question))
     if questions and request.track not in {call.track for call in recording.calls if call.question is None}:
         known = ", ".join(f'"{question}"' for question in questions)
-        cure = f"{model_setup_hint(vendor_variables())}; then send the alert again, because this session keeps its recorded model."
-        return f"The model of this session is the recording {name}, which has answers to these questions only: {known}. For others: {cure}"
+        remedy = f"{model_setup_hint(vendor_variables())}; then send the alert again, because this session keeps its recorded model."
+        return (
+            f"The model of this session is the recording {name}, which has answers to these questions only: {known}. For others: {remedy}"
+        )
     turns: dict[str, list[int]] = {}
     for call in recording.calls:
         turns.setdefault(call.track, []).append(call.turn)
