@@ -18,7 +18,7 @@ class IncidentState(StrEnum):
     RESOLVED = "resolved"
 
 
-class Investigation(StrEnum):
+class InvestigationState(StrEnum):
     """The state of an incident's last investigation."""
 
     # There was none, or it was cancelled before it began because the incident was resolved.
@@ -48,29 +48,6 @@ class KnownAlert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentView:
-    """The parts of an incident that intake decides with. It is the open one that an alert is a member of, else the latest one of its key."""
-
-    id: str
-    # None: open.
-    resolved_at: datetime | None = None
-    severity: Severity
-    # The number of its firing alerts.
-    firing: int
-    investigation: Investigation
-    # A budget had no room for the investigation: it has done nothing yet in any status.
-    held_up: bool = False
-    finished_at: datetime | None = None
-    # The number of repeated investigations since its members or its severity last changed.
-    reinvestigations: int = 0
-
-    @property
-    def may_be_cancelled(self) -> bool:
-        """Return whether there is an investigation that has done nothing yet."""
-        return self.investigation is Investigation.PENDING or self.held_up
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
     """A stored incident, with the state of its last investigation."""
 
@@ -86,15 +63,19 @@ class Incident:
     opened_at: datetime
     # When one of its alerts was last received.
     heard_at: datetime
+    # None: open.
     resolved_at: datetime | None = None
+    # The number of its firing alerts.
     firing: int = 0
     alerts: int = 0
     deliveries: int = 0
+    # The number of repeated investigations since its alerts or its severity last changed.
     reinvestigations: int = 0
     # The last investigation; None also if intake cancelled it before it began.
     session_id: str | None = None
     session_status: SessionStatus | None = None
     session_started: bool = False
+    # A budget had no room for the investigation: it has done nothing yet in any status.
     session_held_up: bool = False
     finished_at: datetime | None = None
     # The incident that a person merged it into.
@@ -105,25 +86,20 @@ class Incident:
         return IncidentState.OPEN if self.resolved_at is None else IncidentState.RESOLVED
 
     @property
-    def view(self) -> IncidentView:
+    def investigation(self) -> InvestigationState:
         if self.session_id is None:
-            investigation = Investigation.NONE
-        elif self.session_status is None or self.session_status.is_final:
-            # A session without a status was erased.
-            investigation = Investigation.FINISHED
-        else:
-            # Parked or requeued sessions have started all the same.
-            investigation = Investigation.RUNNING if self.session_started else Investigation.PENDING
-        return IncidentView(
-            id=self.id,
-            resolved_at=self.resolved_at,
-            severity=self.severity,
-            firing=self.firing,
-            investigation=investigation,
-            held_up=self.session_id is not None and self.session_held_up,
-            finished_at=self.finished_at,
-            reinvestigations=self.reinvestigations,
-        )
+            return InvestigationState.NONE
+        # A session without a status was erased.
+        if self.session_status is None or self.session_status.is_final:
+            return InvestigationState.FINISHED
+        # Parked or requeued sessions have started all the same.
+        return InvestigationState.RUNNING if self.session_started else InvestigationState.PENDING
+
+    @property
+    def may_be_cancelled(self) -> bool:
+        """Return whether there is an investigation that has done nothing yet."""
+        held_up = self.session_id is not None and self.session_held_up
+        return held_up or self.investigation is InvestigationState.PENDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from tarsy.db.outbox import publish_for
 from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_investigations
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
-from tarsy.domain.incident import Investigation, identity_of
+from tarsy.domain.incident import InvestigationState, identity_of
 from tarsy.domain.route import RouteAction
 from tarsy.intake.answer import Answer, answer_from, summarise
 from tarsy.intake.delivery import Delivery
@@ -185,7 +185,7 @@ class AlertAcceptance:
         pending = [
             incident.session_id
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
-            if incident.session_id and incident.view.investigation is Investigation.PENDING
+            if incident.session_id and incident.investigation is InvestigationState.PENDING
         ]
         waiting = await lock_waiting(connection, [*unit.cancelled.values(), *unit.priorities, *pending])
         for incident_id, session_id in unit.cancelled.items():

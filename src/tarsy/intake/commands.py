@@ -17,7 +17,7 @@ from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_in
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
-from tarsy.domain.incident import Incident, Investigation, Member
+from tarsy.domain.incident import Incident, InvestigationState, Member
 from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.investigations import Investigations
@@ -54,7 +54,7 @@ class IncidentCommands:
         """
         async with self.engine.begin() as connection:
             incident = await self._locked(connection, incident_id)
-            if incident.view.investigation in {Investigation.PENDING, Investigation.RUNNING}:
+            if incident.investigation in {InvestigationState.PENDING, InvestigationState.RUNNING}:
                 raise ConflictError(f"Session {incident.session_id} investigates this incident already: wait for it, or cancel it first.")
             limit = self.investigations.submissions.max_queue_size
             if not await room_in_queue(connection, limit, 1):
@@ -190,14 +190,14 @@ class IncidentCommands:
     async def _without_pending(self, connection: AsyncConnection, incident: Incident, actor: str) -> Incident:
         """Cancel the incident's investigation if it has not started, and return the incident as it is then."""
         waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id else [])
-        if not waiting or not incident.view.may_be_cancelled:
+        if not waiting or not incident.may_be_cancelled:
             return incident
         await cancel_investigations(connection, sorted(waiting), reason=f"Cancelled with its incident by {actor}.")
         return replace(incident, session_id=None, session_status=None)
 
     async def _inform_running(self, connection: AsyncConnection, incident: Incident, text: str) -> Events:
         """Store a note for the incident's investigation if it runs, and return the events to publish."""
-        if incident.view.investigation is not Investigation.RUNNING:
+        if incident.investigation is not InvestigationState.RUNNING:
             return ()
         return await store_updates(connection, [(incident, text)], self.clock.now())
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.domain.incident import IncidentView, Investigation, KnownAlert, Mute
+from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Mute
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, OnResolved, RouteAction
 from tarsy.intake.policy import Route
 
@@ -108,7 +108,7 @@ class Decision:
 
 
 def decide(
-    event: Alert, *, route: Route, incident: IncidentView | None, known: KnownAlert | None, now: datetime, mute: Mute | None = None
+    event: Alert, *, route: Route, incident: Incident | None, known: KnownAlert | None, now: datetime, mute: Mute | None = None
 ) -> Decision:
     """Decide what follows from `event`. Events that carry times leave an alert in the same status, in any order of arrival."""
     after = updated(event, known, now)
@@ -161,10 +161,10 @@ def is_older(event: Alert, known: KnownAlert, now: datetime) -> bool:
     return (at, event.status is AlertStatus.RESOLVED) < (known.reported_at, known.reported is AlertStatus.RESOLVED)
 
 
-def resolution(route: Route, incident: IncidentView) -> Resolve:
+def resolution(route: Route, incident: Incident) -> Resolve:
     """Decide what follows for an open incident when one of its firing alerts is resolved."""
     last = incident.firing <= 1
-    running = incident.investigation is Investigation.RUNNING
+    running = incident.investigation is InvestigationState.RUNNING
     match route.on_resolved:
         case OnResolved.CANCEL_PENDING:
             cancel = last and incident.may_be_cancelled
@@ -178,12 +178,12 @@ def resolution(route: Route, incident: IncidentView) -> Resolve:
 
 
 def _firing(
-    event: Alert, after: KnownAlert, route: Route, incident: IncidentView | None, now: datetime, *, is_member: bool, was_firing: bool
+    event: Alert, after: KnownAlert, route: Route, incident: Incident | None, now: datetime, *, is_member: bool, was_firing: bool
 ) -> Action:
     priority = route.priority_of(event)
     if incident is None or (incident.resolved_at is not None and now - incident.resolved_at > route.reopen_after):
         return OpenIncident(Schedule(now + route.wait_for(event), priority))
-    running, new = incident.investigation is Investigation.RUNNING, not is_member
+    running, new = incident.investigation is InvestigationState.RUNNING, not is_member
     worse = after.severity.priority > incident.severity.priority
     # A new member or a worse severity is worth further investigations. An alert that comes and goes is not.
     due = due_investigation(route, replace(incident, reinvestigations=0) if new or worse else incident, priority, now)
@@ -196,12 +196,12 @@ def _firing(
     return InvestigateAgain(incident.id, due) if due else CountRepeat(incident.id)
 
 
-def due_investigation(route: Route, incident: IncidentView, priority: int, now: datetime) -> Schedule | None:
+def due_investigation(route: Route, incident: Incident, priority: int, now: datetime) -> Schedule | None:
     """Return the investigation that a firing incident needs now, or None: the first one, then repeats at intervals that double."""
-    if incident.investigation is Investigation.NONE:
+    if incident.investigation is InvestigationState.NONE:
         return Schedule(now, priority)
     if (
-        incident.investigation is not Investigation.FINISHED
+        incident.investigation is not InvestigationState.FINISHED
         or incident.finished_at is None
         or incident.reinvestigations >= MAX_REINVESTIGATIONS
     ):

@@ -120,7 +120,7 @@ class IncidentMaintenance:
             incident = next(iter(found.values()), None)
             if incident is None or incident.resolved_at is not None:
                 return
-            decided = resolution(route_for(member.alert, self.policy.routes), incident.view)
+            decided = resolution(route_for(member.alert, self.policy.routes), incident)
             now = self.commands.clock.now()
             changed = replace(incident, firing=max(0, incident.firing - 1), resolved_at=now if decided.last else None)
             if decided.cancel_pending and (waiting := await lock_waiting(connection, [incident.session_id or ""])):
@@ -160,7 +160,7 @@ class IncidentMaintenance:
             alert = member_of(row).alert
             muted = muted_by(alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, incident.key)
             route = route_for(alert, self.policy.routes)
-            due = None if muted else due_investigation(route, incident.view, incident.severity.priority, now)
+            due = None if muted else due_investigation(route, incident, incident.severity.priority, now)
             if due is None or not await room_in_queue(connection, self.commands.investigations.submissions.max_queue_size, 1):
                 return
             changed, events = await self.commands.start_investigation(connection, incident, AUTHOR, repeats=due.repeats)

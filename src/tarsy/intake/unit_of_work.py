@@ -8,7 +8,7 @@ from typing import assert_never
 from uuid import uuid4
 
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.domain.incident import Incident, Investigation, KnownAlert, Member, Mute, identity_of, muted_by
+from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Member, Mute, identity_of, muted_by
 from tarsy.domain.route import OnResolved
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.answer import Outcome, Result
@@ -102,7 +102,7 @@ class UnitOfWork:
         decision = decide(
             incoming.sent,
             route=incoming.route,
-            incident=incident.view if incident else None,
+            incident=incident,
             known=member.known if member else None,
             now=self.now,
             mute=muted_by(incoming.sent, self.mutes, self.now, key),
@@ -160,7 +160,7 @@ class UnitOfWork:
         incident_id = action.incident_id
         before = self.incidents[incident_id]
         new = isinstance(action, Join | Reopen) and action.new
-        if not isinstance(action, InvestigateAgain) and (action.note or before.view.investigation is Investigation.PENDING):
+        if not isinstance(action, InvestigateAgain) and (action.note or before.investigation is InvestigationState.PENDING):
             rejoins = UpdateKind.JOINED if new else UpdateKind.BACK
             kind = UpdateKind.WORSE if isinstance(action, Escalate) else rejoins
             self._inform(incident_id, AlertUpdate(kind, incoming.masked, after.severity))
@@ -176,12 +176,12 @@ class UnitOfWork:
             planned = self.planned[incident_id]
             schedule = replace(planned.schedule, priority=max(planned.schedule.priority, priority))
             self.planned[incident_id] = replace(planned, schedule=schedule)
-        elif incident.session_id and incident.view.investigation is Investigation.PENDING:
+        elif incident.session_id and incident.investigation is InvestigationState.PENDING:
             self.priorities[incident.session_id] = max(self.priorities.get(incident.session_id, 0), priority)
 
     def _resolve(self, incoming: IncomingAlert, after: KnownAlert, action: Resolve) -> None:
         incident_id, member = action.incident_id, self.members.get(incoming.key)
-        waits = self.incidents[incident_id].view.may_be_cancelled
+        waits = self.incidents[incident_id].may_be_cancelled
         if action.note or (waits and incoming.route.on_resolved is not OnResolved.IGNORE):
             self._inform(incident_id, AlertUpdate(UpdateKind.OVER, member.alert if member else incoming.masked, after.severity))
         self._store(incoming, after, incident_id)

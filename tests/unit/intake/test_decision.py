@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.alert import Alert, AlertStatus, Severity
-from tarsy.domain.incident import IncidentView, Investigation, KnownAlert, Mute
+from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Mute
 from tarsy.domain.route import OnResolved, RouteAction
+from tarsy.domain.status import SessionStatus
 from tarsy.intake.adapters.registry import sends_resolved
 from tarsy.intake.decision import (
     CountRepeat,
@@ -55,15 +56,29 @@ def _event(status: AlertStatus = FIRING, start: float | None = -60, end: float |
     return replace(alert, **more)  # pyright: ignore[reportArgumentType] - a test names the fields it means
 
 
+def _incident(incident_id: str, severity: Severity) -> Incident:
+    return Incident(
+        id=incident_id, key="p1", route="r", title="t", severity=severity, source="s", alert_type="kubernetes", opened_at=NOW, heard_at=NOW
+    )
+
+
+def _investigated(incident: Incident, investigation: InvestigationState) -> Incident:
+    if investigation is InvestigationState.NONE:
+        return replace(incident, session_id=None)
+    statuses = {InvestigationState.PENDING: SessionStatus.PENDING, InvestigationState.RUNNING: SessionStatus.IN_PROGRESS}
+    started = investigation is not InvestigationState.PENDING
+    return replace(incident, session_id="s1", session_status=statuses.get(investigation, SessionStatus.COMPLETED), session_started=started)
+
+
 @dataclass
 class Ledger:
-    """Applies decisions as the door will, in memory."""
+    """Applies decisions as the unit of work does, in memory."""
 
     route: Route = ROUTE
     now: datetime = NOW
     mute: Mute | None = None
     alerts: dict[str, KnownAlert] = field(default_factory=dict[str, KnownAlert])
-    incidents: dict[str, IncidentView] = field(default_factory=dict[str, IncidentView])
+    incidents: dict[str, Incident] = field(default_factory=dict[str, Incident])
     keys: dict[str, str] = field(default_factory=dict[str, str])
     schedules: list[tuple[str, Schedule]] = field(default_factory=list[tuple[str, Schedule]])
     notes: Counter[str] = field(default_factory=Counter[str])
@@ -81,7 +96,7 @@ class Ledger:
             self.take(event)
         return self
 
-    def _incident(self, event: Alert, known: KnownAlert | None) -> IncidentView | None:
+    def _incident(self, event: Alert, known: KnownAlert | None) -> Incident | None:
         own = self.incidents.get(known.incident_id) if known and known.incident_id else None
         return own if own and own.resolved_at is None else self.incidents.get(self.keys.get(self.route.incident_key(event), ""))
 
@@ -95,9 +110,7 @@ class Ledger:
             case OpenIncident(schedule):
                 incident_id = f"i{len(self.incidents)}"
                 self.keys[self.route.incident_key(event)] = incident_id
-                self.incidents[incident_id] = IncidentView(
-                    id=incident_id, severity=event.severity, firing=0, investigation=Investigation.NONE
-                )
+                self.incidents[incident_id] = _incident(incident_id, event.severity)
                 self._schedule(incident_id, schedule)
             case Join(incident_id, new, note, schedule) | Reopen(incident_id, new, note, schedule):
                 self._changed(incident_id, new=new, note=note, schedule=schedule)
@@ -109,8 +122,8 @@ class Ledger:
                 incident = self.incidents[incident_id]
                 self.notes[incident_id] += note
                 self.cancelled[incident_id] += cancel
-                investigation = Investigation.NONE if cancel else incident.investigation
-                self.incidents[incident_id] = replace(incident, resolved_at=self.now if last else None, investigation=investigation)
+                investigation = InvestigationState.NONE if cancel else incident.investigation
+                self.incidents[incident_id] = replace(_investigated(incident, investigation), resolved_at=self.now if last else None)
             case _:
                 assert_never(action)
         self.alerts[event.fingerprint] = replace(known, incident_id=incident_id)
@@ -125,9 +138,8 @@ class Ledger:
     def _schedule(self, incident_id: str, schedule: Schedule | None) -> None:
         if schedule:
             self.schedules.append((incident_id, schedule))
-            self.incidents[incident_id] = replace(
-                self.incidents[incident_id], investigation=Investigation.PENDING, reinvestigations=schedule.repeats
-            )
+            pending = _investigated(self.incidents[incident_id], InvestigationState.PENDING)
+            self.incidents[incident_id] = replace(pending, reinvestigations=schedule.repeats)
 
     def _recount(self) -> None:
         for incident in list(self.incidents.values()):
@@ -136,9 +148,9 @@ class Ledger:
             worst = max((alert.severity for alert in members), key=lambda severity: severity.priority, default=incident.severity)
             self.incidents[incident.id] = replace(incident, firing=firing, severity=worst)
 
-    def proceed(self, investigation: Investigation, incident_id: str = "i0") -> None:
-        finished = self.now if investigation is Investigation.FINISHED else None
-        self.incidents[incident_id] = replace(self.incidents[incident_id], investigation=investigation, finished_at=finished)
+    def proceed(self, investigation: InvestigationState, incident_id: str = "i0") -> None:
+        finished = self.now if investigation is InvestigationState.FINISHED else None
+        self.incidents[incident_id] = replace(_investigated(self.incidents[incident_id], investigation), finished_at=finished)
 
     @property
     def statuses(self) -> dict[str, AlertStatus]:
@@ -220,8 +232,8 @@ def test_the_first_alert_opens_an_incident_and_waits_for_its_companions() -> Non
 
 def test_a_repeat_counts_and_does_nothing_else() -> None:
     ledger = Ledger().take_all([_event()])
-    for investigation in Investigation:
-        if investigation is not Investigation.NONE:
+    for investigation in InvestigationState:
+        if investigation is not InvestigationState.NONE:
             ledger.proceed(investigation)
             assert ledger.take(_event()).action == CountRepeat("i0")
     assert ledger.alerts["f1"].count == 4
@@ -230,24 +242,24 @@ def test_a_repeat_counts_and_does_nothing_else() -> None:
 def test_a_new_alert_joins_and_a_running_investigation_is_told() -> None:
     ledger = Ledger().take_all([_event()])
     assert ledger.take(_event(fingerprint="f2")).action == Join("i0", new=True, note=False)
-    ledger.proceed(Investigation.RUNNING)
+    ledger.proceed(InvestigationState.RUNNING)
     assert ledger.take(_event(fingerprint="f3")).action == Join("i0", new=True, note=True)
 
 
 @pytest.mark.parametrize(
     ("policy", "investigation", "cancelled", "reported"),
     [
-        (OnResolved.CANCEL_PENDING, Investigation.PENDING, True, False),
-        (OnResolved.CANCEL_PENDING, Investigation.RUNNING, False, True),
-        (OnResolved.CANCEL_PENDING, Investigation.FINISHED, False, False),
-        (OnResolved.NOTE, Investigation.PENDING, False, False),
-        (OnResolved.NOTE, Investigation.RUNNING, False, True),
-        (OnResolved.IGNORE, Investigation.PENDING, False, False),
-        (OnResolved.IGNORE, Investigation.RUNNING, False, False),
+        (OnResolved.CANCEL_PENDING, InvestigationState.PENDING, True, False),
+        (OnResolved.CANCEL_PENDING, InvestigationState.RUNNING, False, True),
+        (OnResolved.CANCEL_PENDING, InvestigationState.FINISHED, False, False),
+        (OnResolved.NOTE, InvestigationState.PENDING, False, False),
+        (OnResolved.NOTE, InvestigationState.RUNNING, False, True),
+        (OnResolved.IGNORE, InvestigationState.PENDING, False, False),
+        (OnResolved.IGNORE, InvestigationState.RUNNING, False, False),
     ],
 )
 def test_the_end_of_the_last_alert_ends_the_incident_by_policy(
-    policy: OnResolved, investigation: Investigation, *, cancelled: bool, reported: bool
+    policy: OnResolved, investigation: InvestigationState, *, cancelled: bool, reported: bool
 ) -> None:
     ledger = Ledger(replace(ROUTE, on_resolved=policy)).take_all([_event()])
     ledger.proceed(investigation)
@@ -260,7 +272,7 @@ def test_the_end_of_one_of_two_alerts_cancels_nothing() -> None:
     assert ledger.take(_event(RESOLVED, end=-1, fingerprint="f2")).action == Resolve("i0", last=True, cancel_pending=True, note=False)
 
 
-def _resolved_ledger(investigation: Investigation) -> Ledger:
+def _resolved_ledger(investigation: InvestigationState) -> Ledger:
     ledger = Ledger().take_all([_event()])
     ledger.proceed(investigation)
     ledger.take(_event(RESOLVED, end=-1))
@@ -268,20 +280,20 @@ def _resolved_ledger(investigation: Investigation) -> Ledger:
 
 
 def test_what_fires_again_soon_is_the_same_incident_without_another_investigation() -> None:
-    ledger = _resolved_ledger(Investigation.FINISHED)
+    ledger = _resolved_ledger(InvestigationState.FINISHED)
     ledger.now = _at(30)
     assert ledger.take(_event(start=29)).action == Reopen("i0", new=False, note=False)
 
 
 def test_what_fires_again_soon_is_investigated_if_it_never_was() -> None:
-    ledger = _resolved_ledger(Investigation.PENDING)
+    ledger = _resolved_ledger(InvestigationState.PENDING)
     assert ledger.cancelled["i0"] == 1
     ledger.now = _at(10)
     assert ledger.take(_event(start=9)).action == Reopen("i0", new=False, note=False, schedule=Schedule(_at(10), Severity.WARNING.priority))
 
 
 def test_what_fires_again_late_is_a_new_incident() -> None:
-    ledger = _resolved_ledger(Investigation.FINISHED)
+    ledger = _resolved_ledger(InvestigationState.FINISHED)
     ledger.now = _at(31)
     assert isinstance(ledger.take(_event(start=30)).action, OpenIncident)
     assert ledger.alerts["f1"].incident_id == "i1"
@@ -291,19 +303,19 @@ def test_what_keeps_firing_is_looked_at_again_at_intervals_that_double_and_not_f
     ledger = Ledger().take_all([_event()])
     hours: list[int] = []
     finished = 0
-    ledger.proceed(Investigation.FINISHED)
+    ledger.proceed(InvestigationState.FINISHED)
     for hour in range(1, 200):
         ledger.now = NOW + timedelta(hours=hour)
         if isinstance(ledger.take(_event()).action, InvestigateAgain):
             hours.append(hour - finished)
             finished = hour
-            ledger.proceed(Investigation.FINISHED)
+            ledger.proceed(InvestigationState.FINISHED)
     assert hours == [4, 8, 16]
 
 
 def test_a_new_member_makes_looking_again_worth_it_again() -> None:
     ledger = Ledger().take_all([_event()])
-    ledger.proceed(Investigation.FINISHED)
+    ledger.proceed(InvestigationState.FINISHED)
     ledger.incidents["i0"] = replace(ledger.incidents["i0"], reinvestigations=3)
     ledger.now = NOW + timedelta(hours=5)
     assert isinstance(ledger.take(_event()).action, CountRepeat)
@@ -313,7 +325,7 @@ def test_a_new_member_makes_looking_again_worth_it_again() -> None:
 
 def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
     ledger = Ledger().take_all([_event(), _event(fingerprint="f2")])
-    ledger.proceed(Investigation.FINISHED)
+    ledger.proceed(InvestigationState.FINISHED)
     for hour in range(1, 300):
         ledger.now = NOW + timedelta(hours=hour)
         ledger.take(_event(RESOLVED, end=60 * hour - 30, fingerprint="f2"))
@@ -321,19 +333,19 @@ def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
         assert isinstance(again, Join)
         assert not again.new
         if again.schedule:
-            ledger.proceed(Investigation.FINISHED)
+            ledger.proceed(InvestigationState.FINISHED)
     assert [schedule.repeats for _, schedule in ledger.schedules] == [0, 1, 2, 3]
 
 
 def test_a_new_alert_reopens_what_was_over_a_moment_ago() -> None:
-    ledger = _resolved_ledger(Investigation.FINISHED)
+    ledger = _resolved_ledger(InvestigationState.FINISHED)
     ledger.now = _at(5)
     assert ledger.take(_event(start=4, fingerprint="f2")).action == Reopen("i0", new=True, note=False)
 
 
 def test_a_member_that_becomes_worse_raises_the_incident() -> None:
     ledger = Ledger().take_all([_event()])
-    ledger.proceed(Investigation.RUNNING)
+    ledger.proceed(InvestigationState.RUNNING)
     assert ledger.take(_event(severity=Severity.CRITICAL)).action == Escalate("i0", Severity.CRITICAL, note=True)
     assert ledger.incidents["i0"].severity is Severity.CRITICAL
     assert ledger.take(_event(severity=Severity.CRITICAL)).action == CountRepeat("i0")
