@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Literal, assert_never
 
-from tarsy.domain.alert import Alert, AlertStatus, Severity
+from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Mute
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, OnResolved, RouteAction
+from tarsy.intake.answer import Outcome
 from tarsy.intake.policy import Route
 
 
@@ -44,41 +45,14 @@ class OpenIncident:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
-    """The alert becomes part of an open incident (`new`), or fires again within it. `note`: inform the running investigation."""
+class Continue:
+    """The incident fires, and keeps or gets the alert. `new`: the alert was no part of it; `note`: inform the running investigation."""
 
+    outcome: Literal[Outcome.JOINED, Outcome.REOPENED, Outcome.ESCALATED, Outcome.INVESTIGATED_AGAIN]
     incident_id: str
     new: bool
     note: bool
     schedule: Schedule | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reopen:
-    """The resolved incident fires again, because of one of its alerts or of a `new` one."""
-
-    incident_id: str
-    new: bool
-    note: bool
-    schedule: Schedule | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Escalate:
-    """A member has become worse: `severity` is now the incident's."""
-
-    incident_id: str
-    severity: Severity
-    note: bool
-    schedule: Schedule | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InvestigateAgain:
-    """The alert still fires, and the repeat interval has passed since the last investigation."""
-
-    incident_id: str
-    schedule: Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +65,15 @@ class Resolve:
     note: bool
 
 
-Action = Drop | Record | CountRepeat | OpenIncident | Join | Reopen | Escalate | InvestigateAgain | Resolve
+Action = Drop | Record | CountRepeat | OpenIncident | Continue | Resolve
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Applied in one transaction.
 
-    An alert that joins, reopens or escalates an incident raises the incident's severity, and the priority of its pending investigation,
-    to its own if that is worse. New members and a worse severity reset the count of repeated investigations.
+    An alert that continues an incident raises the incident's severity, and the priority of its pending investigation, to its own if that is
+    worse. New alerts and a worse severity reset the count of repeated investigations.
     """
 
     # The alert's state after the event. The incident it belongs to is the action's.
@@ -188,12 +162,14 @@ def _firing(
     # A new member or a worse severity is worth further investigations. An alert that comes and goes is not.
     due = due_investigation(route, replace(incident, reinvestigations=0) if new or worse else incident, priority, now)
     if incident.resolved_at is not None:
-        return Reopen(incident.id, new, running, due)
+        return Continue(Outcome.REOPENED, incident.id, new, running, due)
     if new or not was_firing:
-        return Join(incident.id, new, running, due)
+        return Continue(Outcome.JOINED, incident.id, new, running, due)
     if worse:
-        return Escalate(incident.id, after.severity, running, due)
-    return InvestigateAgain(incident.id, due) if due else CountRepeat(incident.id)
+        return Continue(Outcome.ESCALATED, incident.id, new, running, due)
+    if due:
+        return Continue(Outcome.INVESTIGATED_AGAIN, incident.id, new, running, due)
+    return CountRepeat(incident.id)
 
 
 def due_investigation(route: Route, incident: Incident, priority: int, now: datetime) -> Schedule | None:

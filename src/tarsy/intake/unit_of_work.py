@@ -1,7 +1,7 @@
 """The decisions about a batch of alerts, applied in memory before one transaction writes what has changed."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
@@ -13,14 +13,11 @@ from tarsy.domain.route import OnResolved
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.answer import Outcome, Result
 from tarsy.intake.decision import (
+    Continue,
     CountRepeat,
     Drop,
-    Escalate,
-    InvestigateAgain,
-    Join,
     OpenIncident,
     Record,
-    Reopen,
     Resolve,
     Schedule,
     decide,
@@ -28,13 +25,6 @@ from tarsy.intake.decision import (
 )
 from tarsy.intake.policy import Route
 from tarsy.intake.updates import AlertUpdate, UpdateKind
-
-_CONTINUED: Mapping[type, Outcome] = {
-    Join: Outcome.JOINED,
-    Reopen: Outcome.REOPENED,
-    Escalate: Outcome.ESCALATED,
-    InvestigateAgain: Outcome.INVESTIGATED_AGAIN,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +109,9 @@ class UnitOfWork:
                 result = Result(incident_id, Outcome.REPEATED)
             case OpenIncident(schedule):
                 result = Result(self._open(incoming, after, schedule), Outcome.OPENED)
-            case Join() | Reopen() | Escalate() | InvestigateAgain():
+            case Continue():
                 self._continue(incoming, after, decision.action)
-                result = Result(decision.action.incident_id, _CONTINUED[type(decision.action)])
+                result = Result(decision.action.incident_id, decision.action.outcome)
             case Resolve():
                 self._resolve(incoming, after, decision.action)
                 result = Result(decision.action.incident_id, Outcome.RESOLVED)
@@ -155,17 +145,16 @@ class UnitOfWork:
         self._plan(incident.id, schedule, incoming)
         return incident.id
 
-    def _continue(self, incoming: IncomingAlert, after: KnownAlert, action: Join | Reopen | Escalate | InvestigateAgain) -> None:
+    def _continue(self, incoming: IncomingAlert, after: KnownAlert, action: Continue) -> None:
         """Keep the incident open, with the worst severity of its alerts."""
         incident_id = action.incident_id
         before = self.incidents[incident_id]
-        new = isinstance(action, Join | Reopen) and action.new
-        if not isinstance(action, InvestigateAgain) and (action.note or before.investigation is InvestigationState.PENDING):
-            rejoins = UpdateKind.JOINED if new else UpdateKind.BACK
-            kind = UpdateKind.WORSE if isinstance(action, Escalate) else rejoins
+        if action.note or before.investigation is InvestigationState.PENDING:
+            rejoins = UpdateKind.JOINED if action.new else UpdateKind.BACK
+            kind = UpdateKind.WORSE if action.outcome is Outcome.ESCALATED else rejoins
             self._inform(incident_id, AlertUpdate(kind, incoming.masked, after.severity))
         severity = before.severity.worst(after.severity)
-        repeats = 0 if new or severity is not before.severity else before.reinvestigations
+        repeats = 0 if action.new or severity is not before.severity else before.reinvestigations
         self._change(replace(before, resolved_at=None, severity=severity, reinvestigations=repeats))
         self._store(incoming, after, incident_id)
         if action.schedule:

@@ -15,16 +15,15 @@ from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Mute
 from tarsy.domain.route import OnResolved, RouteAction
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.adapters.registry import sends_resolved
+from tarsy.intake.answer import Outcome
 from tarsy.intake.decision import (
+    Action,
+    Continue,
     CountRepeat,
     Decision,
     Drop,
-    Escalate,
-    InvestigateAgain,
-    Join,
     OpenIncident,
     Record,
-    Reopen,
     Resolve,
     Schedule,
     auto_resolved,
@@ -112,12 +111,8 @@ class Ledger:
                 self.keys[self.route.incident_key(event)] = incident_id
                 self.incidents[incident_id] = _incident(incident_id, event.severity)
                 self._schedule(incident_id, schedule)
-            case Join(incident_id, new, note, schedule) | Reopen(incident_id, new, note, schedule):
-                self._changed(incident_id, new=new, note=note, schedule=schedule)
-            case Escalate(incident_id, _, note, schedule):
-                self._changed(incident_id, new=True, note=note, schedule=schedule)
-            case InvestigateAgain(incident_id, schedule):
-                self._schedule(incident_id, schedule)
+            case Continue(outcome, incident_id, new, note, schedule):
+                self._changed(incident_id, new=new or outcome is Outcome.ESCALATED, note=note, schedule=schedule)
             case Resolve(incident_id, last, cancel, note):
                 incident = self.incidents[incident_id]
                 self.notes[incident_id] += note
@@ -241,9 +236,9 @@ def test_a_repeat_counts_and_does_nothing_else() -> None:
 
 def test_a_new_alert_joins_and_a_running_investigation_is_told() -> None:
     ledger = Ledger().take_all([_event()])
-    assert ledger.take(_event(fingerprint="f2")).action == Join("i0", new=True, note=False)
+    assert ledger.take(_event(fingerprint="f2")).action == Continue(Outcome.JOINED, "i0", new=True, note=False)
     ledger.proceed(InvestigationState.RUNNING)
-    assert ledger.take(_event(fingerprint="f3")).action == Join("i0", new=True, note=True)
+    assert ledger.take(_event(fingerprint="f3")).action == Continue(Outcome.JOINED, "i0", new=True, note=True)
 
 
 @pytest.mark.parametrize(
@@ -272,6 +267,10 @@ def test_the_end_of_one_of_two_alerts_cancels_nothing() -> None:
     assert ledger.take(_event(RESOLVED, end=-1, fingerprint="f2")).action == Resolve("i0", last=True, cancel_pending=True, note=False)
 
 
+def _outcome(action: Action) -> Outcome | None:
+    return action.outcome if isinstance(action, Continue) else None
+
+
 def _resolved_ledger(investigation: InvestigationState) -> Ledger:
     ledger = Ledger().take_all([_event()])
     ledger.proceed(investigation)
@@ -282,14 +281,16 @@ def _resolved_ledger(investigation: InvestigationState) -> Ledger:
 def test_what_fires_again_soon_is_the_same_incident_without_another_investigation() -> None:
     ledger = _resolved_ledger(InvestigationState.FINISHED)
     ledger.now = _at(30)
-    assert ledger.take(_event(start=29)).action == Reopen("i0", new=False, note=False)
+    assert ledger.take(_event(start=29)).action == Continue(Outcome.REOPENED, "i0", new=False, note=False)
 
 
 def test_what_fires_again_soon_is_investigated_if_it_never_was() -> None:
     ledger = _resolved_ledger(InvestigationState.PENDING)
     assert ledger.cancelled["i0"] == 1
     ledger.now = _at(10)
-    assert ledger.take(_event(start=9)).action == Reopen("i0", new=False, note=False, schedule=Schedule(_at(10), Severity.WARNING.priority))
+    assert ledger.take(_event(start=9)).action == Continue(
+        Outcome.REOPENED, "i0", new=False, note=False, schedule=Schedule(_at(10), Severity.WARNING.priority)
+    )
 
 
 def test_what_fires_again_late_is_a_new_incident() -> None:
@@ -306,7 +307,7 @@ def test_what_keeps_firing_is_looked_at_again_at_intervals_that_double_and_not_f
     ledger.proceed(InvestigationState.FINISHED)
     for hour in range(1, 200):
         ledger.now = NOW + timedelta(hours=hour)
-        if isinstance(ledger.take(_event()).action, InvestigateAgain):
+        if _outcome(ledger.take(_event()).action) is Outcome.INVESTIGATED_AGAIN:
             hours.append(hour - finished)
             finished = hour
             ledger.proceed(InvestigationState.FINISHED)
@@ -320,7 +321,7 @@ def test_a_new_member_makes_looking_again_worth_it_again() -> None:
     ledger.now = NOW + timedelta(hours=5)
     assert isinstance(ledger.take(_event()).action, CountRepeat)
     joined = ledger.take(_event(fingerprint="f2")).action
-    assert joined == Join("i0", new=True, note=False, schedule=Schedule(ledger.now, Severity.WARNING.priority, 1))
+    assert joined == Continue(Outcome.JOINED, "i0", new=True, note=False, schedule=Schedule(ledger.now, Severity.WARNING.priority, 1))
 
 
 def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
@@ -330,8 +331,8 @@ def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
         ledger.now = NOW + timedelta(hours=hour)
         ledger.take(_event(RESOLVED, end=60 * hour - 30, fingerprint="f2"))
         again = ledger.take(_event(start=60 * hour - 10, fingerprint="f2")).action
-        assert isinstance(again, Join)
-        assert not again.new
+        assert isinstance(again, Continue)
+        assert (again.outcome, again.new) == (Outcome.JOINED, False)
         if again.schedule:
             ledger.proceed(InvestigationState.FINISHED)
     assert [schedule.repeats for _, schedule in ledger.schedules] == [0, 1, 2, 3]
@@ -340,13 +341,13 @@ def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:
 def test_a_new_alert_reopens_what_was_over_a_moment_ago() -> None:
     ledger = _resolved_ledger(InvestigationState.FINISHED)
     ledger.now = _at(5)
-    assert ledger.take(_event(start=4, fingerprint="f2")).action == Reopen("i0", new=True, note=False)
+    assert ledger.take(_event(start=4, fingerprint="f2")).action == Continue(Outcome.REOPENED, "i0", new=True, note=False)
 
 
 def test_a_member_that_becomes_worse_raises_the_incident() -> None:
     ledger = Ledger().take_all([_event()])
     ledger.proceed(InvestigationState.RUNNING)
-    assert ledger.take(_event(severity=Severity.CRITICAL)).action == Escalate("i0", Severity.CRITICAL, note=True)
+    assert ledger.take(_event(severity=Severity.CRITICAL)).action == Continue(Outcome.ESCALATED, "i0", new=False, note=True)
     assert ledger.incidents["i0"].severity is Severity.CRITICAL
     assert ledger.take(_event(severity=Severity.CRITICAL)).action == CountRepeat("i0")
 
@@ -361,7 +362,7 @@ def test_an_end_without_a_beginning_is_remembered_so_that_the_late_beginning_ope
 def test_a_sender_without_times_is_heard_in_the_order_of_arrival() -> None:
     ledger = Ledger().take_all([_event(start=None), _event(RESOLVED, start=None)])
     assert ledger.statuses == {"f1": RESOLVED}
-    assert isinstance(ledger.take(_event(start=None)).action, Reopen)
+    assert _outcome(ledger.take(_event(start=None)).action) is Outcome.REOPENED
 
 
 def test_an_end_that_was_said_with_a_time_ends_what_was_said_without() -> None:
