@@ -21,7 +21,7 @@ from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import read_tokens
 from tarsy.config.schema.routes import Scheme
 from tarsy.intake.adapters.generic import GenericMapping
-from tarsy.intake.adapters.registry import ADAPTERS, deliver
+from tarsy.intake.adapters.registry import ADAPTERS, parse_delivery
 from tarsy.intake.authentication import Basic, Signature, Token
 from tarsy.intake.delivery import Delivery, parse_request
 from tarsy.intake.policy import Policy
@@ -229,7 +229,7 @@ async def test_no_mutated_body_of_any_sender_breaks_the_server_or_is_lost(databa
     first: dict[tuple[str, str], Delivery] = {}
     async with world(database_url) as api:
         for text, headers, reported in bodies:
-            expected = deliver(parse_request(text, headers), reported)
+            expected = parse_delivery(parse_request(text, headers), reported)
             if expected.delivery_id:
                 # A delivery that comes again is answered as it was at first, whatever it says now.
                 expected = first.setdefault((expected.source, expected.delivery_id), expected)

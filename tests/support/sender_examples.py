@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
-from tarsy.intake.adapters.registry import deliver
+from tarsy.intake.adapters.registry import parse_delivery
 from tarsy.intake.delivery import Delivery, WebhookRequest, parse_request
 
 EXAMPLES = Path(__file__).parents[1] / "unit" / "intake" / "examples"
@@ -59,7 +59,7 @@ def _text(value: object) -> str:
 def _write_anew() -> None:
     for path in sorted(EXAMPLES.glob("*/*.json")):
         example = _example(path)
-        content = {"headers": example.headers, "body": example.body, "becomes": as_read(deliver(example.received))}
+        content = {"headers": example.headers, "body": example.body, "becomes": as_read(parse_delivery(example.received))}
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

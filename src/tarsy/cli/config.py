@@ -132,7 +132,7 @@ def try_out(
     from datetime import UTC, datetime
 
     from tarsy.config.load.loader import load_config
-    from tarsy.intake.adapters.registry import deliver
+    from tarsy.intake.adapters.registry import parse_delivery
     from tarsy.intake.delivery import parse_request
     from tarsy.intake.explanation import explain
     from tarsy.intake.policy import policy_of
@@ -140,7 +140,7 @@ def try_out(
     text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     loaded = load_config(config, os.environ)
     policy = policy_of(loaded.config, loaded.env)
-    delivery = deliver(parse_request(text, {"content-type": "application/json"}), source, policy.mappings)
+    delivery = parse_delivery(parse_request(text, {"content-type": "application/json"}), source, policy.mappings)
     for line in explain(delivery, policy, datetime.now(UTC)):
         typer.echo(harmless(line))
 

@@ -1,4 +1,4 @@
-"""A webhook request, and the alerts and changes that an adapter reads from it."""
+"""A webhook request, and the alerts and changes that an adapter finds in it."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -66,24 +66,15 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """Reads the requests of one monitoring system."""
+    """Parses the requests of one monitoring system."""
 
     source: str
     # By shape alone: true for this sender's bodies and for no other's.
-    recognises: Callable[[WebhookRequest], bool]
-    # None if the body holds nothing that this sender sends; it is then read as plain text.
-    read: Callable[[WebhookRequest], Delivery | Alert | Change | None]
+    matches: Callable[[WebhookRequest], bool]
+    # None if the body holds nothing that this sender sends; it is then one alert in plain text.
+    parse: Callable[[WebhookRequest], Delivery | Alert | Change | None]
     # Whether it reports that an alert is resolved. Alerts of other senders are resolved after a timeout.
     sends_resolved: bool = True
-
-    def deliver(self, request: WebhookRequest) -> Delivery | None:
-        match content := self.read(request):
-            case Alert():
-                return Delivery(source=self.source, alerts=(content,))
-            case Change():
-                return Delivery(source=self.source, changes=(content,))
-            case _:
-                return content
 
 
 def outcomes(*, started: str, succeeded: str, failed: str) -> dict[str, ChangeOutcome]:

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.intake.acceptance import AlertAcceptance, IntakeMetrics, NoMetrics
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
-from tarsy.intake.adapters.registry import deliver, recognise
+from tarsy.intake.adapters.registry import matching_adapter, parse_delivery
 from tarsy.intake.answer import Answer
 from tarsy.intake.authentication import Refusal, check_sender, check_sns
 from tarsy.intake.commands import IncidentCommands
@@ -97,7 +97,7 @@ class IncidentService:
             AlertRefusedError: an alert's type has no chain.
             NoProviderError: there is no model to investigate with.
         """
-        recognised = None if request.source else recognise(request)
+        recognised = None if request.source else matching_adapter(request)
         source = request.source or (recognised.source if recognised else None)
         refusal = await self._refusal(request, source)
         if refusal:
@@ -106,7 +106,7 @@ class IncidentService:
             self.acceptance.metrics.refused(name, refusal.value)
             log.warning("webhook.refused", source=name, reason=refusal.value)
             raise SenderRefusedError(name, refusal)
-        delivery = deliver(request, request.source, self.policy.mappings)
+        delivery = parse_delivery(request, request.source, self.policy.mappings)
         # The request is authentic: a subscription to a configured topic can be confirmed.
         if source == CLOUDWATCH or source in self.policy.topics:
             match answer_handshake(request.body, self.policy.topics.get(source or "", ())):

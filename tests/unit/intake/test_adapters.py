@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.mutated_bodies import VALUES, mutated
 from support.sender_examples import Example, as_read, load_examples
 from tarsy.domain.alert import AlertStatus, Severity
-from tarsy.intake.adapters.registry import ADAPTERS, deliver, recognise
+from tarsy.intake.adapters.registry import ADAPTERS, matching_adapter, parse_delivery
 from tarsy.intake.delivery import Delivery, parse_request
 from tarsy.intake.fields import MAX_ALERTS, MAX_LABEL, MAX_LABELS, MAX_TITLE
 
@@ -50,22 +50,22 @@ def test_every_sender_of_the_manual_is_known_and_has_examples_of_firing_resolved
 
 @EVERY
 def test_a_body_becomes_what_was_read_and_found_right(example: Example) -> None:
-    assert as_read(deliver(example.received)) == example.becomes
+    assert as_read(parse_delivery(example.received)) == example.becomes
 
 
 @EVERY
 def test_a_body_is_recognised_by_its_own_sender_and_by_no_other(example: Example) -> None:
-    assert [source for source, adapter in ADAPTERS.items() if adapter.recognises(example.received)] == [example.sender]
+    assert [source for source, adapter in ADAPTERS.items() if adapter.matches(example.received)] == [example.sender]
 
 
 @EVERY
 def test_a_body_whose_sender_is_told_says_the_same(example: Example) -> None:
-    assert deliver(example.received, example.sender) == deliver(example.received)
+    assert parse_delivery(example.received, example.sender) == parse_delivery(example.received)
 
 
 @EVERY
 def test_a_title_reads_like_a_problem(example: Example) -> None:
-    delivery = deliver(example.received)
+    delivery = parse_delivery(example.received)
     for title in [answered.title for answered in (*delivery.alerts, *delivery.changes)]:
         assert title[0] not in "{[\"'"
         assert len(title.split()) > 1 or "-" in title or title.isalnum()
@@ -77,7 +77,7 @@ def _of(sender: str, name: str) -> Example:
 
 @pytest.mark.parametrize("sender", [sender for sender in SENDERS if sender != "splunk"])
 def test_what_ends_is_known_by_the_name_of_what_began(sender: str) -> None:
-    began, ended = (deliver(_of(sender, name).received).alerts[0] for name in ("firing", "resolved"))
+    began, ended = (parse_delivery(_of(sender, name).received).alerts[0] for name in ("firing", "resolved"))
     assert began.status is AlertStatus.FIRING
     assert ended.status is AlertStatus.RESOLVED
     assert (began.fingerprint, began.title) == (ended.fingerprint, ended.title)
@@ -87,40 +87,40 @@ def test_what_ends_is_known_by_the_name_of_what_began(sender: str) -> None:
 
 
 def test_a_repeat_of_splunk_is_the_same_alert_although_its_search_has_another_id() -> None:
-    first, again = (deliver(_of("splunk", name).received).alerts[0] for name in ("firing", "again_with_another_sid"))
+    first, again = (parse_delivery(_of("splunk", name).received).alerts[0] for name in ("firing", "again_with_another_sid"))
     assert first.fingerprint == again.fingerprint
 
 
 def test_a_datadog_monitor_speaks_for_each_host_apart_even_with_the_default_payload() -> None:
     body = _of("datadog", "default_payload").body
     other = {**body, "title": body["title"].replace("web-1", "web-2")}
-    one, two = (deliver(parse_request(json.dumps(each))).alerts[0] for each in (body, other))
+    one, two = (parse_delivery(parse_request(json.dumps(each))).alerts[0] for each in (body, other))
     assert one.fingerprint != two.fingerprint
     assert (one.title, two.title) == ("Disk is almost full (web-1)", "Disk is almost full (web-2)")
 
 
 def test_alerts_that_alertmanager_left_out_are_told() -> None:
-    assert deliver(_of("alertmanager", "truncated_and_bare").received).truncated == 38
+    assert parse_delivery(_of("alertmanager", "truncated_and_bare").received).truncated == 38
 
 
 def test_a_sender_that_puts_everything_into_one_group_has_not_grouped() -> None:
     body = _of("alertmanager", "truncated_and_bare").body
     other = {**body["alerts"][0], "labels": {"alertname": "DiskFull"}}
-    keys = [alert.group_key for alert in deliver(parse_request(json.dumps({**body, "alerts": [body["alerts"][0], other]}))).alerts]
+    keys = [alert.group_key for alert in parse_delivery(parse_request(json.dumps({**body, "alerts": [body["alerts"][0], other]}))).alerts]
     assert len(set(keys)) == 2
 
 
 def test_a_repeated_delivery_has_the_same_id_and_another_one_another() -> None:
     event = _of("cloudevents", "firing").body
-    again, other = (deliver(parse_request(json.dumps(each))).delivery_id for each in (event, {**event, "id": "another"}))
-    assert again == deliver(_of("cloudevents", "firing").received).delivery_id
+    again, other = (parse_delivery(parse_request(json.dumps(each))).delivery_id for each in (event, {**event, "id": "another"}))
+    assert again == parse_delivery(_of("cloudevents", "firing").received).delivery_id
     assert again != other
     webhook = _of("pagerduty", "firing")
-    assert deliver(webhook.received).delivery_id == webhook.headers["X-Webhook-Id"]
+    assert parse_delivery(webhook.received).delivery_id == webhook.headers["X-Webhook-Id"]
 
 
 def test_a_metric_alert_without_severity_label_is_unknown_not_harmless() -> None:
-    assert deliver(_of("alertmanager", "truncated_and_bare").received).alerts[0].severity is Severity.UNKNOWN
+    assert parse_delivery(_of("alertmanager", "truncated_and_bare").received).alerts[0].severity is Severity.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -138,15 +138,15 @@ def test_a_metric_alert_without_severity_label_is_unknown_not_harmless() -> None
     ],
 )
 def test_a_body_of_no_known_shape_is_one_alert_in_its_own_words(text: str, title: str) -> None:
-    [alert] = deliver(parse_request(text)).alerts
+    [alert] = parse_delivery(parse_request(text)).alerts
     assert alert.title == title
     assert alert.body == text.replace("\0", "")
     assert (alert.severity, alert.status) == (Severity.UNKNOWN, AlertStatus.FIRING)
-    assert alert.fingerprint == deliver(parse_request(text)).alerts[0].fingerprint
+    assert alert.fingerprint == parse_delivery(parse_request(text)).alerts[0].fingerprint
 
 
 def test_a_body_that_is_not_its_senders_is_a_plain_alert_of_that_sender() -> None:
-    [alert] = deliver(parse_request("free words"), "datadog").alerts
+    [alert] = parse_delivery(parse_request("free words"), "datadog").alerts
     assert (alert.source, alert.title) == ("datadog", "free words")
 
 
@@ -155,30 +155,30 @@ def test_a_body_that_was_sent_as_a_form_says_the_same(sender: str) -> None:
     example = next(example for example in EXAMPLES if example.sender == sender)
     headers = {**example.headers, "Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
     form = parse_request(urlencode({"payload": json.dumps(example.body)}), headers)
-    assert as_read(deliver(form)) == example.becomes
+    assert as_read(parse_delivery(form)) == example.becomes
 
 
 def test_a_form_without_a_payload_is_a_plain_text() -> None:
-    [alert] = deliver(parse_request("title=Disk+full", {"content-type": "application/x-www-form-urlencoded"})).alerts
+    [alert] = parse_delivery(parse_request("title=Disk+full", {"content-type": "application/x-www-form-urlencoded"})).alerts
     assert alert.body == "title=Disk+full"
 
 
 def test_more_alerts_than_a_body_can_hold_are_counted() -> None:
     body: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [{}] * (MAX_ALERTS + 7)}
-    delivery = deliver(parse_request(json.dumps(body)))
+    delivery = parse_delivery(parse_request(json.dumps(body)))
     assert len(delivery.alerts) == MAX_ALERTS
     assert delivery.truncated == 7
 
 
 def test_an_item_that_is_no_alert_is_still_one() -> None:
     body = {**_of("alertmanager", "firing").body, "alerts": ["disk full", None, 7]}
-    assert [alert.body for alert in deliver(parse_request(json.dumps(body))).alerts] == ['"disk full"', "null", "7"]
+    assert [alert.body for alert in parse_delivery(parse_request(json.dumps(body))).alerts] == ['"disk full"', "null", "7"]
 
 
 def test_labels_that_stand_for_every_alert_are_not_multiplied() -> None:
     common = {f"l{number}": "x" * 2_000 for number in range(300)}
     body: dict[str, Any] = {**_of("alertmanager", "firing").body, "commonLabels": common, "alerts": [{}] * MAX_ALERTS}
-    alerts = deliver(parse_request(json.dumps(body))).alerts
+    alerts = parse_delivery(parse_request(json.dumps(body))).alerts
     assert all(alert.labels is alerts[0].labels for alert in alerts)
 
 
@@ -209,18 +209,18 @@ def _is_utc(at: datetime | None) -> bool:
 def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], reported: str | None) -> None:
     example, body = mutation
     headers: Mapping[str, str] = example.headers
-    _holds(deliver(parse_request(json.dumps(body), headers), reported))
+    _holds(parse_delivery(parse_request(json.dumps(body), headers), reported))
 
 
 @given(VALUES, st.dictionaries(st.sampled_from(["ce-specversion", "ce-id", "x-github-event", "x-webhook-id"]), st.text(max_size=8)))
 @settings(max_examples=300)
 def test_no_body_at_all_fails_or_is_lost(body: Any, headers: dict[str, str]) -> None:
-    _holds(deliver(parse_request(json.dumps(body), headers)))
+    _holds(parse_delivery(parse_request(json.dumps(body), headers)))
 
 
 @given(st.text(alphabet=string.printable), st.sampled_from([None, *ADAPTERS]))
 def test_no_text_fails_or_is_lost(text: str, reported: str | None) -> None:
-    _holds(deliver(parse_request(text), reported))
+    _holds(parse_delivery(parse_request(text), reported))
 
 
 @given(mutated())
@@ -228,8 +228,8 @@ def test_no_text_fails_or_is_lost(text: str, reported: str | None) -> None:
 def test_a_batch_keeps_its_number_of_alerts_whatever_stands_in_it(mutation: tuple[Example, Any]) -> None:
     _, body = mutation
     group: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [body, body, {}]}
-    assert len(deliver(parse_request(json.dumps(group))).alerts) == 3
-    assert recognise(parse_request(json.dumps(group))) is ADAPTERS["alertmanager"]
+    assert len(parse_delivery(parse_request(json.dumps(group))).alerts) == 3
+    assert matching_adapter(parse_request(json.dumps(group))) is ADAPTERS["alertmanager"]
 
 
 @EVERY
@@ -243,4 +243,4 @@ def test_a_field_that_is_nested_almost_too_deeply_loses_nothing(example: Example
     whole = cast("dict[str, Any]", sent) if isinstance(sent, dict) else {}
     for name in whole:
         body = json.dumps({**whole, name: "DEEP"}).replace('"DEEP"', deep)
-        _holds(deliver(parse_request(body, example.headers), example.sender))
+        _holds(parse_delivery(parse_request(body, example.headers), example.sender))

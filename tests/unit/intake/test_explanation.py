@@ -5,7 +5,7 @@ from typing import Any
 
 from tarsy.domain.incident import Mute
 from tarsy.domain.route import RouteAction, parse_matchers
-from tarsy.intake.adapters.registry import deliver
+from tarsy.intake.adapters.registry import parse_delivery
 from tarsy.intake.delivery import parse_request
 from tarsy.intake.explanation import explain
 from tarsy.intake.policy import Policy, Route
@@ -20,7 +20,7 @@ BODY = '{"status": "%s", "groupKey": "g", "commonLabels": {}, "alerts": [{"label
 
 def _reported(name: str = "DiskFull", severity: str = "critical", status: str = "firing", **more: Any) -> str:
     policy = Policy(routes=(NOISE, SHOP), default_alert_type="kubernetes", **more)
-    return "\n".join(explain(deliver(parse_request(BODY % (status, name, severity))), policy, NOW))
+    return "\n".join(explain(parse_delivery(parse_request(BODY % (status, name, severity))), policy, NOW))
 
 
 def test_the_route_that_fits_and_those_that_do_not_are_named_with_the_reason() -> None:
@@ -47,5 +47,7 @@ def test_what_is_dropped_muted_or_over_is_said() -> None:
 
 
 def test_a_body_without_alerts_is_explained() -> None:
-    reported = "\n".join(explain(deliver(parse_request('{"kind": "change", "title": "cart 9"}')), Policy(default_alert_type="k"), NOW))
+    reported = "\n".join(
+        explain(parse_delivery(parse_request('{"kind": "change", "title": "cart 9"}')), Policy(default_alert_type="k"), NOW)
+    )
     assert "Change: cart 9" in reported

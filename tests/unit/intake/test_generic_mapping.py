@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from tarsy.config.schema.routes import check_expression
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.intake.adapters.generic import GenericMapping
-from tarsy.intake.adapters.registry import deliver
+from tarsy.intake.adapters.registry import parse_delivery
 from tarsy.intake.delivery import parse_request
 
 MAPPING = GenericMapping(
@@ -45,7 +45,7 @@ BODY: Any = {
 
 
 def _read(body: Any, mapping: GenericMapping = MAPPING) -> Any:
-    return deliver(parse_request(json.dumps(body)), "checks", {"checks": mapping})
+    return parse_delivery(parse_request(json.dumps(body)), "checks", {"checks": mapping})
 
 
 def test_a_described_sender_speaks_for_itself() -> None:

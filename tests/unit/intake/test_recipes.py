@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.document_blocks import blocks_of
-from tarsy.intake.adapters.registry import ADAPTERS, deliver, recognise
+from tarsy.intake.adapters.registry import ADAPTERS, matching_adapter, parse_delivery
 from tarsy.intake.delivery import parse_request
 
 PAGE = Path(__file__).parents[3] / "docs" / "sender-recipes.md"
@@ -28,10 +28,10 @@ def test_every_sender_has_a_recipe() -> None:
 def test_what_a_recipe_sends_is_recognised_and_has_a_title(sender: str, body: str) -> None:
     # Every placeholder stands for some words.
     filled = re.sub(r"\{\{[.\w]+\}\}|\{[$\w.]+\}|\$[A-Z_]+", "some words", body)
-    adapter = recognise(parse_request(filled))
+    adapter = matching_adapter(parse_request(filled))
     assert adapter
     assert adapter.source == sender
-    delivery = deliver(parse_request(filled))
+    delivery = parse_delivery(parse_request(filled))
     [answered] = [*delivery.alerts, *delivery.changes]
     assert len(answered.title.split()) > 1
     assert answered.source == sender

@@ -12,7 +12,7 @@ from support.sender_examples import load_examples
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.incident import Mute, muted_by
 from tarsy.domain.route import Matcher, MatcherError, Operator, RouteAction, all_accept, parse_matchers
-from tarsy.intake.adapters.registry import deliver
+from tarsy.intake.adapters.registry import parse_delivery
 from tarsy.intake.policy import Route, ServerVariants, route_for
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
@@ -105,7 +105,7 @@ def test_the_first_route_that_fits_counts() -> None:
 
 def test_signs_of_life_are_recorded_only_unless_a_route_says_otherwise() -> None:
     watchdog = next(example for example in load_examples() if example.name == "watchdog")
-    [alert] = deliver(watchdog.received).alerts
+    [alert] = parse_delivery(watchdog.received).alerts
     assert route_for(alert, []).action is RouteAction.RECORD
     assert route_for(_alert(Severity.INFO, severity="none"), []).action is RouteAction.RECORD
     assert route_for(_alert(Severity.INFO, severity="info"), []).action is RouteAction.INVESTIGATE

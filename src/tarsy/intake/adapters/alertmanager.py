@@ -17,7 +17,7 @@ _WORKLOADS = ("pod", "deployment", "statefulset", "daemonset", "job_name", "pers
 _MACHINES = ("instance", "node", "host", "hostname", "device")
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return is_group(request.body) and "orgId" not in request.body
 
 
@@ -26,11 +26,11 @@ def is_group(body: Fields) -> bool:
     return isinstance(body.values.get("alerts"), list) and "groupKey" in body and "commonLabels" in body
 
 
-def read(request: WebhookRequest) -> Delivery | None:
-    return read_group(request, SOURCE)
+def parse(request: WebhookRequest) -> Delivery | None:
+    return parse_group(request, SOURCE)
 
 
-def read_group(request: WebhookRequest, source: str) -> Delivery | None:
+def parse_group(request: WebhookRequest, source: str) -> Delivery | None:
     body = request.body
     items = body.list("alerts")
     if not items:
@@ -117,4 +117,4 @@ def problem_title(labels: Mapping[str, str], annotations: Mapping[str, str]) -> 
     return title(located, place, fallback="Unnamed alert")
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

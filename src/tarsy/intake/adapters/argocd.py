@@ -12,12 +12,12 @@ SOURCE = "argocd"
 _OUTCOMES = outcomes(started="running terminating", succeeded="succeeded", failed="failed error")
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     application = request.body.at("app")
     return "name" in application.at("metadata") and "status" in application
 
 
-def read(request: WebhookRequest) -> Change | None:
+def parse(request: WebhookRequest) -> Change | None:
     application = request.body.at("app")
     if not application.at("metadata").text("name"):
         return None
@@ -45,4 +45,4 @@ def read(request: WebhookRequest) -> Change | None:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -13,11 +13,11 @@ SOURCE = "azure-monitor"
 _PORTAL = "https://portal.azure.com/#view/Microsoft_Azure_Monitoring_Alerts/AlertDetails.ReactView/alertId/"
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return request.body.text("schemaId") == "azureMonitorCommonAlertSchema"
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     essentials = request.body.at("data", "essentials")
     if not essentials.text("alertId", "alertRule"):
         return None
@@ -63,4 +63,4 @@ def _joined(fields: Fields, name: str) -> str:
     return ", ".join(plain_text(item, MAX_LABEL) for item in fields.list(name)[:10])
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

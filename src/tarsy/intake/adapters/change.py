@@ -14,11 +14,11 @@ _OUTCOMES = outcomes(
 )
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return request.body.text("kind") == "change"
 
 
-def read(request: WebhookRequest) -> Change | None:
+def parse(request: WebhookRequest) -> Change | None:
     return change_of(request.body, SOURCE, request.text) if request.body else None
 
 
@@ -38,4 +38,4 @@ def change_of(body: Fields, source: str, text: str) -> Change:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -18,7 +18,7 @@ _ENDINGS = ("resolved", "recovered", "closed", "cleared", "ok")
 _ATTRIBUTES = {"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "data_base64"}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     events = _events(request)
     return bool(events) and all(name in event for event in events for name in ("specversion", "id", "source", "type"))
 
@@ -34,7 +34,7 @@ def _events(request: WebhookRequest) -> list[Fields]:
     return [Fields.of(item) for item in items]
 
 
-def read(request: WebhookRequest) -> Delivery | None:
+def parse(request: WebhookRequest) -> Delivery | None:
     events = _events(request)
     if not any(event.text("type") or event.text("source") for event in events):
         return None
@@ -106,4 +106,4 @@ def _change(request: WebhookRequest, event: Fields) -> Change:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -35,11 +35,11 @@ class _Alarm:
     dimensions: Mapping[str, str]
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return is_envelope(request.body) or _alarm_in(request.body) is not None
 
 
-def read(request: WebhookRequest) -> Delivery | None:
+def parse(request: WebhookRequest) -> Delivery | None:
     body = request.body
     if not is_envelope(body):
         alarm = _alarm_in(body)
@@ -140,4 +140,4 @@ def _in_plain_words(body: Fields, text: str) -> Alert:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

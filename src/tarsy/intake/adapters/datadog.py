@@ -18,12 +18,12 @@ _TRANSITION = re.compile(
 _SEVERITIES = {"triggered": Severity.HIGH, "warn": Severity.WARNING, "no data": Severity.WARNING}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     body = request.body
     return "event_type" in body and "last_updated" in body and ("org" in body or "alert_transition" in body)
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     body = request.body
     if not body.text("title", "alert_title", "alert_id"):
         return None
@@ -55,4 +55,4 @@ def read(request: WebhookRequest) -> Alert | None:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -13,11 +13,11 @@ _ENDINGS = {"resolved", "closed", "merged"}
 _SEVERITIES = {"availability": "critical", "monitoring_unavailable": "high", "resource_contention": "warning", "slowdown": "warning"}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return "ProblemID" in request.body and "State" in request.body
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     if not request.body.text("ProblemID", "PID", "ProblemTitle"):
         return None
     body, details = request.body, request.body.at("ProblemDetailsJSON")
@@ -51,4 +51,4 @@ def _entity(body: Fields) -> str:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -12,11 +12,11 @@ SOURCE = "elastic"
 _NAMELESS = {"query matched", "*", ""}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return "name" in request.body.at("rule") and "actionGroup" in request.body.at("alert")
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     if not request.body.at("rule").text("id", "name"):
         return None
     body = request.body
@@ -41,4 +41,4 @@ def read(request: WebhookRequest) -> Alert | None:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

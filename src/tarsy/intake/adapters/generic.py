@@ -27,7 +27,7 @@ class GenericMapping:
     parts: Mapping[str, str]
 
 
-def read_mapped(request: WebhookRequest, source: str, mapping: GenericMapping) -> Delivery | None:
+def parse_mapped(request: WebhookRequest, source: str, mapping: GenericMapping) -> Delivery | None:
     """Return the alerts or changes that `mapping` finds in a body, or None if it finds none."""
     found = _evaluated(mapping.each, request.value) if mapping.each else [request.value]
     items = cast("list[Any]", found) if isinstance(found, list) else []

@@ -15,11 +15,11 @@ _OUTCOMES = outcomes(
 )
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return "full_name" in request.body.at("repository") and "sender" in request.body
 
 
-def read(request: WebhookRequest) -> Delivery | None:
+def parse(request: WebhookRequest) -> Delivery | None:
     body = request.body
     if not body.at("repository").text("full_name") and "x-github-event" not in request.headers:
         return None
@@ -80,4 +80,4 @@ def _headline(body: Fields, subject: str) -> str:
             return f"Push to {body.text('ref').removeprefix('refs/heads/')} of {repository}: {what.text('message').partition(chr(10))[0]}"
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

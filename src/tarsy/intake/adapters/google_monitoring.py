@@ -10,12 +10,12 @@ from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, 
 SOURCE = "google-monitoring"
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     incident = request.body.at("incident")
     return "version" in request.body and "incident_id" in incident and "policy_name" in incident
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     incident = request.body.at("incident")
     if not incident.text("incident_id", "policy_name", "summary"):
         return None
@@ -46,4 +46,4 @@ def read(request: WebhookRequest) -> Alert | None:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -6,7 +6,7 @@ https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-
 from dataclasses import replace
 
 from tarsy.domain.alert import Alert
-from tarsy.intake.adapters.alertmanager import is_group, problem_title, read_group
+from tarsy.intake.adapters.alertmanager import is_group, parse_group, problem_title
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 
 SOURCE = "grafana"
@@ -14,12 +14,12 @@ SOURCE = "grafana"
 _UNEVALUATED = {"DatasourceNoData": "No data", "DatasourceError": "Rule cannot be evaluated"}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return is_group(request.body) and "orgId" in request.body
 
 
-def read(request: WebhookRequest) -> Delivery | None:
-    delivery = read_group(request, SOURCE)
+def parse(request: WebhookRequest) -> Delivery | None:
+    delivery = parse_group(request, SOURCE)
     if delivery is None:
         return None
     alerts: list[Alert] = []
@@ -30,4 +30,4 @@ def read(request: WebhookRequest) -> Delivery | None:
     return replace(delivery, alerts=tuple(alerts))
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -12,12 +12,12 @@ SOURCE = "newrelic"
 _ENDINGS = {"closed", "deactivated", "resolved"}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     body = request.body
     return ("issueUrl" in body and "state" in body) or ("current_state" in body and "incident_id" in body)
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     body = request.body
     if not body.text("title", "details", "condition_name", "id", "incident_id"):
         return None
@@ -46,4 +46,4 @@ def read(request: WebhookRequest) -> Alert | None:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

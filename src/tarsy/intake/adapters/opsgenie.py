@@ -11,11 +11,11 @@ SOURCE = "opsgenie"
 _ENDINGS = {"close", "delete"}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return "action" in request.body and "alertId" in request.body.at("alert")
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     alert = request.body.at("alert")
     # Opsgenie itself identifies problems by the alias.
     identity = alert.text("alias", "alertId", limit=MAX_LABEL)
@@ -37,4 +37,4 @@ def read(request: WebhookRequest) -> Alert | None:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -15,12 +15,12 @@ _UPDATES = re.compile(r"incident\.(triggered|(un)?acknowledged|escalated|delegat
 _URGENCIES = {"high": Severity.HIGH, "low": Severity.WARNING}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     event = request.body.at("event")
     return "event_type" in event and "data" in event
 
 
-def read(request: WebhookRequest) -> Delivery | None:
+def parse(request: WebhookRequest) -> Delivery | None:
     event = request.body.at("event")
     kind = event.word("event_type")
     # Repeated with each attempt to deliver the same webhook.
@@ -55,4 +55,4 @@ def _alert(request: WebhookRequest, event: Fields, incident: Fields) -> Alert:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

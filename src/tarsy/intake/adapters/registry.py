@@ -1,9 +1,9 @@
-"""The known senders, and reading any request: by the sender it names, by its shape, or as plain text."""
+"""The adapters of known senders, and parsing any request: by the sender it names, by its shape, or as plain text."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tarsy.domain.alert import Alert, AlertStatus, Severity, alert_title
+from tarsy.domain.alert import Alert, AlertStatus, Change, Severity, alert_title
 from tarsy.intake.adapters import (
     alertmanager,
     argocd,
@@ -24,7 +24,7 @@ from tarsy.intake.adapters import (
     splunk,
     zabbix,
 )
-from tarsy.intake.adapters.generic import GenericMapping, read_mapped
+from tarsy.intake.adapters.generic import GenericMapping, parse_mapped
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import fingerprint, title
 from tarsy.kit.text import whole_characters
@@ -33,14 +33,14 @@ from tarsy.kit.text import whole_characters
 UNKNOWN_SOURCE = "webhook"
 
 
-def read_plain(request: WebhookRequest, source: str = UNKNOWN_SOURCE) -> Delivery:
-    """Read a body as one firing alert in plain text. The same text again is the same alert."""
+def _plain_alert(request: WebhookRequest, source: str) -> Alert:
+    """Return a body as one firing alert in plain text. The same text again is the same alert."""
     body = whole_characters(request.text).replace("\0", "")
     headline = alert_title(body, "")
     if isinstance(request.value, list | dict) and headline.startswith(("[", "{")):
         # No field of the data is a title: the text begins with the data itself.
         headline = ""
-    alert = Alert(
+    return Alert(
         source=source,
         fingerprint=fingerprint(source, body),
         title=title(headline, fallback=f"Alert from {source}"),
@@ -48,7 +48,6 @@ def read_plain(request: WebhookRequest, source: str = UNKNOWN_SOURCE) -> Deliver
         status=AlertStatus.FIRING,
         body=body,
     )
-    return Delivery(source=source, alerts=(alert,))
 
 
 _MODULES = (
@@ -82,19 +81,27 @@ def sends_resolved(source: str, mappings: Mapping[str, GenericMapping] = Mapping
     return source in ADAPTERS and ADAPTERS[source].sends_resolved
 
 
-def recognise(request: WebhookRequest) -> Adapter | None:
-    """Return the adapter that recognises the shape of a body, or None."""
-    return next((adapter for adapter in ADAPTERS.values() if adapter.recognises(request)), None)
+def matching_adapter(request: WebhookRequest) -> Adapter | None:
+    """Return the adapter that matches the shape of a body, or None."""
+    return next((adapter for adapter in ADAPTERS.values() if adapter.matches(request)), None)
 
 
-def deliver(request: WebhookRequest, source: str | None = None, mappings: Mapping[str, GenericMapping] = MappingProxyType({})) -> Delivery:
-    """Read a request. `source` is the sender that its URL names; `mappings` are those of the configured senders.
+def parse_delivery(
+    request: WebhookRequest, source: str | None = None, mappings: Mapping[str, GenericMapping] = MappingProxyType({})
+) -> Delivery:
+    """Parse a request. `source` is the sender that its URL names; `mappings` are those of the configured senders.
 
-    Never fails: a body that the adapter cannot read is one alert in plain text.
+    Never fails: a body that the adapter cannot parse is one alert in plain text.
     """
     if source and source in mappings:
-        delivery = read_mapped(request, source, mappings[source])
+        content = parse_mapped(request, source, mappings[source])
     else:
-        adapter = ADAPTERS.get(source) if source else recognise(request)
-        delivery = adapter.deliver(request) if adapter else None
-    return delivery or (read_plain(request, source) if source else read_plain(request))
+        adapter = ADAPTERS.get(source) if source else matching_adapter(request)
+        content = adapter.parse(request) if adapter else None
+    match content or _plain_alert(request, source or UNKNOWN_SOURCE):
+        case Delivery() as delivery:
+            return delivery
+        case Alert() as alert:
+            return Delivery(source=alert.source, alerts=(alert,))
+        case Change() as change:
+            return Delivery(source=change.source, changes=(change,))

@@ -17,13 +17,13 @@ _ENDINGS = {"resolved", "archived", "ignored"}
 _STATE = re.compile(r"^(critical|warning|resolved):\s*", re.IGNORECASE)
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     body = request.body
     subjects = (*_SUBJECTS, "comment", "installation")
     return "action" in body and ("actor" in body or "installation" in body) and any(name in body.at("data") for name in subjects)
 
 
-def read(request: WebhookRequest) -> Delivery | None:
+def parse(request: WebhookRequest) -> Delivery | None:
     data = request.body.at("data")
     subject = next((name for name in _SUBJECTS if data.at(name)), None)
     if subject == "metric_alert":
@@ -83,4 +83,4 @@ def _sent_at(request: WebhookRequest) -> datetime | None:
     return moment(request.headers.get("sentry-hook-timestamp"))
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)

@@ -10,11 +10,11 @@ from tarsy.intake.fields import MAX_LABEL, fingerprint, labels, located, severit
 SOURCE = "splunk"
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return "sid" in request.body and "results_link" in request.body and "search_name" in request.body
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     if not request.body.text("sid", "search_name"):
         return None
     body, row = request.body, request.body.at("result")
@@ -37,4 +37,4 @@ def read(request: WebhookRequest) -> Alert | None:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read, sends_resolved=False)
+ADAPTER = Adapter(SOURCE, matches, parse, sends_resolved=False)

@@ -16,11 +16,11 @@ SOURCE = "zabbix"
 _SEVERITIES = {"5": Severity.CRITICAL, "4": Severity.HIGH, "3": Severity.WARNING, "2": Severity.WARNING, "1": Severity.INFO}
 
 
-def recognises(request: WebhookRequest) -> bool:
+def matches(request: WebhookRequest) -> bool:
     return "event_id" in request.body and "event_value" in request.body
 
 
-def read(request: WebhookRequest) -> Alert | None:
+def parse(request: WebhookRequest) -> Alert | None:
     # A macro that has no value here stays as it was written.
     body = Fields({name: value for name, value in request.body.values.items() if not _is_macro(value)})
     if not body.text("event_id", "event_name", "alert_subject"):
@@ -57,4 +57,4 @@ def _is_macro(value: object) -> bool:
     )
 
 
-ADAPTER = Adapter(SOURCE, recognises, read)
+ADAPTER = Adapter(SOURCE, matches, parse)
