@@ -30,12 +30,11 @@ from tarsy.domain.recording import (
     RecordedChunk,
     RecordedOutcome,
     RecordedTool,
-    RecordedToolDefinition,
     Recording,
 )
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import ParallelType, SuccessPolicy
-from tarsy.domain.tool import ToolCalling
+from tarsy.domain.tool import ToolCalling, ToolDefinition
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.tools.recorded import RecordedToolServers
@@ -52,8 +51,8 @@ SERVER = ResolvedMcpServer(
     name="k8s", transport=ResolvedTransport(type="stdio", command="none"), instructions="Ask about one namespace at a time."
 )
 TOOLS = (
-    RecordedToolDefinition(name="k8s.pods", description="List pods.", parameters_schema={"type": "object"}, read_only=True),
-    RecordedToolDefinition(name="k8s.logs", description="Read a pod's log.", parameters_schema={"type": "object"}, read_only=True),
+    ToolDefinition(name="k8s.pods", description="List pods.", parameters_schema={"type": "object"}, read_only=True),
+    ToolDefinition(name="k8s.logs", description="Read a pod's log.", parameters_schema={"type": "object"}, read_only=True),
 )
 
 
@@ -146,7 +145,7 @@ class Scenario:
     tools: Sequence[RecordedTool] = ()
     questions: Sequence[str] = ()
     alert: str = "CPU is at 100 % on node-1"
-    catalog: Sequence[RecordedToolDefinition] = TOOLS
+    catalog: Sequence[ToolDefinition] = TOOLS
     servers: ToolServers | None = None
     llm: LLMClient | None = None
     replay_speed: float = 0.0

@@ -22,6 +22,7 @@ from tarsy.domain.llm import (
     ToolCallChunk,
 )
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
+from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 
 _GROUNDING_CHUNK = TypeAdapter(GroundingChunk)
@@ -133,17 +134,9 @@ class RecordedInput(Recorded):
         return PlacedInput(self.track, self.turn, input_of(self.kind, self.name, self.fields))
 
 
-class RecordedToolDefinition(Recorded):
-    name: str
-    description: str = ""
-    parameters_schema: Mapping[str, Any] = {}
-    read_only: bool = False
-    idempotent: bool = False
-
-
 class RecordedCatalog(Recorded):
     track: str
-    tools: tuple[RecordedToolDefinition, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

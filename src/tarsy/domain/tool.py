@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import Any, ClassVar, assert_never
 
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Wait
@@ -45,10 +45,13 @@ class ToolName:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool that may be offered to a model."""
+    """A tool that may be offered to a model; recorded in this form."""
+
+    # A recording with a misspelt field is rejected.
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     name: str
-    description: str
+    description: str = ""
     parameters_schema: dict[str, Any] = field(default_factory=dict[str, Any])
     read_only: bool = False
     idempotent: bool = False

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolListing, ToolName, ToolResult
+from tarsy.domain.tool import ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 
 
@@ -54,19 +54,15 @@ class RecordedTools:
         catalog = self._servers.catalog(self._track)
         if catalog is None:
             return ToolCatalog()
-        tools = tuple(
-            ToolDefinition(tool.name, tool.description, dict(tool.parameters_schema), tool.read_only, tool.idempotent)
-            for tool in catalog.tools
-        )
         servers: dict[str, list[str]] = {}
-        for tool in tools:
+        for tool in catalog.tools:
             if name := ToolName.parse(tool.name):
                 servers.setdefault(name.server, []).append(name.tool)
         now = datetime.now(UTC)
         listings = tuple(
             ToolListing(server=server, tools=tuple(names), error=None, started_at=now, duration_ms=0) for server, names in servers.items()
         )
-        return ToolCatalog(tools, catalog.warnings, listings)
+        return ToolCatalog(catalog.tools, catalog.warnings, listings)
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         del on_output  # progress is not recorded

@@ -16,8 +16,8 @@ from support.replaying import playing, replay_recording, replayed
 from tarsy.agent.ports import ToolExecutor
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.recording import RecordedToolDefinition, Recording
-from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
+from tarsy.domain.recording import Recording
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.tools.recorded import RecordedToolServers
 
@@ -120,7 +120,7 @@ async def test_a_call_that_was_refused_for_its_arguments_is_refused_again(databa
             END,
         ],
         [answers(TRACK, "b", "k8s.logs", "No space left on device")],
-        catalog=(RecordedToolDefinition(name="k8s.logs", parameters_schema=schema, read_only=True),),
+        catalog=(ToolDefinition(name="k8s.logs", parameters_schema=schema, read_only=True),),
     )
     recording = await scenario.play(database_url)
     assert recording.outcome is not None

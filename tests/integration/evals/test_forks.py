@@ -21,9 +21,9 @@ from tarsy.domain.recording import (
     RecordedInput,
     RecordedTool,
     RecordedToolCallChunk,
-    RecordedToolDefinition,
     Recording,
 )
+from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.evals.cases import SUITE, Case, chosen, load_cases
 from tarsy.evals.fork import NoForkError
@@ -96,7 +96,7 @@ RECORDING = Recording(
     tarsy_recording=2,
     alert=RecordedAlert(alert_type="kubernetes", data="CartDown", nonce="5eed", created_at="2026-05-01T10:00:00+00:00"),
     calls=(answered(0, calls("turn-0-0")), answered(1, calls("turn-1-0")), answered(2, RecordedChunk(text="It was the network."))),
-    catalogs=(RecordedCatalog(track=TRACK, tools=(RecordedToolDefinition(name="kube.logs"),)),),
+    catalogs=(RecordedCatalog(track=TRACK, tools=(ToolDefinition(name="kube.logs"),)),),
     # The same call twice, and the world has moved in between.
     tools=(result("turn-0-0", "starting"), result("turn-1-0", "FATAL no space left on device")),
     inputs=(

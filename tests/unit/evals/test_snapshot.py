@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.recording import RecordedCatalog, RecordedTool, RecordedToolDefinition, Recording
+from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
+from tarsy.domain.tool import ToolDefinition
 from tarsy.evals.worlds.loading import read_snapshot
 from tarsy.evals.worlds.snapshot import RecordedSession, SnapshotUnreadableError, canonical, merged, read_results, written
 
@@ -78,7 +79,7 @@ def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:
 
 def test_a_recorded_session_offers_the_tools_it_had_and_answers_as_they_did() -> None:
     recording = Recording(
-        catalogs=(RecordedCatalog(track="t", tools=(RecordedToolDefinition(name="k.get", description="Reads."),)),),
+        catalogs=(RecordedCatalog(track="t", tools=(ToolDefinition(name="k.get", description="Reads."),)),),
         tools=(
             RecordedTool(track="t", call_id="1", name="k.get", arguments='{"a": 1}', content="one"),
             RecordedTool(track="u", call_id="2", name="k.get", arguments='{"a": 2}', content="refused", is_error=True),

@@ -88,7 +88,7 @@ async def get_llm_call_as_curl(session_id: SessionId, interaction_id: UUID, repo
     offered: list[str] = call.interaction.request.get("tools", [])
     asked = Asked(
         messages=tuple(sent.body for sent in call.conversation),
-        tools=tuple(known.get(name) or ToolDefinition(name, "") for name in offered),
+        tools=tuple(known.get(name) or ToolDefinition(name) for name in offered),
     )
     return Response(as_curl(provider, asked), media_type="text/plain; charset=utf-8")
 

@@ -29,14 +29,13 @@ from tarsy.domain.recording import (
     RecordedInput,
     RecordedOutcome,
     RecordedTool,
-    RecordedToolDefinition,
     Recording,
     sub_track_of,
     track_of,
 )
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import TimelineStatus
-from tarsy.domain.tool import ToolName
+from tarsy.domain.tool import ToolDefinition, ToolName
 from tarsy.domain.verdict import judged_fields
 
 # Measured anew in every run.
@@ -153,13 +152,13 @@ def _tool(row: Row, track: str) -> RecordedTool:
 
 
 def _catalogs(tool_rows: Sequence[Row], tracks: Mapping[str, str], warnings: Mapping[str, tuple[str, ...]]) -> tuple[RecordedCatalog, ...]:
-    tools: dict[str, dict[str, RecordedToolDefinition]] = {}
+    tools: dict[str, dict[str, ToolDefinition]] = {}
     for row in tool_rows:
         if row["kind"] == "tool_list":
             of_execution = tools.setdefault(row["execution_id"], {})
             for tool in _body(row, "result").get("tools", ()):
                 # A worker that continues an execution asks its servers again.
-                of_execution.setdefault(tool["name"], RecordedToolDefinition.model_validate(tool))
+                of_execution.setdefault(tool["name"], ToolDefinition(**tool))
     return tuple(
         RecordedCatalog(track=tracks[execution_id], tools=tuple(definitions.values()), warnings=warnings.get(execution_id, ()))
         for execution_id, definitions in tools.items()

@@ -135,10 +135,7 @@ class RecordedSession:
         self._errors = {(one.tool, one.text) for one, tool in zip(self._snapshot.results, recording.tools, strict=True) if tool.is_error}
         self._at = recording.alert.created_at if recording.alert else None
         offered = {tool.name: tool for catalog in reversed(recording.catalogs) for tool in catalog.tools}
-        self._tools = tuple(
-            ToolDefinition(tool.name, tool.description, dict(tool.parameters_schema), tool.read_only, tool.idempotent)
-            for tool in offered.values()
-        )
+        self._tools = tuple(offered.values())
 
     @property
     def tools(self) -> Sequence[ToolDefinition]:

@@ -138,7 +138,7 @@ def request_body(request: GenerateInput, model: ClaudeModel, memory: TurnMemory[
         body["tools"] = [_tool(tool) for tool in request.tools]
     elif used := dict.fromkeys(call.name for message in request.messages for call in message.tool_calls):
         # The vendor refuses a conversation with calls in it that offers no tools at all, and a conclusion is asked for without any.
-        body |= {"tools": [_tool(ToolDefinition(name, "")) for name in used], "tool_choice": {"type": "none"}}
+        body |= {"tools": [_tool(ToolDefinition(name)) for name in used], "tool_choice": {"type": "none"}}
     complete = _thinking_is_complete(request, memory)
     if thinking := thinking_config(request.provider.model, model.profile, complete=complete, longest=longest):
         body["thinking"] = thinking
