@@ -1,7 +1,6 @@
 """PostgreSQL notifications, by which processes wake and stop each other. They are hints: polling finds what they lose."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -67,29 +66,14 @@ class NotificationListener:
 
     def __init__(self, url: str) -> None:
         self._handlers: dict[str, list[Handler]] = {}
-        # Notifications that this process does not listen to at the moment.
-        self._unwanted: set[str] = set()
         self._gap_handlers: list[GapHandler] = []
         # Nothing is dispatched before the gap handlers were called: they would take it for complete.
         self._is_ready = False
-        self._reconnecting = _ReconnectingConnection(url, prepare=self._listen_to_all, ready=self._on_ready)
+        self._reconnecting = _ReconnectingConnection(url, on_connect=self._listen)
 
-    def subscribe(self, name: str, handler: Handler, *, when_wanted: bool = False) -> None:
-        """Call `handler` with the payload of every notification `name`; with `when_wanted`, only after `want`."""
+    def subscribe(self, name: str, handler: Handler) -> None:
+        """Call `handler` with the payload of every notification `name`."""
         self._handlers.setdefault(name, []).append(handler)
-        if when_wanted:
-            self._unwanted.add(name)
-
-    async def want(self, name: str, *, wanted: bool) -> None:
-        """Listen to notifications `name` from now on, or stop listening to them.
-
-        It is in force when this returns; without a connection, as soon as there is one, and then the gap handlers are called as well.
-        """
-        (self._unwanted.discard if wanted else self._unwanted.add)(name)
-        try:
-            await self._reconnecting.use(partial(self._listen if wanted else self._unlisten, name))
-        except DRIVER_ERRORS as error:
-            log.warning("notifications.not_changed", notification=name, error=str(error) or type(error).__name__)
 
     def on_gap(self, handler: GapHandler) -> None:
         """Call `handler` whenever listening begins again: notifications that were sent in between are lost."""
@@ -103,23 +87,11 @@ class NotificationListener:
         """
         await self._reconnecting.run(task_status)
 
-    async def _listen_to_all(self, connection: DriverConnection) -> None:
+    async def _listen(self, connection: DriverConnection, *, after_gap: bool) -> None:
         self._is_ready = False
         with anyio.fail_after(ANSWER_SECONDS):
-            listening: set[str] = set()
-            # Some may become wanted meanwhile.
-            while missing := self._handlers.keys() - self._unwanted - listening:
-                for name in missing:
-                    await self._listen(name, connection)
-                listening |= missing
-
-    async def _listen(self, name: str, connection: DriverConnection) -> None:
-        await connection.add_listener(name, self._dispatch)
-
-    async def _unlisten(self, name: str, connection: DriverConnection) -> None:
-        await connection.remove_listener(name, self._dispatch)
-
-    def _on_ready(self, *, after_gap: bool) -> None:
+            for name in self._handlers:
+                await connection.add_listener(name, self._dispatch)
         if after_gap:
             for handler in self._gap_handlers:
                 handler()
@@ -162,20 +134,17 @@ class NotificationSender:
         return True
 
 
-class _Ready(Protocol):
-    def __call__(self, *, after_gap: bool) -> None: ...
+class _OnConnect(Protocol):
+    async def __call__(self, connection: DriverConnection, /, *, after_gap: bool) -> None: ...
 
 
 class _ReconnectingConnection:
-    """A connection outside the pool that is opened again whenever it is lost; `prepare` is awaited with each, then `ready` is called."""
+    """A connection outside the pool that is opened again whenever it is lost; `on_connect` is awaited with each, before others use it."""
 
-    def __init__(
-        self, url: str, *, prepare: Callable[[DriverConnection], Awaitable[None]] | None = None, ready: _Ready | None = None
-    ) -> None:
+    def __init__(self, url: str, *, on_connect: _OnConnect | None = None) -> None:
         self.connection: DriverConnection | None = None
         self._url = url
-        self._prepare = prepare
-        self._ready = ready
+        self._on_connect = on_connect
         # asyncpg refuses a second query while one runs.
         self._lock = anyio.Lock()
 
@@ -216,13 +185,11 @@ class _ReconnectingConnection:
                 raise
 
     async def _begin(self, connection: DriverConnection, *, after_gap: bool) -> None:
-        if self._prepare:
-            await self._prepare(connection)
+        if self._on_connect:
+            await self._on_connect(connection, after_gap=after_gap)
         self.connection = connection
         if after_gap:
             log.info("notifications.reconnected")
-        if self._ready:
-            self._ready(after_gap=after_gap)
 
     async def _wait_until_lost(self, connection: DriverConnection) -> None:
         lost = anyio.Event()

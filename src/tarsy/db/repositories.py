@@ -1,12 +1,12 @@
 """The repositories of sessions, together: sessions and everything stored about them."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
+from tarsy.db.run.journal import Deliver
 from tarsy.db.run.timeline import TimelineRepository
 from tarsy.db.run.trace import InteractionRepository
 from tarsy.db.session.followups import ChatRepository, ScoreRepository
@@ -14,7 +14,6 @@ from tarsy.db.session.forks import ForkRepository
 from tarsy.db.session.notes import NoteRepository
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
-from tarsy.domain.live_events import StoredLiveEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +30,7 @@ class SessionRepositories:
     recordings: RecordingSource
 
     @classmethod
-    def on(cls, engine: AsyncEngine, *, deliver: Callable[[Sequence[StoredLiveEvent]], None] | None = None) -> Self:
+    def on(cls, engine: AsyncEngine, *, deliver: Deliver | None = None) -> Self:
         """Return the repositories on one database; `deliver` receives the events that the session repository commits."""
         return cls(
             sessions=SessionRepository(engine, deliver=deliver),

@@ -76,10 +76,10 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
     async with outage(model).running(database_url) as running:
         row = await work(running)
         session = await running.services.repositories.sessions.get(SESSION_ID)
-        standing = await running.services.repositories.sessions.queue_position(SESSION_ID)
+        position = (await running.services.repositories.sessions.detail(SESSION_ID)).position
         assert (session.status, row["state"], row["claim_token"]) == (SessionStatus.WAITING, WorkState.PARKED, None)
-        assert standing.waiting_reason == REASON
-        assert standing.waiting_until == row["wake_at"]
+        assert position.waiting_reason == REASON
+        assert position.waiting_until == row["wake_at"]
         assert model.asked == [TRACK] * 3
 
         model.error = None
@@ -133,12 +133,12 @@ async def test_the_last_of_several_models_is_the_one_that_is_waited_for(database
     falling = live("Investigator", fallback_providers=(fallback(LIVE_OTHER),))
     async with outage(model, falling).running(database_url) as running:
         await work(running)
-        standing = await running.services.repositories.sessions.queue_position(SESSION_ID)
+        position = (await running.services.repositories.sessions.detail(SESSION_ID)).position
         model.error = None
         await let_the_pause_pass(running)
         await work(running)
         asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
-    assert "other (model-2): HTTP 503: overloaded" in (standing.waiting_reason or "")
+    assert "other (model-2): HTTP 503: overloaded" in (position.waiting_reason or "")
     assert asked == ["recorded", *["other"] * 5, "recorded"], "a correction is asked of the same model; the summary is another execution"
 
 

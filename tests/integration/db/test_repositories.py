@@ -181,9 +181,9 @@ async def test_places_in_the_queue_move_up(sessions: SessionRepository, engine: 
     first, second = new(0), new(1)
     for session in (second, first):
         await sessions.insert(session)
-    assert [(await sessions.queue_position(session.id)).queue_position for session in (first, second)] == [1, 2]
+    assert [(await sessions.detail(session.id)).position.queue_position for session in (first, second)] == [1, 2]
     await put(engine, first.id, SessionStatus.IN_PROGRESS)
-    assert [(await sessions.queue_position(session.id)).queue_position for session in (first, second)] == [None, 1]
+    assert [(await sessions.detail(session.id)).position.queue_position for session in (first, second)] == [None, 1]
     state = await sessions.queue_state()
     assert (state.pending, state.running, state.oldest_pending_at) == (1, 1, second.created_at)
 

@@ -128,7 +128,7 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
         await ground.until(f"SELECT ({waiting}) > 0")
         with anyio.fail_after(GIVE_UP_SECONDS):
             assert await queue.heartbeat([]) == {}
-            assert (await SessionRepository(engine).queue_position(await ground.submit(made))).queue_position is not None
+            assert (await SessionRepository(engine).detail(await ground.submit(made))).position.queue_position is not None
         assert (await ground.fetch(waiting))[0]["count"] == 1
         await slow.rollback()
 

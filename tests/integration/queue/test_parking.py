@@ -174,9 +174,9 @@ async def test_a_parked_session_says_what_for_holds_no_worker_and_goes_on_where_
     await begin(engine, claim)
     until = datetime.now(UTC) + timedelta(hours=1)
     reported = await release_claim(engine, claim, Park("all models are away", until))
-    standing = await SessionRepository(engine).queue_position(session_id)
+    position = (await SessionRepository(engine).detail(session_id)).position
     assert await state(ground, session_id) == ("waiting", "parked")
-    assert (standing.waiting_reason, standing.waiting_until, standing.queue_position) == ("all models are away", until, None)
+    assert (position.waiting_reason, position.waiting_until, position.queue_position) == ("all models are away", until, None)
     assert {"session.status", "timeline_event.completed"} == {event.payload["type"] for event in reported}
     assert reported[-1].payload["waiting_reason"] == "all models are away"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "active"}], "it is continued, not ended"
@@ -196,13 +196,13 @@ async def test_parked_time_does_not_count_and_what_is_woken_goes_ahead_of_all_ot
     await ground.fetch("UPDATE work SET parked_at = now() - interval '3 hours', created_at = now() WHERE subject_id = $1", parked)
     async with engine.begin() as connection:
         await wake(connection, INVESTIGATION, parked)
-    assert (await SessionRepository(engine).queue_position(before)).queue_position == 2
+    assert (await SessionRepository(engine).detail(before)).position.queue_position == 2
     again = await take(engine)
     assert again
     assert again.claim.subject_id == parked
     assert again.seconds_left is not None
     assert again.seconds_left > 3 * 3600
-    assert (await SessionRepository(engine).queue_position(parked)).recoveries == 0
+    assert (await SessionRepository(engine).detail(parked)).position.recoveries == 0
 
 
 async def test_a_parked_session_is_looked_at_again_when_its_time_has_come(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:

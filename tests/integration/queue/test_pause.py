@@ -31,7 +31,7 @@ async def test_what_is_paused_is_not_begun_until_the_pause_ends(
     pauses, session_id = PauseRepository(engine), await ground.submit(made)
     await pauses.pause(chain, actor="alice", reason="costs", now=False)
     assert await take(engine) is None
-    assert (await SessionRepository(engine).queue_position(session_id)).waiting_reason == "paused by alice: costs"
+    assert (await SessionRepository(engine).detail(session_id)).position.waiting_reason == "paused by alice: costs"
     assert await pauses.resume(chain, actor="bob") == []
     assert await take(engine)
     reported = [event.payload for event in await Outbox(engine).read_after(SESSIONS_CHANNEL, 0, 10)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import asyncpg
@@ -22,13 +23,11 @@ from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER, SCORING
 from tarsy.domain.followup import ChatUserMessage, SessionScore
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.kit.clock import Clock, SystemClock
 
 
 class ChatRepository:
-    def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
+    def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._clock = clock or SystemClock()
 
     async def ask(self, session_id: str, content: str, *, author: str) -> ChatUserMessage:
         """Store a question and wake a worker.
@@ -37,7 +36,7 @@ class ChatRepository:
             NotFoundError: there is no such session.
             ConflictError: the session still runs, its chain has no chat, or another question is being answered.
         """
-        busy, now = "Another question about this session is being answered: wait for it or cancel it.", self._clock.now()
+        busy, now = "Another question about this session is being answered: wait for it or cancel it.", datetime.now(UTC)
         with _one_at_a_time("uq_chat_user_messages_open", busy):
             async with self._engine.begin() as connection:
                 chain_id = await _require_follow_up(connection, session_id, "chat")
@@ -86,9 +85,8 @@ class ChatRepository:
 
 
 class ScoreRepository:
-    def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
+    def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._clock = clock or SystemClock()
 
     async def request(self, session_id: str, *, requested_by: str) -> SessionScore:
         """Request a score and wake a worker.
@@ -102,7 +100,7 @@ class ScoreRepository:
             session_id=session_id,
             status=RunStatus.PENDING,
             requested_by=requested_by,
-            created_at=self._clock.now(),
+            created_at=datetime.now(UTC),
         )
         with _one_at_a_time("uq_session_scores_open", "This session is being scored already."):
             async with self._engine.begin() as connection:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -16,7 +16,6 @@ from tarsy.db.tables import alert_sessions
 from tarsy.domain import live_events
 from tarsy.domain.note import MAX_HINTS, Note, NoteKind, NoteState, SessionNote, note_state
 from tarsy.domain.status import SessionStatus
-from tarsy.kit.clock import Clock, SystemClock
 
 # A storm of alerts must not fill the conversation that investigates it.
 MAX_UPDATES = 20
@@ -82,9 +81,8 @@ async def store_notes(connection: AsyncConnection, kind: NoteKind, new: Sequence
 
 
 class NoteRepository:
-    def __init__(self, engine: AsyncEngine, clock: Clock | None = None) -> None:
+    def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
-        self._clock = clock or SystemClock()
 
     async def hint(self, session_id: str, text: str, *, author: str) -> SessionNote:
         """Store an engineer's hint for the agents of a session.
@@ -100,7 +98,7 @@ class NoteRepository:
                 raise NotFoundError("session", session_id)
             if SessionStatus(status).is_final:
                 raise ConflictError("The hint came too late: the investigation has ended. Ask it as a question instead.")
-            stored = await store_notes(connection, NoteKind.HINT, [NewNote(session_id, author, text)], self._clock.now())
+            stored = await store_notes(connection, NoteKind.HINT, [NewNote(session_id, author, text)], datetime.now(UTC))
             if not stored:
                 raise ConflictError(f"This investigation was given {MAX_HINTS} hints, which is all it can take.")
             given = stored[0][1]

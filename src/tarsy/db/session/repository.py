@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import asyncpg
 import sqlalchemy as sa
@@ -35,7 +36,6 @@ from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live_events import session_channel
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.kit.clock import Clock, SystemClock
 
 # A page of the list.
 CANCELLED_AT_ONCE = 200
@@ -56,10 +56,9 @@ class StoredDetail:
 class SessionRepository:
     """`deliver` passes committed events to this process's own subscribers at once."""
 
-    def __init__(self, engine: AsyncEngine, clock: Clock | None = None, deliver: Deliver | None = None) -> None:
+    def __init__(self, engine: AsyncEngine, *, deliver: Deliver | None = None) -> None:
         self._engine = engine
         self._autocommit = autocommit(engine)
-        self._clock = clock or SystemClock()
         self._deliver = deliver
         self._admission = Admission(engine)
 
@@ -157,10 +156,6 @@ class SessionRepository:
         async with self._engine.connect() as connection:
             return await count_by_status(connection, where or SessionFilter())
 
-    async def queue_position(self, session_id: str) -> QueuePosition:
-        async with self._autocommit.connect() as connection:
-            return (await queue_positions(connection, [session_id])).get(session_id, QueuePosition())
-
     async def queue_state(self) -> QueueState:
         async with self._autocommit.connect() as connection:
             return await queue_state(connection)
@@ -226,7 +221,7 @@ class SessionRepository:
         """
         async with self._engine.begin() as connection:
             await _require_ended(connection, session_id)
-            hide = sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(deleted_at=self._clock.now())
+            hide = sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(deleted_at=datetime.now(UTC))
             await connection.execute(hide)
             await note(connection, actor=actor, action=AuditAction.SESSION_DELETED, session_id=session_id)
 
@@ -234,7 +229,7 @@ class SessionRepository:
         """Hide those of these sessions that have ended, and return how many."""
         table = alert_sessions.c
         ended = table.status.in_([status.value for status in SessionStatus if status.is_final])
-        hide = sa.update(alert_sessions).where(table.id.in_(session_ids), _LIVE, ended).values(deleted_at=self._clock.now())
+        hide = sa.update(alert_sessions).where(table.id.in_(session_ids), _LIVE, ended).values(deleted_at=datetime.now(UTC))
         async with self._engine.begin() as connection:
             hidden = (await connection.execute(hide.returning(table.id))).scalars().all()
             if hidden:
