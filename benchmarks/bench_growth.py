@@ -27,12 +27,11 @@ from workload import chain, load
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
-from tarsy.db.outbox import Outbox
+from tarsy.db.retention import PostgresRetentionStore
 from tarsy.db.run.timeline import TimelineRepository
 from tarsy.db.run.trace import InteractionRepository
 from tarsy.db.session.listing import SessionFilter
 from tarsy.db.session.repository import SessionRepository
-from tarsy.db.session.retention import OldSessions
 from tarsy.db.work.queue import WorkQueue
 from tarsy.session.executor import SessionExecutor
 
@@ -144,27 +143,27 @@ async def stored(machine: Machine) -> None:
 
 async def erasing(machine: Machine) -> None:
     """Clearing away a day's sessions, each with its stages, executions and events, while more and more are kept."""
-    old, found = OldSessions(machine.engine), list[tuple[int, float]]()
+    old, found = PostgresRetentionStore(machine.engine), list[tuple[int, float]]()
     for count in sizes("KEPT", 10_000, 100_000):
         await machine.execute("TRUNCATE alert_sessions, events, event_channels CASCADE")
         await machine.execute(STORED_SESSIONS, count, chain().model_dump_json())
         for statement in (STORED_STAGES, STORED_EXECUTIONS, _ONE_EVENT_EACH, _ENDED, "VACUUM ANALYZE"):
             await machine.execute(statement)
         before = machine.cpu()
-        erased = await old.erase(days=100, actor="bench", hidden_only=False)
+        erased = await old.erase_sessions(days=100, actor="bench", hidden_only=False)
         found.append((count, (machine.cpu() - before) / erased))
     report("session erased", "sessions kept", *found)
 
 
 async def forgetting(machine: Machine) -> None:
     """Forgetting the live events of an hour."""
-    outbox, found = Outbox(machine.engine), list[tuple[int, float]]()
+    old, found = PostgresRetentionStore(machine.engine), list[tuple[int, float]]()
     for count in sizes("LIVE_EVENTS", 100_000, 1_000_000):
         await machine.execute("TRUNCATE events")
         await machine.execute(_LIVE_EVENTS, count)
         await machine.execute("VACUUM ANALYZE events")
         before = machine.cpu()
-        await outbox.purge(older_than_seconds=3600)
+        await old.erase_events(older_than_seconds=3600)
         found.append((count, machine.cpu() - before))
     report("live events forgotten", "events", *found)
 

@@ -51,9 +51,9 @@ def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
 @app.command("backed-up")
 def backed_up(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
     """Record that a backup of the database was just made. If the next one is late, the System page and the doctor warn."""
-    from tarsy.db.processes import HealthReader
+    from tarsy.db.processes import BACKUP, record_upkeep
 
-    with_upgraded_engine(lambda engine: HealthReader(engine).note_backup(), database_url, data_dir)
+    with_upgraded_engine(lambda engine: record_upkeep(engine, BACKUP), database_url, data_dir)
     typer.echo("Recorded. If the next backup is late, `tarsy doctor` and the System page warn.")
 
 

@@ -146,7 +146,7 @@ def purge(
     data_dir: DataDir = None,
 ) -> None:
     """Erase finished sessions and everything stored about them. Only the audit log keeps a record."""
-    from tarsy.db.session.retention import OldSessions
+    from tarsy.db.retention import PostgresRetentionStore
 
     if bool(ids) == (older_than is not None):
         typer.echo("Name sessions by id, or say --older-than DAYS.", err=True)
@@ -155,12 +155,11 @@ def purge(
         _purge_by_id(ids or [], yes=yes, url=database_url, data_dir=data_dir)
         return
     days = older_than
-    count = with_upgraded_engine(lambda engine: OldSessions(engine).count(days=days), database_url, data_dir)
+    count = with_upgraded_engine(lambda engine: PostgresRetentionStore(engine).count_sessions(days=days), database_url, data_dir)
     if count and not yes:
         typer.confirm(f"Erase {count} sessions that ended more than {days} days ago? This cannot be undone.", abort=True)
-    erase = OldSessions.erase
     erased = with_upgraded_engine(
-        lambda engine: erase(OldSessions(engine), days=days, actor=ACTOR, hidden_only=False), database_url, data_dir
+        lambda engine: PostgresRetentionStore(engine).erase_sessions(days=days, actor=ACTOR, hidden_only=False), database_url, data_dir
     )
     typer.echo(f"Erased {erased} sessions.")
 

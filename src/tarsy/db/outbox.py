@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,8 +15,6 @@ from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 EVENTS_NOTIFICATION = "tarsy_events"
 # Of a payload and the name of its channel. PostgreSQL refuses 8,000 bytes and more, with the few that name the parts.
 NOTIFY_LIMIT = 7_900
-# A tenth of a second's work. All at once, the events of a day without clean-up would take longer than a transaction may.
-PURGE_BATCH = 5_000
 
 # The events that a statement publishes, in their order.
 DRAFTS = """
@@ -54,13 +51,6 @@ PUBLISHING = """
 _PUBLISH = sa.text(f"WITH drafts AS (SELECT d.* FROM {DRAFTS}), {PUBLISHING} SELECT id, sent FROM announced ORDER BY place")
 _READ = sa.text("SELECT id, payload FROM events WHERE channel = :channel AND id > :last_id ORDER BY id LIMIT :limit")
 _LAST = sa.text("SELECT last_id FROM event_channels WHERE name = :channel")
-_PURGE = sa.text(
-    """
-    DELETE FROM events WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM events WHERE created_at < now() - CAST(:age AS interval) ORDER BY created_at LIMIT :batch FOR UPDATE SKIP LOCKED
-    ))
-    """
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +104,7 @@ async def publish_for(connection: AsyncConnection, events: Sequence[tuple[str | 
 
 
 class Outbox:
-    """Reads and purges published events."""
+    """Reads published events."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = autocommit(engine)
@@ -129,13 +119,3 @@ class Outbox:
         """Return the id of a channel's newest event, 0 before the first."""
         async with self._engine.connect() as connection:
             return await connection.scalar(_LAST, {"channel": channel}) or 0
-
-    async def purge(self, *, older_than_seconds: float) -> int:
-        """Delete old events and return how many; their ids are never used again."""
-        deleted, batch = 0, PURGE_BATCH
-        while batch == PURGE_BATCH:
-            async with self._engine.connect() as connection:
-                purged = await connection.execute(_PURGE, {"age": timedelta(seconds=older_than_seconds), "batch": PURGE_BATCH})
-            batch = purged.rowcount
-            deleted += batch
-        return deleted

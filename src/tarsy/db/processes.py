@@ -121,8 +121,14 @@ async def read_overview(connection: AsyncConnection) -> Overview:
     )
 
 
+async def record_upkeep(engine: AsyncEngine, name: str) -> None:
+    """Record that a clean-up or a backup was done now; a backup may be made by any tool."""
+    async with autocommit(engine).connect() as connection:
+        await connection.execute(_DONE, {"name": name})
+
+
 class HealthReader:
-    """Reads the figures that the installation's health is judged by, and notes when its maintenance was done."""
+    """Reads the figures that the installation's health is judged by."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = autocommit(engine)
@@ -132,15 +138,3 @@ class HealthReader:
             signs = (await connection.execute(_HEALTH, {"alive": ALIVE})).mappings().one()
             models = (await connection.execute(_MODELS)).mappings().all()
         return read(HealthSnapshot, signs, models=tuple(read(ModelRecord, row) for row in models))
-
-    async def note_clean_up(self) -> None:
-        """Note that old data were searched for and deleted, whether there were any or not."""
-        await self._note(CLEAN_UP)
-
-    async def note_backup(self) -> None:
-        """Note that a backup of the database was made, by any tool."""
-        await self._note(BACKUP)
-
-    async def _note(self, name: str) -> None:
-        async with self._engine.connect() as connection:
-            await connection.execute(_DONE, {"name": name})

@@ -19,35 +19,26 @@ ACTOR = "retention"
 SHORTEST_PAUSE_SECONDS = 60.0
 
 
-class OldSessions(Protocol):
-    async def hide(self, *, days: int, actor: str) -> int: ...
+class RetentionStore(Protocol):
+    """Hides and erases what is older than a given time; each method returns how much."""
 
-    async def erase(self, *, days: int, actor: str, hidden_only: bool) -> int: ...
+    async def hide_sessions(self, *, days: int, actor: str) -> int: ...
 
+    async def erase_sessions(self, *, days: int, actor: str, hidden_only: bool) -> int: ...
 
-class OldEvents(Protocol):
-    async def purge(self, *, older_than_seconds: float) -> int: ...
+    async def erase_incidents(self, *, days: int) -> int: ...
 
+    async def erase_events(self, *, older_than_seconds: float) -> int: ...
 
-class OldIncidents(Protocol):
-    async def forget(self, *, days: int) -> int: ...
-
-
-class CleanUpLog(Protocol):
-    async def note_clean_up(self) -> None: ...
+    async def record_clean_up(self) -> None: ...
 
 
 class Retention:
     """Hides and erases old sessions, incidents and live events. Every process tries; the first one does the work."""
 
-    def __init__(
-        self, config: RetentionConfig, sessions: OldSessions, incidents: OldIncidents, events: OldEvents, clean_ups: CleanUpLog
-    ) -> None:
+    def __init__(self, config: RetentionConfig, store: RetentionStore) -> None:
         self._config = config
-        self._sessions = sessions
-        self._incidents = incidents
-        self._events = events
-        self._clean_ups = clean_ups
+        self._store = store
         self._reconfigured = anyio.Event()
 
     def reconfigure(self, config: RetentionConfig) -> None:
@@ -71,13 +62,13 @@ class Retention:
     async def clear_away(self) -> None:
         """Do one round."""
         config = self._config
-        hidden = await self._sessions.hide(days=config.session_retention_days, actor=ACTOR)
+        hidden = await self._store.hide_sessions(days=config.session_retention_days, actor=ACTOR)
         erased = 0
         if config.hard_delete_after_days is not None:
-            erased = await self._sessions.erase(days=config.hard_delete_after_days, actor=ACTOR, hidden_only=True)
-        incidents = await self._incidents.forget(days=config.session_retention_days)
-        events = await self._events.purge(older_than_seconds=config.event_ttl)
-        await self._clean_ups.note_clean_up()
+            erased = await self._store.erase_sessions(days=config.hard_delete_after_days, actor=ACTOR, hidden_only=True)
+        incidents = await self._store.erase_incidents(days=config.session_retention_days)
+        events = await self._store.erase_events(older_than_seconds=config.event_ttl)
+        await self._store.record_clean_up()
         if hidden or erased or incidents or events:
             log.info(
                 "retention.cleared", sessions_hidden=hidden, sessions_erased=erased, incidents_erased=incidents, events_forgotten=events

@@ -18,9 +18,9 @@ from tarsy.api.services import Services
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.db.notifications import CANCEL, PAUSE, RELOAD, WORK
-from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
-from tarsy.db.processes import HealthReader, ProcessRepository
-from tarsy.db.session.retention import OldIncidents, OldSessions
+from tarsy.db.outbox import EVENTS_NOTIFICATION
+from tarsy.db.processes import ProcessRepository
+from tarsy.db.retention import PostgresRetentionStore
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.work.parking import wake_within
 from tarsy.db.work.recovery import Recovery
@@ -110,9 +110,7 @@ async def _maintain(
 ) -> None:
     """Run the connections and periodic tasks of the process, and apply reloads of the configuration, until cancelled."""
     database, engine, pool, clock = infrastructure.database, running.engine, running.pool, SystemClock()
-    retention = Retention(
-        configured.config.system.retention, OldSessions(engine), OldIncidents(engine), Outbox(engine), HealthReader(engine)
-    )
+    retention = Retention(configured.config.system.retention, PostgresRetentionStore(engine))
     budgets = BudgetWatch(configured.period_budgets, lambda budgets: wake_within(engine, budgets, clock.now()))
     started = clock.now()
 

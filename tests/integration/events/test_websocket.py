@@ -26,6 +26,7 @@ from support.live_server import live_server
 from tarsy.api.auth import AuthSettings
 from tarsy.api.live import MAX_ACTION_BYTES
 from tarsy.api.tokens import ApiTokens
+from tarsy.db.retention import PostgresRetentionStore
 from tarsy.domain.live_events import session_channel
 from tarsy.events.hub import HubLimits
 
@@ -105,7 +106,7 @@ async def test_more_than_two_hundred_missed_events_are_an_overflow_and_live_goes
 async def test_events_taken_by_retention_are_an_overflow(node: LiveNode, address: str) -> None:
     session = new_id()
     await node.write_status(session, 5)
-    await node.outbox.purge(older_than_seconds=0)
+    await PostgresRetentionStore(node.engine).erase_events(older_than_seconds=0)
     await node.write_status(session, 1)
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=3)

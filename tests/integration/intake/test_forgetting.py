@@ -6,7 +6,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from support.intake_world import RESOLVED, ROUTE, IntakeWorld, alert, intake_world
-from tarsy.db.session.retention import OldIncidents
+from tarsy.db.retention import PostgresRetentionStore
 from tarsy.domain.alert import Change, ChangeOutcome
 from tarsy.domain.route import RouteAction
 from tarsy.intake.policy import Route
@@ -26,17 +26,17 @@ async def test_what_is_old_is_forgotten_once_its_investigations_are_gone(databas
         ground.routes = [Route(name="quiet", action=RouteAction.RECORD)]
         await ground.take(alert("f3", problem="recorded"))
         assert await _left(ground) == [2, 3, 2, 1, 1]
-        assert await OldIncidents(ground.engine).forget(days=90) == 2
+        assert await PostgresRetentionStore(ground.engine).erase_incidents(days=90) == 2
         # The incidents stay: one has an investigation, which was cancelled but not erased, the other is open.
         assert await _left(ground) == [2, 2, 2, 0, 0]
         async with ground.engine.begin() as connection:
             await connection.execute(sa.text("DELETE FROM alert_sessions"))
-        assert await OldIncidents(ground.engine).forget(days=90) == 1
+        assert await PostgresRetentionStore(ground.engine).erase_incidents(days=90) == 1
         assert [incident["resolved_at"] for incident in await ground.incidents()] == [None]
 
 
 async def test_what_is_young_is_kept(database_url: str) -> None:
     async with intake_world(database_url, routes=[replace(ROUTE, action=RouteAction.RECORD)]) as ground:
         await ground.take(alert(), delivery_id="d1")
-        assert await OldIncidents(ground.engine).forget(days=90) == 0
+        assert await PostgresRetentionStore(ground.engine).erase_incidents(days=90) == 0
         assert await _left(ground) == [0, 1, 0, 0, 1]

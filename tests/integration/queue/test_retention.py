@@ -16,11 +16,10 @@ from support.queue_scenario import Scenario
 from support.timeline_entries import warning
 from tarsy.cli.main import app
 from tarsy.config.schema.system import RetentionConfig
-from tarsy.db.outbox import PURGE_BATCH, Outbox
-from tarsy.db.processes import HealthReader
+from tarsy.db.outbox import Outbox
+from tarsy.db.retention import BATCH, EVENT_BATCH, PostgresRetentionStore
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.repository import SessionRepository
-from tarsy.db.session.retention import BATCH, OldIncidents, OldSessions
 from tarsy.db.tables import metadata
 from tarsy.domain.alert import alert_title
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
@@ -53,7 +52,7 @@ async def left(ground: Ground) -> dict[str, bool]:
 
 def retention(engine: AsyncEngine, *, hard: int | None) -> Retention:
     config = RetentionConfig(hard_delete_after_days=hard)
-    return Retention(config, OldSessions(engine), OldIncidents(engine), Outbox(engine), HealthReader(engine))
+    return Retention(config, PostgresRetentionStore(engine))
 
 
 async def test_old_events_are_forgotten_in_batches_and_the_young_stay(engine: AsyncEngine, ground: Ground) -> None:
@@ -61,10 +60,10 @@ async def test_old_events_are_forgotten_in_batches_and_the_young_stay(engine: As
     await ground.fetch(
         "INSERT INTO events (channel, id, payload, created_at) "
         "SELECT 'sessions', n, '{}', now() - make_interval(hours => CASE WHEN n <= $1 THEN 2 ELSE 0 END) FROM generate_series(1, $1 + 7) n",
-        2 * PURGE_BATCH + 1,
+        2 * EVENT_BATCH + 1,
     )
     (before,) = await ground.fetch("SELECT pg_current_xact_id()::text::bigint AS number")
-    assert await Outbox(engine).purge(older_than_seconds=3600) == 2 * PURGE_BATCH + 1
+    assert await PostgresRetentionStore(engine).erase_events(older_than_seconds=3600) == 2 * EVENT_BATCH + 1
     (after,) = await ground.fetch("SELECT pg_current_xact_id()::text::bigint AS number")
     assert after["number"] - before["number"] > 2
     assert (await ground.fetch("SELECT count(*) AS left FROM events"))[0]["left"] == 7
@@ -102,7 +101,7 @@ async def test_nothing_is_left_of_a_session_that_was_erased(engine: AsyncEngine,
     await end(ground, session_id, days_ago=31)
     assert await _told_of(ground, session_id) >= {"events", "timeline_events", "work"}
     if by_age:
-        assert await OldSessions(engine).erase(days=30, actor="test", hidden_only=False) == 1
+        assert await PostgresRetentionStore(engine).erase_sessions(days=30, actor="test", hidden_only=False) == 1
     else:
         await SessionRepository(engine).purge(session_id, actor="test")
     assert await _told_of(ground, session_id) == {"audit_log"}
@@ -135,7 +134,7 @@ async def test_several_processes_clear_away_together_and_each_session_once(engin
 async def test_a_session_that_is_being_asked_about_is_not_erased(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     session_id = await open_followup(engine, ground, made, CHAT_ANSWER)
     await ground.fetch("UPDATE alert_sessions SET completed_at = now() - interval '100 days'")
-    assert await OldSessions(engine).erase(days=30, actor="test", hidden_only=False) == 0
+    assert await PostgresRetentionStore(engine).erase_sessions(days=30, actor="test", hidden_only=False) == 0
     assert session_id in await left(ground)
 
 

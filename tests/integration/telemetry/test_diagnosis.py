@@ -6,12 +6,13 @@ from uuid import uuid4
 
 import asyncpg
 from anyio import to_thread
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.agent_scenario import SUMMARY, Scenario, agent, chain, fails, says, stage
 from support.api_world import World, serving, world
 from tarsy.cli.checkup import check_database
 from tarsy.cli.main import app
-from tarsy.db.processes import ProcessRepository
+from tarsy.db.processes import BACKUP, CLEAN_UP, ProcessRepository, record_upkeep
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.diagnosis import LONG_QUEUE, LiveProcess
 from tarsy.kit.clock import SystemClock
@@ -29,7 +30,7 @@ async def test_an_installation_that_only_serves_is_told_that_it_has_no_workers(d
         ]
         doctor = [(one.subject, one.text) async for one in check_database(Settings(env={}, database_url=database_url))]
         assert ("workers", "No process has workers: nothing is investigated; 1 sessions wait.") in doctor
-        engine = api.services.usage.repository._engine  # pyright: ignore[reportPrivateUsage] - the world's own
+        engine = _engine(api)
         process = LiveProcess(id="w", role="worker", workers=2, version="1", started_at=SystemClock().now())
         await ProcessRepository(engine).heartbeat(process)
         after = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
@@ -65,11 +66,12 @@ async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
 
 async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
     async with world(database_url) as api:
-        await ProcessRepository(api.services.usage.repository._engine).heartbeat(  # pyright: ignore[reportPrivateUsage] - the world's own
+        engine = _engine(api)
+        await ProcessRepository(engine).heartbeat(
             LiveProcess(id="w", role="worker", workers=2, version="1", started_at=SystemClock().now())
         )
-        await api.services.system.vital_signs.note_clean_up()
-        await api.services.system.vital_signs.note_backup()
+        await record_upkeep(engine, CLEAN_UP)
+        await record_upkeep(engine, BACKUP)
         assert await _reported(api, "upkeep") == []
         await _sql(database_url, "UPDATE upkeep SET done_at = done_at - interval '40 hours'")
         cleared, saved = await _reported(api, "upkeep")
@@ -77,6 +79,10 @@ async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
         assert saved.startswith("The last backup was made 40 hours ago.")
         doctor = [one.text async for one in check_database(Settings(env={}, database_url=database_url)) if one.subject == "upkeep"]
         assert [cleared.startswith(doctor[0]), saved.startswith(doctor[1])] == [True, True]
+
+
+def _engine(api: World) -> AsyncEngine:
+    return api.services.usage.repository._engine  # pyright: ignore[reportPrivateUsage] - the world's own
 
 
 async def _reported(api: World, source: str) -> list[str]:
@@ -93,7 +99,7 @@ async def _sql(database_url: str, statement: str) -> None:
 async def test_clean_ups_are_noted_even_when_there_was_nothing_to_clear_and_backups_when_they_are_told_of(database_url: str) -> None:
     async with world(database_url) as api:
         assert (await api.services.system.vital_signs.read()).cleaned_up_at is None
-        await api.services.system.vital_signs.note_clean_up()
+        await record_upkeep(_engine(api), CLEAN_UP)
         assert (await api.services.system.vital_signs.read()).cleaned_up_at is not None
         assert (await api.services.system.vital_signs.read()).backed_up_at is None
         await to_thread.run_sync(partial(app, ["db", "backed-up", "--database-url", database_url], standalone_mode=False))
