@@ -47,7 +47,7 @@ class AuditEntry:
     details: Mapping[str, Any]
 
 
-async def note(
+async def add_audit_entry(
     connection: AsyncConnection, *, actor: str, action: AuditAction, session_id: str | None = None, details: Mapping[str, Any] | None = None
 ) -> None:
     """Add an entry in the transaction of the action that it is about."""
@@ -55,7 +55,7 @@ async def note(
     await connection.execute(sa.insert(audit_log).values(values))
 
 
-async def note_each(connection: AsyncConnection, action: AuditAction, done: Sequence[tuple[str, str]]) -> None:
+async def add_audit_entries(connection: AsyncConnection, action: AuditAction, done: Sequence[tuple[str, str]]) -> None:
     """Add an entry for each pair of an actor and the session that they did the same to."""
     entries = [{"actor": actor, "action": action.value, "session_id": session_id} for actor, session_id in done]
     await connection.execute(sa.insert(audit_log), entries)
@@ -70,7 +70,7 @@ class AuditLog:
     ) -> None:
         """Add an entry about an action that changes nothing in the database."""
         async with self._engine.begin() as connection:
-            await note(connection, actor=actor, action=action, session_id=session_id, details=details)
+            await add_audit_entry(connection, actor=actor, action=action, session_id=session_id, details=details)
 
     async def of_session(self, session_id: str) -> list[AuditEntry]:
         """Return the entries about a session, oldest first."""

@@ -42,8 +42,8 @@ DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.Internal
 # Only the type checker knows them as generic.
 DriverConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
-_URL_CURE = "Set DATABASE_URL to postgresql://user:password@host:5432/database, or unset it to use the embedded PostgreSQL."
-_ANSWER_CURE = "Check that the server runs and that DATABASE_URL has the right host, database, user and password."
+_URL_REMEDY = "Set DATABASE_URL to postgresql://user:password@host:5432/database, or unset it to use the embedded PostgreSQL."
+_ANSWER_REMEDY = "Check that the server runs and that DATABASE_URL has the right host, database, user and password."
 _SSL_KEYS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "ssl")
 
 
@@ -220,9 +220,9 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        raise DatabaseUnavailableError("DATABASE_URL is not a database address.", _URL_CURE) from error
+        raise DatabaseUnavailableError("DATABASE_URL is not a database address.", _URL_REMEDY) from error
     if parsed.drivername not in {"postgres", "postgresql", "postgresql+asyncpg"}:
-        raise DatabaseUnavailableError(f"DATABASE_URL names {parsed.drivername}, but TARSy speaks PostgreSQL only.", _URL_CURE)
+        raise DatabaseUnavailableError(f"DATABASE_URL names {parsed.drivername}, but TARSy speaks PostgreSQL only.", _URL_REMEDY)
     arguments: dict[str, Any] = {
         "timeout": CONNECT_SECONDS,
         "server_settings": {
@@ -261,4 +261,4 @@ def unavailable(url: URL, error: BaseException) -> DatabaseUnavailableError:
     """Return the error that names the database, without its password, and the cause."""
     cause = driver_error(error)
     where = url.set(drivername="postgresql").render_as_string(hide_password=True)
-    return DatabaseUnavailableError(f"The database at {where} does not answer: {str(cause) or type(cause).__name__}", _ANSWER_CURE)
+    return DatabaseUnavailableError(f"The database at {where} does not answer: {str(cause) or type(cause).__name__}", _ANSWER_REMEDY)

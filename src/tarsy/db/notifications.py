@@ -10,7 +10,7 @@ import structlog
 from anyio.abc import TaskStatus
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import DRIVER_ERRORS, DatabaseUnavailableError, DriverConnection, listen_connection
 
 # There is something to claim; the payload is its kind.
@@ -53,7 +53,7 @@ class ReloadNotices:
     async def publish(self, actor: str, details: Mapping[str, Any]) -> None:
         """Note in the audit log who reloaded the configuration here, and have the others follow."""
         async with self._engine.begin() as connection:
-            await note(connection, actor=actor, action=AuditAction.CONFIG_RELOADED, details=details)
+            await add_audit_entry(connection, actor=actor, action=AuditAction.CONFIG_RELOADED, details=details)
             await notify(connection, RELOAD, self._pod_id)
 
 

@@ -14,7 +14,15 @@ from tarsy.db.batcher import Batcher
 from tarsy.db.incident.changes import store_changes
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting, raise_priorities
 from tarsy.db.incident.mutes import mutes_at
-from tarsy.db.incident.state import answered, count_activity, lock_keys, read_known, remember_answers, write_incidents, write_members
+from tarsy.db.incident.state import (
+    count_activity,
+    lock_keys,
+    lock_known_incidents,
+    store_answers,
+    stored_answers,
+    write_incidents,
+    write_members,
+)
 from tarsy.db.outbox import publish_for
 from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_investigations
 from tarsy.domain import live_events
@@ -138,7 +146,7 @@ class AlertAcceptance:
         async with self.engine.begin() as connection:
             await connection.execute(_TIME_LIMIT)
             await lock_keys(connection, [*incident_keys, *alert_keys, *delivery_keys])
-            known = await read_known(connection, incident_keys, alert_keys)
+            known = await lock_known_incidents(connection, incident_keys, alert_keys)
             # After the locks: rows that were stored while this transaction waited must not lie in its future.
             now = self.clock.now()
             unit = UnitOfWork(
@@ -148,7 +156,7 @@ class AlertAcceptance:
                 latest=known.latest,
                 members=known.members,
             )
-            answers = {key: answer_from(stored) for key, stored in (await answered(connection, delivery_keys)).items()}
+            answers = {key: answer_from(stored) for key, stored in (await stored_answers(connection, delivery_keys)).items()}
             # A repeated delivery gets the answer that the first one got.
             new: dict[str, PreparedDelivery] = {}
             for number, prepared in enumerate(batch):
@@ -169,7 +177,7 @@ class AlertAcceptance:
                 )
                 for prepared in new.values()
             }
-            await remember_answers(connection, {one.key: answer.as_json() for one, answer in written.items() if one.key}, now)
+            await store_answers(connection, {one.key: answer.as_json() for one, answer in written.items() if one.key}, now)
         for answer in written.values():
             for result in answer.results:
                 self.metrics.accepted(answer.source, result.action, result.alerts)

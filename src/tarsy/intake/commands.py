@@ -7,7 +7,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.errors import ConflictError, NotFoundError, QueueFullError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.rows import member_of
@@ -211,7 +211,7 @@ class IncidentCommands:
         details: dict[str, object],
     ) -> None:
         await write_incidents(connection, changed)
-        await note(connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
+        await add_audit_entry(connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
         changes = [(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed]
         await publish_for(connection, [*events, *changes])
 

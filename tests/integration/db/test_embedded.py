@@ -18,7 +18,7 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
-from tarsy.db.embedded.programs import EmbeddedPostgresError, cure_for, error_line, running_postmaster
+from tarsy.db.embedded.programs import EmbeddedPostgresError, error_line, remedy_for, running_postmaster
 from tarsy.db.embedded.server import DATABASE, EmbeddedServer, embedded_postgres
 
 USER = Path(__file__).with_name("embedded_user.py")
@@ -272,7 +272,7 @@ def test_a_place_that_cannot_be_a_directory_is_an_operators_error_not_a_tracebac
     ],
 )
 def test_the_cure_fits_what_postgresql_complains_about(said: str, advice: str) -> None:
-    assert advice in cure_for(said)
+    assert advice in remedy_for(said)
 
 
 def test_the_cause_is_picked_from_all_that_postgresql_says_when_the_disk_is_full() -> None:

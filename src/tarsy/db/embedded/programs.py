@@ -148,7 +148,7 @@ def run(name: str, arguments: list[str], account: ServerAccount, *, stdin: str =
     if done.returncode != 0:
         if log is not None and log.exists():
             written = log.read_text(errors="replace")
-        raise EmbeddedPostgresError(f"PostgreSQL's {name} failed: {error_line(written)}", cure_for(written))
+        raise EmbeddedPostgresError(f"PostgreSQL's {name} failed: {error_line(written)}", remedy_for(written))
 
 
 def error_line(written: str) -> str:
@@ -161,7 +161,7 @@ def error_line(written: str) -> str:
     return lines[-1] if lines else "it said nothing"
 
 
-def cure_for(written: str) -> str:
+def remedy_for(written: str) -> str:
     if any(mark in written for mark in DISK_FULL):
         return "Free some disk space, or set TARSY_DATA_DIR to a directory on another disk."
     if any(mark in written for mark in FORBIDDEN):
@@ -200,7 +200,7 @@ def running_postmaster(pgdata: Path) -> Postmaster | None:
     return Postmaster(pid, padded[_SOCKET_DIRECTORY_LINE], padded[_STATUS_LINE] == "ready")
 
 
-def forget_dead_server(pgdata: Path, socket_lock: Path) -> None:
+def clear_stale_pid(pgdata: Path, socket_lock: Path) -> None:
     """Remove a dead server's pid from its files: another process may have it by now, which PostgreSQL would take for the server.
 
     The rest of `postmaster.pid` stays, because PostgreSQL uses it to find children of the dead server that are still alive.

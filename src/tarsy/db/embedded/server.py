@@ -27,10 +27,10 @@ from tarsy.db.embedded.programs import (
     ServerAccount,
     account_for,
     allow_traversal,
-    cure_for,
-    forget_dead_server,
+    clear_stale_pid,
     program,
     program_environment,
+    remedy_for,
     run,
     running_postmaster,
 )
@@ -88,7 +88,7 @@ STOP_SECONDS = 60
 # The longest time another process may take to start or stop the server, with a little to spare.
 MUTEX_SECONDS = START_SECONDS + STOP_SECONDS + 10
 # How long the children of a killed server may take to notice that it is gone; PostgreSQL checks this every few seconds.
-RELATIVES_SECONDS = 15
+ORPHANED_CHILDREN_SECONDS = 15
 # How long the guard may take to notice something; it does nothing but wait, so this is generous.
 GUARD_SECONDS = 5
 # The room for a socket's address in the kernel (Linux 108, macOS 104) without its final zero.
@@ -151,14 +151,14 @@ class EmbeddedServer:
         started = time.monotonic()
         try:
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._tighten()
+            self._restrict_permissions()
             self._mutex, self._users, self._guard = (FileLock(self._lock_path(name)) for name in ("mutex", "users", "guard"))
             self._enter()
         except OSError as error:
-            raise EmbeddedPostgresError(f"{self._pgdata} cannot be used: {error}", cure_for(str(error))) from error
+            raise EmbeddedPostgresError(f"{self._pgdata} cannot be used: {error}", remedy_for(str(error))) from error
         log.info("database.ready", data_dir=str(self._home), seconds=round(time.monotonic() - started, 2))
 
-    def _tighten(self) -> None:
+    def _restrict_permissions(self) -> None:
         """Close the data directory to other accounts, unless it contains files that are not ours."""
         if any(not entry.name.startswith(self._pgdata.name) for entry in self._home.iterdir()):
             return
@@ -178,7 +178,7 @@ class EmbeddedServer:
     def _enter(self) -> None:
         try:
             postmaster = self._find_server() or self._start()
-            self._watch()
+            self._start_guard()
         except BaseException:
             self._close_locks()
             raise
@@ -238,8 +238,8 @@ class EmbeddedServer:
         self._check_version()
         if not self._pgdata.exists():
             self._create(account)
-        forget_dead_server(self._pgdata, self._socket_directory(account) / f".s.PGSQL.{PORT}.lock")
-        give_up = time.monotonic() + RELATIVES_SECONDS
+        clear_stale_pid(self._pgdata, self._socket_directory(account) / f".s.PGSQL.{PORT}.lock")
+        give_up = time.monotonic() + ORPHANED_CHILDREN_SECONDS
         while (postmaster := self._launch(account, last_try=time.monotonic() > give_up)) is None:
             time.sleep(POLL_SECONDS)
         return postmaster
@@ -250,7 +250,7 @@ class EmbeddedServer:
         with suppress(FileNotFoundError):
             server_log.replace(self._pgdata / "server.log.old")
         # PostgreSQL's own settings stay in postgresql.conf, for the operator to change; only the way in is ours.
-        options = f"-c listen_addresses= -c port={PORT} -c unix_socket_directories={quote(_listed(self._socket_directory(account)))}"
+        options = f"-c listen_addresses= -c port={PORT} -c unix_socket_directories={quote(_list_element(self._socket_directory(account)))}"
         command = ["-D", str(self._pgdata), "-l", str(server_log), "-o", options, "-w", "-t", str(START_SECONDS), "start"]
         try:
             run("pg_ctl", command, account, log=server_log)
@@ -316,7 +316,7 @@ class EmbeddedServer:
         account.own(short)
         return short
 
-    def _watch(self) -> None:
+    def _start_guard(self) -> None:
         """Start a guard, which stops the server if all its users are killed."""
         if not self._guard.try_exclusive():
             return
@@ -351,6 +351,6 @@ class EmbeddedServer:
         return f"See {self._pgdata / 'server.log'}."
 
 
-def _listed(directory: Path) -> str:
+def _list_element(directory: Path) -> str:
     """Quote a directory as an element of a PostgreSQL list."""
     return '"' + str(directory).replace('"', '""') + '"'

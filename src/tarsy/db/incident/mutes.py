@@ -7,7 +7,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
 from tarsy.db.rows import columns, read
@@ -41,7 +41,7 @@ class MuteRepository:
         async with self._engine.begin() as connection:
             stored = (await connection.execute(sa.insert(mutes).values(values).returning(mutes))).mappings().one()
             details = {"mute_id": mute_id, "ends": mute.ends.isoformat(), "match": values["match"], "reason": mute.reason}
-            await note(connection, actor=mute.actor, action=AuditAction.ALERTS_MUTED, details=details)
+            await add_audit_entry(connection, actor=mute.actor, action=AuditAction.ALERTS_MUTED, details=details)
         return _mute(stored)
 
     async def end(self, mute_id: str, *, actor: str) -> None:
@@ -54,4 +54,4 @@ class MuteRepository:
             ended = await connection.execute(sa.delete(mutes).where(mutes.c.id == mute_id))
             if not ended.rowcount:
                 raise NotFoundError("mute", mute_id)
-            await note(connection, actor=actor, action=AuditAction.MUTE_ENDED, details={"mute_id": mute_id})
+            await add_audit_entry(connection, actor=actor, action=AuditAction.MUTE_ENDED, details={"mute_id": mute_id})

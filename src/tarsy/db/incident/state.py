@@ -24,7 +24,7 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
 
-async def answered(connection: AsyncConnection, keys: Collection[str]) -> dict[str, Any]:
+async def stored_answers(connection: AsyncConnection, keys: Collection[str]) -> dict[str, Any]:
     """Return the answers to those of these requests that were answered before, by the sender's key, which must be locked."""
     if not keys:
         return {}
@@ -32,7 +32,7 @@ async def answered(connection: AsyncConnection, keys: Collection[str]) -> dict[s
     return {row["key"]: row["answer"] for row in (await connection.execute(query)).mappings()}
 
 
-async def remember_answers(connection: AsyncConnection, answers: Mapping[str, Any], now: datetime) -> None:
+async def store_answers(connection: AsyncConnection, answers: Mapping[str, Any], now: datetime) -> None:
     """Store the answers to requests, so that one which is sent again gets the same answer and counts once."""
     if answers:
         rows = [{"key": key, "received_at": now, "answer": answer} for key, answer in answers.items()]
@@ -82,7 +82,7 @@ _CONCERNED = sa.text(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownIncidents:
     """Incidents by id, the id of the latest one of each key, and alerts by their key."""
 
     incidents: dict[str, Incident]
@@ -90,7 +90,7 @@ class Known:
     members: dict[str, Member]
 
 
-async def read_known(connection: AsyncConnection, keys: Collection[str], alert_keys: Collection[str]) -> Known:
+async def lock_known_incidents(connection: AsyncConnection, keys: Collection[str], alert_keys: Collection[str]) -> KnownIncidents:
     """Lock and return the incidents of these keys, and the current alerts of `alert_keys`. The keys must be locked already."""
     found = await connection.execute(_CONCERNED, {"keys": list(keys), "alert_keys": list(alert_keys)})
     locked = await lock_incidents(connection, [str(row.id) for row in found])
@@ -98,7 +98,7 @@ async def read_known(connection: AsyncConnection, keys: Collection[str], alert_k
     members = [member_of(row) for row in (await connection.execute(wanted)).mappings()]
     oldest_first = sorted((one for one in locked.values() if one.key in keys), key=lambda one: one.opened_at)
     latest = {incident.key: incident.id for incident in oldest_first}
-    return Known(locked, latest, {member.key: member for member in members})
+    return KnownIncidents(locked, latest, {member.key: member for member in members})
 
 
 async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> dict[str, Incident]:

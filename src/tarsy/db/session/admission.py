@@ -11,7 +11,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, note_each
+from tarsy.db.audit import AuditAction, add_audit_entries
 from tarsy.db.batcher import Batcher
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
@@ -101,7 +101,7 @@ async def store_investigations(connection: AsyncConnection, new: Sequence[NewInv
         return []
     sessions = [one.session for one in new]
     await insert_sessions(connection, sessions)
-    await note_each(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
+    await add_audit_entries(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
     return await enqueue_investigations(connection, new)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit, driver_error
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.outbox import publish
@@ -53,7 +53,7 @@ class ChatRepository:
                 )
                 await connection.execute(sa.insert(chat_user_messages).values(columns(message)))
                 details = {"message_id": message.id}
-                await note(connection, actor=author, action=AuditAction.CHAT_ASKED, session_id=session_id, details=details)
+                await add_audit_entry(connection, actor=author, action=AuditAction.CHAT_ASKED, session_id=session_id, details=details)
                 work = NewWork(kind=CHAT_ANSWER, subject_id=message.id, session_id=session_id, chain_id=chain_id, created_at=now)
                 await enqueue(connection, work)
                 await publish(connection, [live_events.chat_message(message)], session_id=session_id)
@@ -80,7 +80,7 @@ class ChatRepository:
             answer, _ = await cancel(connection, CHAT_ANSWER, message_id, reason="cancelled")
             if answer is not CancelAnswer.ALREADY_ENDED:
                 details = {"message_id": message_id}
-                await note(connection, actor=actor, action=AuditAction.CHAT_CANCELLED, session_id=session_id, details=details)
+                await add_audit_entry(connection, actor=actor, action=AuditAction.CHAT_CANCELLED, session_id=session_id, details=details)
         return answer
 
 
@@ -106,7 +106,7 @@ class ScoreRepository:
             async with self._engine.begin() as connection:
                 chain_id = await _require_follow_up(connection, session_id, "scoring")
                 await request_score(connection, score, chain_id=chain_id)
-                await note(connection, actor=requested_by, action=AuditAction.SCORE_REQUESTED, session_id=session_id)
+                await add_audit_entry(connection, actor=requested_by, action=AuditAction.SCORE_REQUESTED, session_id=session_id)
         return score
 
     async def latest(self, session_id: str) -> SessionScore | None:

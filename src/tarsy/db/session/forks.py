@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
 from tarsy.db.session.admission import NewInvestigation, enqueue_investigations, insert_sessions, room_in_queue
@@ -89,7 +89,9 @@ class ForkRepository:
             if hint:
                 await store_notes(connection, NoteKind.HINT, [NewNote(session.id, session.author, hint)], session.created_at)
             details = dict(session.fork or {})
-            await note(connection, actor=session.author, action=AuditAction.SESSION_FORKED, session_id=session.id, details=details)
+            await add_audit_entry(
+                connection, actor=session.author, action=AuditAction.SESSION_FORKED, session_id=session.id, details=details
+            )
             await publish_for(connection, await enqueue_investigations(connection, [NewInvestigation(session)]))
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.outbox import publish
@@ -102,7 +102,9 @@ class NoteRepository:
             if not stored:
                 raise ConflictError(f"This investigation was given {MAX_HINTS} hints, which is all it can take.")
             given = stored[0][1]
-            await note(connection, actor=author, action=AuditAction.HINT_GIVEN, session_id=session_id, details={"note": given.id})
+            await add_audit_entry(
+                connection, actor=author, action=AuditAction.HINT_GIVEN, session_id=session_id, details={"note": given.id}
+            )
             await publish(connection, [live_events.note_created(session_id, given)], session_id=session_id)
         return SessionNote(note=given, session_id=session_id, state=NoteState.WAITING)
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import notifications
-from tarsy.db.audit import AuditAction, note, note_each
+from tarsy.db.audit import AuditAction, add_audit_entries, add_audit_entry
 from tarsy.db.connection import autocommit, driver_error, snapshot
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
@@ -170,7 +170,7 @@ class SessionRepository:
             before = await _status(connection, session_id)
             answer, events = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
             if answer is not CancelAnswer.ALREADY_ENDED and before is not SessionStatus.CANCELLING:
-                await note(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
+                await add_audit_entry(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
         if self._deliver:
             self._deliver(events)
         return answer
@@ -205,7 +205,9 @@ class SessionRepository:
             flag = sa.update(agent_executions).where(of_session, table.status.in_(open_ones)).values(cancel_requested=True)
             if (await connection.execute(flag)).rowcount:
                 details = {"execution_id": execution_id}
-                await note(connection, actor=actor, action=AuditAction.EXECUTION_CANCELLED, session_id=session_id, details=details)
+                await add_audit_entry(
+                    connection, actor=actor, action=AuditAction.EXECUTION_CANCELLED, session_id=session_id, details=details
+                )
                 await notifications.notify(connection, notifications.CANCEL, execution_id)
                 return CancelAnswer.CANCELLING
             if (await connection.execute(sa.select(table.id).where(of_session))).one_or_none() is None:
@@ -223,7 +225,7 @@ class SessionRepository:
             await _require_ended(connection, session_id)
             hide = sa.update(alert_sessions).where(alert_sessions.c.id == session_id).values(deleted_at=datetime.now(UTC))
             await connection.execute(hide)
-            await note(connection, actor=actor, action=AuditAction.SESSION_DELETED, session_id=session_id)
+            await add_audit_entry(connection, actor=actor, action=AuditAction.SESSION_DELETED, session_id=session_id)
 
     async def soft_delete_many(self, session_ids: Sequence[str], *, actor: str) -> int:
         """Hide those of these sessions that have ended, and return how many."""
@@ -233,7 +235,7 @@ class SessionRepository:
         async with self._engine.begin() as connection:
             hidden = (await connection.execute(hide.returning(table.id))).scalars().all()
             if hidden:
-                await note_each(connection, AuditAction.SESSION_DELETED, [(actor, session_id) for session_id in hidden])
+                await add_audit_entries(connection, AuditAction.SESSION_DELETED, [(actor, session_id) for session_id in hidden])
         return len(hidden)
 
     async def purge(self, session_id: str, *, actor: str) -> None:
@@ -245,7 +247,7 @@ class SessionRepository:
         """
         async with self._engine.begin() as connection:
             await _require_ended(connection, session_id, hidden_too=True)
-            await note(connection, actor=actor, action=AuditAction.SESSION_PURGED, session_id=session_id)
+            await add_audit_entry(connection, actor=actor, action=AuditAction.SESSION_PURGED, session_id=session_id)
             # In the order in which a worker that still writes locks them, so that there is no deadlock.
             for table in (work, chat_user_messages, session_scores):
                 await connection.execute(sa.delete(table).where(table.c.session_id == session_id))

@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import notifications
-from tarsy.db.audit import AuditAction, note
+from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit
 from tarsy.db.outbox import publish
 from tarsy.db.tables import pauses
@@ -45,7 +45,7 @@ class PauseRepository:
 
 
 async def _publish(connection: AsyncConnection, actor: str, action: AuditAction, details: dict[str, Any]) -> list[Pause]:
-    await note(connection, actor=actor, action=action, details=details)
+    await add_audit_entry(connection, actor=actor, action=action, details=details)
     await notifications.notify(connection, notifications.PAUSE, details["chain_id"] or "")
     left = await _pauses(connection)
     await publish(connection, [live_events.paused(left)], session_id=None)
