@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import autocommit
+from tarsy.db.rows import read
 from tarsy.db.tables import audit_log
 
 
@@ -77,4 +78,4 @@ class AuditLog:
         query = sa.select(audit_log).where(audit_log.c.session_id == session_id).order_by(audit_log.c.id)
         async with autocommit(self._engine).connect() as connection:
             rows = (await connection.execute(query)).mappings()
-            return [AuditEntry(row["at"], row["actor"], AuditAction(row["action"]), row["session_id"], row["details"]) for row in rows]
+            return [read(AuditEntry, row) for row in rows]

@@ -51,7 +51,7 @@ class ReloadNotices:
         self._pod_id = pod_id
 
     async def publish(self, actor: str, details: Mapping[str, Any]) -> None:
-        """Note in the audit log who reloaded the configuration here, and have the others follow."""
+        """Add to the audit log who reloaded the configuration in this process, and notify the other processes."""
         async with self._engine.begin() as connection:
             await add_audit_entry(connection, actor=actor, action=AuditAction.CONFIG_RELOADED, details=details)
             await notify(connection, RELOAD, self._pod_id)
@@ -60,8 +60,8 @@ class ReloadNotices:
 class NotificationListener:
     """Passes PostgreSQL's notifications to handlers, and calls the gap handlers when some may have been missed.
 
-    Handlers are plain functions, called in commit order: they note what happened and leave the work to a task of their own, so that
-    nothing delays the reading of the socket. Subscribe before `run`.
+    Handlers are plain functions, called in commit order: they only record what happened and leave the work to a task of their own, so
+    that nothing delays the reading of the socket. Subscribe before `run`.
     """
 
     def __init__(self, url: str) -> None:

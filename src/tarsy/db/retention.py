@@ -1,5 +1,6 @@
 """Old sessions, incidents and live events: hidden or erased in batches. Any number of processes may try."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 import sqlalchemy as sa
@@ -118,7 +119,7 @@ class PostgresRetentionStore:
         self,
         statement: sa.TextClause,
         age: timedelta,
-        parameters: dict[str, object] | None = None,
+        parameters: Mapping[str, object] | None = None,
         *,
         batch: int = BATCH,
         lock: sa.TextClause | None = None,

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from datetime import datetime
 from functools import cache
 from typing import Any, Protocol, TypeVar, cast
 
 import orjson
 from pydantic import TypeAdapter
 
-from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus
+from tarsy.domain.citation import CheckedCitation, Citation
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.interaction import LLMInteraction
-from tarsy.domain.note import Note, NoteKind
+from tarsy.domain.note import Note
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
 from tarsy.domain.session import AlertSession
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
@@ -118,10 +117,14 @@ def message_row(message: Message, session_id: str) -> NewRow:
 
 
 def message_of(row: Row) -> Message:
-    calls = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
-    body = ConversationMessage(Role(row["role"]), row["content"], calls, row["tool_call_id"], row["tool_name"])
-    return Message(
-        id=row["id"], execution_id=row["execution_id"], sequence_number=row["sequence_number"], body=body, created_at=row["created_at"]
+    return read(Message, row, body=message_body_of(dict(row)))
+
+
+def message_body_of(fields: Mapping[str, Any]) -> ConversationMessage:
+    """Return a message from its columns, or from the JSON of a request, which leaves out what is empty."""
+    calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in fields.get("tool_calls") or ())
+    return ConversationMessage(
+        Role(fields["role"]), fields.get("content") or "", calls, fields.get("tool_call_id"), fields.get("tool_name")
     )
 
 
@@ -142,7 +145,7 @@ SPENDING_SUMS = "sum(cost_usd) AS cost_usd, count(*) FILTER (WHERE cost_usd IS N
 
 
 def spending_of(row: Row) -> Spending:
-    return Spending(row["cost_usd"], row["unpriced_calls"] or 0)
+    return Spending(row["cost_usd"], int(row["unpriced_calls"] or 0))
 
 
 def usage_of(row: Row) -> TokenUsage:
@@ -151,16 +154,13 @@ def usage_of(row: Row) -> TokenUsage:
 
 
 def citation_row(made: ExecutionCitation, session_id: str) -> NewRow:
-    checked, citation = made.checked, made.checked.citation
+    checked = made.checked
     found_start, found_end = checked.found_at or (None, None)
     return {
+        **columns(checked.citation),
         "session_id": session_id,
         "execution_id": made.execution_id,
         "number": made.number,
-        "start": citation.start,
-        "end": citation.end,
-        "evidence_id": citation.evidence_id,
-        "quotation": citation.quotation,
         "status": checked.status.value,
         "reason": checked.reason,
         "nearest": checked.nearest,
@@ -171,13 +171,7 @@ def citation_row(made: ExecutionCitation, session_id: str) -> NewRow:
 
 def citation_of(row: Row) -> CheckedCitation:
     found_at = (row["found_start"], row["found_end"]) if row["found_start"] is not None else None
-    return CheckedCitation(
-        citation=Citation(row["evidence_id"], row["quotation"], row["start"], row["end"]),
-        status=CitationStatus(row["status"]),
-        reason=row["reason"],
-        found_at=found_at,
-        nearest=row["nearest"],
-    )
+    return read(CheckedCitation, row, citation=read(Citation, row), found_at=found_at)
 
 
 def input_row(given: ExecutionInput, session_id: str) -> NewRow:
@@ -200,11 +194,4 @@ def placed_input_of(row: Row) -> AnyInput:
 
 def note_of(row: Row) -> Note:
     """Return a note from its row, or from the JSON of a step's statement, where its time is text."""
-    at = row["created_at"]
-    return Note(
-        number=row["number"],
-        kind=NoteKind(row["kind"]),
-        author=row["author"],
-        text=row["content"],
-        at=datetime.fromisoformat(at) if isinstance(at, str) else at,
-    )
+    return read(Note, row, text=row["content"], at=row["created_at"])

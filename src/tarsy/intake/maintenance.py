@@ -41,9 +41,12 @@ AT_ONCE = 50
 # The author of investigations that no request asked for.
 AUTHOR = "tarsy"
 
-_FIRST_FIRING = sa.text(
-    f"SELECT * FROM alerts WHERE incident_id = :id AND status = '{AlertStatus.FIRING}' ORDER BY first_at, id LIMIT 1"  # noqa: S608 - our own words
-).bindparams(sa.bindparam("id", type_=alerts.c.id.type))
+_FIRST_FIRING = (
+    sa.select(alerts)
+    .where(alerts.c.incident_id == sa.bindparam("id"), alerts.c.status == AlertStatus.FIRING.value)
+    .order_by(alerts.c.first_at, alerts.c.id)
+    .limit(1)
+)
 
 
 async def maintain_incidents(current: Callable[[], "IncidentMaintenance"]) -> None:

@@ -1,4 +1,4 @@
-"""The account the embedded server runs under. PostgreSQL refuses to run as root; a container often has no other account."""
+"""The embedded server's account, programs and process. PostgreSQL refuses to run as root; a container often has no other account."""
 
 import os
 import pwd
@@ -103,9 +103,8 @@ VERSION = "18"
 DISK_FULL = ("No space left on device", "Disk quota exceeded")
 FORBIDDEN = ("Permission denied", "Read-only file system", "Operation not permitted")
 
-
-# All that the server's programs need; of our own environment they are given no more, because other programs can read theirs.
-# Not even PGPORT, PGOPTIONS and their like, which are meant for other servers.
+# The server's programs get only these variables, because other processes can read their environment, and because PGPORT, PGOPTIONS and
+# the like are meant for other servers.
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 

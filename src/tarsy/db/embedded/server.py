@@ -1,4 +1,7 @@
-"""The embedded server: started by the first process that uses it, shared by all, stopped by the last. File locks, which the kernel releases when a process dies, count the users."""
+"""The embedded server: started by the first process that uses it, shared by all, stopped by the last.
+
+File locks, which the kernel releases when a process dies, count the processes that use it.
+"""
 
 import fcntl
 import os

@@ -1,6 +1,6 @@
 """Incidents and alerts as people see them: pages of the list, an incident with its alerts and investigations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import NotFoundError
 from tarsy.db.incident.rows import Progress, incident_of, member_of
+from tarsy.db.rows import read, spending_of
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, session_spending
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState, Member
@@ -120,23 +121,17 @@ _SUMMARIES = sa.select(
     _LAST.c.status.label("last_status"),
     _LAST.c.started_at.label("last_started_at"),
     _LAST.c.completed_at.label("last_completed_at"),
-    _LAST.c.executive_summary.label("last_summary"),
-    _LAST.c.verdict_outcome.label("last_verdict"),
-    _LAST.c.verdict_confidence.label("last_confidence"),
-    _LAST.c.verdict_object.label("last_object"),
+    _LAST.c.executive_summary,
+    _LAST.c.verdict_outcome,
+    _LAST.c.verdict_confidence,
+    _LAST.c.verdict_object,
 ).select_from(incidents.outerjoin(_LAST, _LAST.c.id == incidents.c.session_id))
 
 
 def _summary(row: sa.RowMapping) -> IncidentSummary:
     status = SessionStatus(row["last_status"]) if row["last_status"] else None
-    return IncidentSummary(
-        incident_of(row, Progress(status, row["last_started_at"], row["last_completed_at"])),
-        row["last_summary"],
-        VerdictOutcome(row["last_verdict"]) if row["last_verdict"] else None,
-        Confidence(row["last_confidence"]) if row["last_confidence"] else None,
-        row["last_object"],
-        Spending(row["cost_usd"], int(row["unpriced_calls"] or 0)),
-    )
+    incident = incident_of(row, Progress(status, row["last_started_at"], row["last_completed_at"]))
+    return read(IncidentSummary, row, incident=incident, spending=spending_of(row))
 
 
 class IncidentRepository:
@@ -191,7 +186,7 @@ class IncidentRepository:
                 summary=_summary(row),
                 members=tuple(member_of(row) for row in (await connection.execute(members)).mappings()),
                 investigations=tuple(
-                    replace(IncidentInvestigation(**row), status=SessionStatus(row["status"]))
+                    read(IncidentInvestigation, row)
                     for row in (await connection.execute(investigations.order_by(table.created_at.desc()))).mappings()
                 ),
                 activity=await _activity(connection, incident_id),

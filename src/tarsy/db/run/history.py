@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.connection import snapshot
 from tarsy.db.retry import retrying
 from tarsy.db.rows import read
-from tarsy.db.tables import agent_executions, chat_user_messages, stages, timeline_events
+from tarsy.db.session.followups import ChatRepository
+from tarsy.db.tables import agent_executions, stages, timeline_events
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import ExecutionRecord, StageRecord
@@ -47,13 +48,7 @@ class SessionHistory:
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
         """Return the questions about a session, oldest first."""
-        query = _of_session(chat_user_messages, session_id, chat_user_messages.c.created_at)
-
-        async def attempt() -> list[ChatUserMessage]:
-            async with self._engine.connect() as connection:
-                return [read(ChatUserMessage, row) for row in (await connection.execute(query)).mappings()]
-
-        return await retrying(attempt)
+        return await retrying(lambda: ChatRepository(self._engine).list(session_id))
 
 
 def _of_session(table: sa.Table, session_id: str, *order: sa.Column[object]) -> sa.Select[tuple[object]]:

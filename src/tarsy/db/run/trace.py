@@ -13,7 +13,7 @@ from tarsy.db import rows
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
 from tarsy.db.tables import agent_executions, llm_interactions, mcp_interactions, messages, stages
-from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
+from tarsy.domain.conversation import ConversationMessage
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.stage import Stage
@@ -196,7 +196,7 @@ class InteractionRepository:
             if own is None:
                 conversation = await _stored_conversation(connection, interaction)
             else:
-                conversation = tuple(SentMessage(_message(entry), compacted_later=False) for entry in own)
+                conversation = tuple(SentMessage(rows.message_body_of(entry), compacted_later=False) for entry in own)
         return LLMCall(interaction, conversation)
 
     async def tools_of(self, execution_id: str) -> Mapping[str, ToolDefinition]:
@@ -249,10 +249,5 @@ async def _stored_conversation(connection: AsyncConnection, interaction: LLMInte
     for row in (await connection.execute(query)).mappings():
         compacted_later = row["compacted_before_turn"] is not None and interaction.turn < row["compacted_before_turn"]
         content = row["original_content"] if compacted_later else row["content"]
-        sent.append(SentMessage(_message({**row, "content": content}), compacted_later=compacted_later))
+        sent.append(SentMessage(rows.message_body_of({**row, "content": content}), compacted_later=compacted_later))
     return tuple(sent)
-
-
-def _message(entry: Mapping[str, Any]) -> ConversationMessage:
-    calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in entry.get("tool_calls") or ())
-    return ConversationMessage(Role(entry["role"]), entry.get("content") or "", calls, entry.get("tool_call_id"), entry.get("tool_name"))

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.rows import placed_input_of, session_of
+from tarsy.db.rows import Row, placed_input_of, session_of
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.tables import (
     agent_executions,
@@ -43,8 +43,6 @@ _VOLATILE = frozenset({"duration_ms"})
 # Of a message, where it has them.
 _TOOL_FIELDS = ("tool_calls", "tool_call_id", "tool_name")
 _OF_THE_CONVERSATION = frozenset({LLMInteractionKind.ITERATION, LLMInteractionKind.FORCED_CONCLUSION})
-
-Row = sa.RowMapping
 
 
 class RecordingSource:

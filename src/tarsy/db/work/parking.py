@@ -1,6 +1,6 @@
 """Waking parked work, and asking work to stop: both lock its row, so that neither is missed by a worker that is about to park it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -12,7 +12,7 @@ from tarsy.db.connection import autocommit
 from tarsy.db.outbox import publish
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.tables import work
-from tarsy.db.work.release import NOT_PARKED, WOKEN_RANK, about, lock_work, move_subject, release
+from tarsy.db.work.release import NOT_PARKED, WOKEN_RANK, lock_work, move_subject, release, work_of
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.alert import Severity
 from tarsy.domain.claim import WorkKind
@@ -56,7 +56,7 @@ async def wake(connection: AsyncConnection, kind: WorkKind, subject_id: str) -> 
 
     Claimed work is marked: it is not parked before its worker has checked again.
     """
-    row = await lock_work(connection, about(kind, subject_id))
+    row = await lock_work(connection, work_of(kind, subject_id))
     if row is None:
         return []
     if row["state"] == WorkState.CLAIMED:
@@ -84,10 +84,15 @@ async def wake_due(engine: AsyncEngine, kind: WorkKind) -> list[StoredLiveEvent]
     due = (work.c.kind == kind) & sa.text(DUE)
     async with autocommit(engine).connect() as connection:
         ids = (await connection.execute(sa.select(work.c.id).where(due).order_by(work.c.rank).limit(DUE_AT_ONCE))).scalars().all()
+    return await _unpark_each(engine, ids, due)
+
+
+async def _unpark_each(engine: AsyncEngine, ids: Iterable[str], condition: sa.ColumnElement[bool]) -> list[StoredLiveEvent]:
+    """Make the rows of work with these ids ready that no other process has locked, and that still meet the condition."""
     woken: list[StoredLiveEvent] = []
     for work_id in ids:
         async with engine.begin() as connection:
-            row = await lock_work(connection, due & (work.c.id == work_id), skip_locked=True)
+            row = await lock_work(connection, condition & (work.c.id == work_id), skip_locked=True)
             woken += await unpark(connection, row) if row else []
     return woken
 
@@ -99,7 +104,7 @@ async def cancel(
 
     Return also the events that were published.
     """
-    row = await lock_work(connection, about(kind, subject_id))
+    row = await lock_work(connection, work_of(kind, subject_id))
     if row is None or row["state"] == WorkState.DONE:
         return CancelAnswer.ALREADY_ENDED, []
     if row["state"] != WorkState.CLAIMED:
@@ -123,9 +128,4 @@ async def wake_within(engine: AsyncEngine, budgets: Sequence[PeriodBudget], now:
     if not waiting:
         return []
     states = await PostgresSpendingStore(engine).states(budgets, now)
-    woken: list[StoredLiveEvent] = []
-    for work_id in released(waiting, states):
-        async with engine.begin() as connection:
-            row = await lock_work(connection, (work.c.id == work_id) & sa.text(_PARKED_BY_BUDGET), skip_locked=True)
-            woken += await unpark(connection, row) if row else []
-    return woken
+    return await _unpark_each(engine, released(waiting, states), sa.literal_column(_PARKED_BY_BUDGET, sa.Boolean))

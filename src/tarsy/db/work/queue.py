@@ -125,18 +125,18 @@ class WorkQueue:
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         """Store a heartbeat of these claims; return, per claim id, whether the claim is still held, or why it is to be parked."""
-        pulses: dict[str, HeartbeatResult | Park] = {claim.id: HeartbeatResult.LOST for claim in claims}
+        results: dict[str, HeartbeatResult | Park] = {claim.id: HeartbeatResult.LOST for claim in claims}
         parameters = {"ids": [claim.id for claim in claims], "tokens": [claim.token for claim in claims]}
         async with self._autocommit.connect() as connection:
             for row in await connection.execute(_HEARTBEAT, parameters):
                 if row.cancel_requested:
-                    pulses[row.id] = HeartbeatResult.CANCEL
+                    results[row.id] = HeartbeatResult.CANCEL
                 elif row.pause is not None:
                     pause = Pause(row.pause or None, row.since, row.actor, row.reason, parks_running=True)
-                    pulses[row.id] = Park(pause.description, pause=row.pause)
+                    results[row.id] = Park(pause.description, pause=row.pause)
                 else:
-                    pulses[row.id] = HeartbeatResult.ALIVE
-        return pulses
+                    results[row.id] = HeartbeatResult.ALIVE
+        return results
 
     async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]:
         """Return the executions of these claims that a person asked to stop: finds those whose notification was lost."""

@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 class Recovery:
-    """Finds orphan_release work and releases it."""
+    """Finds orphaned work and releases it."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine

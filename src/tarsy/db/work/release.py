@@ -36,7 +36,7 @@ NOT_PARKED: dict[str, Any] = dict.fromkeys(("parked_at", "parked_reason", "parke
 _NOT_CLAIMED: dict[str, Any] = {"claim_token": None, "claimed_by": None, "claimed_at": None, "heartbeat_at": None}
 
 
-def about(kind: WorkKind, subject_id: str) -> sa.ColumnElement[bool]:
+def work_of(kind: WorkKind, subject_id: str) -> sa.ColumnElement[bool]:
     """Return the condition of the work of a subject."""
     return (work.c.kind == kind) & (work.c.subject_id == subject_id)
 
