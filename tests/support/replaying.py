@@ -28,7 +28,7 @@ async def replay_recording(database_url: str, recording: Recording) -> Recording
     """Play a recorded session again, with its questions, and read it back."""
     session = session_from(recording, recorded_chain(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
     async with playing(database_url, recording, RecordedToolServers(recording)) as running:
-        await SkillTextRepository(running.engine).keep(recording.skills.values())
+        await SkillTextRepository(running.engine).store(recording.skills.values())
         await running.services.repositories.sessions.insert(session)
         assert running.pool is not None
         await running.pool.work_off(INVESTIGATION)

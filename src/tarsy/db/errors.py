@@ -13,7 +13,7 @@ class ConflictError(Exception):
 
 
 class QueueFullError(Exception):
-    """As many sessions wait as may wait. The sender is not at fault: the same request may succeed later."""
+    """No more sessions may wait. The sender is not at fault: the same request may succeed later."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit} sessions are waiting already, which is as many as the queue takes (queue.max_queue_size).")
@@ -21,7 +21,7 @@ class QueueFullError(Exception):
 
 
 class BadCursorError(ValueError):
-    """A page was asked for with a cursor that no page ever gave."""
+    """The cursor of a request does not come from a page."""
 
 
 class DatabaseUnavailableError(Exception):

@@ -135,6 +135,6 @@ class HealthReader:
 
     async def read(self) -> HealthSnapshot:
         async with self._engine.connect() as connection:
-            signs = (await connection.execute(_HEALTH, {"alive": ALIVE})).mappings().one()
+            figures = (await connection.execute(_HEALTH, {"alive": ALIVE})).mappings().one()
             models = (await connection.execute(_MODELS)).mappings().all()
-        return read(HealthSnapshot, signs, models=tuple(read(ModelRecord, row) for row in models))
+        return read(HealthSnapshot, figures, models=tuple(read(ModelRecord, row) for row in models))

@@ -64,7 +64,7 @@ def took_too_long(error: Exception) -> bool:
 
 
 async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) -> T:
-    """Repeat `attempt`, which must bear being repeated, while the database is away.
+    """Repeat `attempt`, which must be safe to repeat, while the database is away.
 
     With `whole`, a cancellation waits for the end of the attempt under way; between two attempts it takes effect.
 

@@ -16,7 +16,7 @@ class SkillTextRepository:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def keep(self, texts: Iterable[str]) -> None:
+    async def store(self, texts: Iterable[str]) -> None:
         """Store the texts that are not stored yet. None is ever deleted: they are small, and the next session may need them again."""
         # In the same order in all replicas that start together, so that there is no deadlock.
         rows = [{"hash": hashed, "content": text} for hashed, text in sorted((text_hash(text), text) for text in set(texts))]

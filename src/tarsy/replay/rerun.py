@@ -116,7 +116,7 @@ async def _run(running: Application, recording: Recording, source: str) -> Recor
     """Submit the recorded alert, ask the recorded questions, and return the outcome."""
     services, pool = running.services, running.pool
     session = session_from(recording, recorded_chain(recording, played_from(source)), now=SystemClock().now())
-    await SkillTextRepository(running.engine).keep(recording.skills.values())
+    await SkillTextRepository(running.engine).store(recording.skills.values())
     await services.repositories.sessions.insert(session)
     if pool:
         await pool.work_off(INVESTIGATION)

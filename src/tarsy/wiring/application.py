@@ -127,7 +127,7 @@ async def _maintain(
     async def prepare(loaded: LoadedConfig) -> None:
         await _load_models(replace(configured, loaded=loaded))
         try:
-            await SkillTextRepository(engine).keep(skill_texts(loaded))
+            await SkillTextRepository(engine).store(skill_texts(loaded))
         except (SQLAlchemyError, OSError) as error:
             problem = Problem(loaded.place, 0, "skills", "their texts cannot be stored: the database does not answer", "try again")
             raise ConfigError([problem]) from error

@@ -139,7 +139,7 @@ async def _database(settings: Settings, loaded: LoadedConfig) -> AsyncGenerator[
         engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
         try:
             await upgrade(engine)
-            await SkillTextRepository(engine).keep(skill_texts(loaded))
+            await SkillTextRepository(engine).store(skill_texts(loaded))
             yield Database(engine, NotificationListener(url), NotificationSender(url))
         finally:
             await engine.dispose()

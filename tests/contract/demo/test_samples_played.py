@@ -120,7 +120,7 @@ async def play(engine: AsyncEngine, sample: Sample) -> tuple[str, Recording]:
         nonce=secrets.token_hex(16),
         created_at=datetime.now(UTC),
     )
-    await SkillTextRepository(engine).keep(sample.skill_texts)
+    await SkillTextRepository(engine).store(sample.skill_texts)
     await SessionRepository(engine).insert(session)
     async with pipeline_on(engine) as pipeline:
         await do(engine, pipeline, INVESTIGATION)

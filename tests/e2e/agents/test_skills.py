@@ -40,8 +40,8 @@ SCENARIO = Scenario(
 async def kept(database_url: str) -> str:
     """A database that an installation with these skills has used."""
     engine = create_engine(database_url)
-    await SkillTextRepository(engine).keep([TEXT, ALWAYS, TEXT])
-    await SkillTextRepository(engine).keep([TEXT])
+    await SkillTextRepository(engine).store([TEXT, ALWAYS, TEXT])
+    await SkillTextRepository(engine).store([TEXT])
     await engine.dispose()
     return database_url
 

@@ -14,7 +14,7 @@ from tarsy.domain.session import AlertSession
 _MAX_READ = 10 * MAX_SHOWN
 
 
-async def briefed(connection: AsyncConnection, session: AlertSession) -> AlertSession:
+async def with_current_alerts(connection: AsyncConnection, session: AlertSession) -> AlertSession:
     """Return the session with every alert that has joined its incident by now, and the last finding; store it for replays."""
     incident = (await connection.execute(sa.select(incidents).where(incidents.c.id == session.incident_id))).mappings().first()
     if incident is None:

@@ -10,7 +10,7 @@ from tarsy.db.work.parking import cancel
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
 
-OVER = "Nothing of the incident fires any more: cancelled before it began."
+NOTHING_FIRES = "Nothing of the incident fires any more: cancelled before it began."
 
 
 async def lock_waiting(connection: AsyncConnection, session_ids: Sequence[str]) -> set[str]:
@@ -22,7 +22,7 @@ async def lock_waiting(connection: AsyncConnection, session_ids: Sequence[str]) 
     return {row.subject_id for row in found if row.state in {WorkState.READY, WorkState.PARKED}}
 
 
-async def cancel_investigations(connection: AsyncConnection, session_ids: Sequence[str], *, reason: str = OVER) -> None:
+async def cancel_investigations(connection: AsyncConnection, session_ids: Sequence[str], *, reason: str = NOTHING_FIRES) -> None:
     """End sessions that wait; their work must be locked already."""
     for session_id in session_ids:
         await cancel(connection, INVESTIGATION, session_id, reason=reason)

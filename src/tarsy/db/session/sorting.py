@@ -47,16 +47,16 @@ class SortOrder(StrEnum):
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
     by: SessionSort = SessionSort.CREATED
-    way: SortOrder = SortOrder.DESC
+    direction: SortOrder = SortOrder.DESC
 
     @classmethod
-    def of(cls, by: SessionSort, way: SortOrder | None) -> "SessionOrder":
+    def of(cls, by: SessionSort, direction: SortOrder | None) -> "SessionOrder":
         """Return an order in the given or in its default direction: names and positions ascending, figures descending."""
-        return cls(by, way or (SortOrder.ASC if by in _FROM_THE_FIRST else SortOrder.DESC))
+        return cls(by, direction or (SortOrder.ASC if by in _ASCENDING_BY_DEFAULT else SortOrder.DESC))
 
 
 NEWEST_FIRST = SessionOrder()
-_FROM_THE_FIRST = frozenset({SessionSort.QUEUE, SessionSort.ALERT_TYPE, SessionSort.OUTCOME})
+_ASCENDING_BY_DEFAULT = frozenset({SessionSort.QUEUE, SessionSort.ALERT_TYPE, SessionSort.OUTCOME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +134,12 @@ def ordered_page(columns: str, conditions: str, order: SessionOrder, *, joins: s
     `joins` add the other tables that the columns come from.
     """
     if order.by is SessionSort.CREATED:
-        ordered = f"ORDER BY s.created_at {order.way}, s.id {order.way}"
+        ordered = f"ORDER BY s.created_at {order.direction}, s.id {order.direction}"
         # The columns are computed outside, for the rows of the page: inside they would be for every row that must be sorted.
         found = f"SELECT * FROM alert_sessions s WHERE {conditions} {ordered} LIMIT :limit OFFSET :offset"
         return f"SELECT {columns} FROM ({found}) s {joins} {ordered}"
     key = _KEYS[order.by]
-    ordered = key.order.format(way=order.way, back=order.way.reverse)
+    ordered = key.order.format(way=order.direction, back=order.direction.reverse)
     # Two parts, each of which an index can give in order: the second is only read where the first does not fill the page.
     return f"""
         SELECT {columns} FROM (

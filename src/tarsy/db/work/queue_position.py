@@ -53,7 +53,7 @@ class QueueState:
 # A worker without heartbeats for so long, in a process without heartbeats either, has most probably stopped, though it is not yet certain
 # (`queue.orphan_threshold`). Where workers are configured to send them less often, the heartbeats of the process count.
 _SILENCE_SECONDS = 30.0
-LEFT = "Waiting to be taken over: the process that worked on it has stopped."
+PROCESS_STOPPED = "Waiting to be taken over: the process that worked on it has stopped."
 # The ready sessions are numbered once for all sessions that are asked for, if any of these is ready.
 _POSITIONS = sa.text(
     f"""
@@ -110,7 +110,7 @@ async def queue_positions(connection: AsyncConnection, session_ids: Sequence[str
         if row.state == WorkState.READY and row.pause is not None:
             reason = Pause(row.pause or None, row.since, row.actor, row.reason, row.parks_running).description
         else:
-            reason = row.parked_reason or (LEFT if row.left_at else None)
+            reason = row.parked_reason or (PROCESS_STOPPED if row.left_at else None)
         positions[row.id] = QueuePosition(row.number, row.recoveries, reason, row.wake_at)
     return positions
 

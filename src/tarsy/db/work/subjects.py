@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.incident.briefing import briefed
+from tarsy.db.incident.briefing import with_current_alerts
 from tarsy.db.rows import Row, read, session_of, storable
 from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusMoves, stored_analysis
 from tarsy.db.tables import SESSION_COLUMNS, alert_sessions
@@ -74,7 +74,7 @@ class SessionSubject(Subject):
 
     async def read(self, connection: AsyncConnection, row: Row) -> AlertSession:
         session = session_of(row)
-        return await briefed(connection, session) if session.incident_id is not None and self.begins(row) else session
+        return await with_current_alerts(connection, session) if session.incident_id is not None and self.begins(row) else session
 
     def begins(self, row: Row) -> bool:
         # A fork begins with the steps of another session.
