@@ -27,8 +27,10 @@ from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.telemetry.measured_work import SessionTimes, Telemetry
 from tarsy.telemetry.metrics import Metrics
-from tarsy.telemetry.observer import Observer, observer
+from tarsy.telemetry.traced_runs import RunSpans
+from tarsy.telemetry.tracing import Tracing
 
 # Very short ones, the modes in turn: what else the machine does hits neighbours alike, and falls out of their ratio.
 SESSIONS = 2
@@ -75,9 +77,9 @@ class Senders:
 
 
 class Bench:
-    def __init__(self, loads: Mapping[str, Load], traced: Observer, senders: Senders) -> None:
+    def __init__(self, loads: Mapping[str, Load], tracing: Tracing, senders: Senders) -> None:
         self._loads = loads
-        self._traced = traced
+        self._tracing = tracing
         self._senders = senders
         self.taken: dict[str, list[float]] = {mode: [] for mode in MODES}
 
@@ -112,7 +114,7 @@ class Bench:
     async def _add_sending(self, seconds: float) -> None:
         """Including what is left to send at the end."""
         before = process_time()
-        await anyio.to_thread.run_sync(self._traced.close)
+        await anyio.to_thread.run_sync(self._tracing.close)
         each = (seconds + process_time() - before) / (ROUNDS * ITERATIONS) * 1000
         print(f"{'encoding and sending':20} {each:6.3f} ms of CPU per iteration")
         self.taken[MODES[2]] = [one + each for one in self.taken[MODES[2]]]
@@ -123,15 +125,16 @@ async def bench(engine: AsyncEngine, endpoint: str) -> AsyncGenerator[Bench]:
     """All modes in one process, each with a pool of its own. They share the queue, and have it in turn."""
     threads = set(enumerate_threads())
     # Under full load batches are sent when they are full. A machine that has more to do than this must not come to half-empty ones.
-    traced = observer({"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "600000"})
+    tracing = Tracing({"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "600000"})
     senders = Senders(threads)
-    modes: tuple[tuple[Observer | None, Metrics | None], ...] = ((None, None), (None, Metrics()), (traced, Metrics()))
+    measured, both = Metrics(), Metrics()
+    modes = (None, Telemetry(measured, SessionTimes(measured.sessions)), Telemetry(both, SessionTimes(both.sessions), RunSpans(tracing)))
     async with AsyncExitStack() as stack:
         loads = {
-            mode: await stack.enter_async_context(load(engine, concurrency=SESSIONS, observer=observing, metrics=metrics))
-            for mode, (observing, metrics) in zip(MODES, modes, strict=True)
+            mode: await stack.enter_async_context(load(engine, concurrency=SESSIONS, telemetry=telemetry))
+            for mode, telemetry in zip(MODES, modes, strict=True)
         }
-        yield Bench(loads, traced, senders)
+        yield Bench(loads, tracing, senders)
 
 
 async def main(directory: Path, endpoint: str) -> bool:

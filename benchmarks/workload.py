@@ -12,7 +12,6 @@ import anyio
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.agent.execution import AgentServices
-from tarsy.agent.ports import Journal
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.config.schema.system import QueueConfig
@@ -44,9 +43,9 @@ from tarsy.session.handlers import session_handlers
 from tarsy.session.ledgers import Ledgers
 from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
-from tarsy.telemetry.measured_work import MeasuredJournal, SessionTimes
-from tarsy.telemetry.metrics import Metrics
-from tarsy.telemetry.observer import Observer
+from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, Telemetry
+from tarsy.telemetry.traced_calls import TracedModel, TracedToolServers
+from tarsy.telemetry.traced_runs import TracedHistory
 from tarsy.tools.masking.masker import Unmasked
 
 # Turns of the investigation in which the model asks for a tool; one more gives the answer, another the executive summary.
@@ -189,10 +188,6 @@ class Load:
             self.pool.drain()
 
 
-def _measured(journal: PostgresJournal, metrics: Metrics | None) -> Journal:
-    return MeasuredJournal(journal, metrics, SessionTimes(metrics.sessions)) if metrics else journal
-
-
 @asynccontextmanager
 async def load(
     engine: AsyncEngine,
@@ -201,19 +196,20 @@ async def load(
     pause: float = 0.0,
     turns: int = TOOL_TURNS,
     first: float | None = None,
-    observer: Observer | None = None,
-    metrics: Metrics | None = None,
+    telemetry: Telemetry | None = None,
     limit: int | None = None,
 ) -> AsyncGenerator[Load]:
-    """A worker pool for `concurrency` sessions at once, of `limit` in all processes; traced by `observer` and measured in `metrics`."""
-    observer = observer or Observer()
+    """A worker pool for `concurrency` sessions at once, of `limit` in all processes; measured and traced by `telemetry`."""
+    spans = telemetry.spans if telemetry else None
     unwatched, clock, written = Unwatched(), SystemClock(), recording(pause, turns, first)
     llm = in_process_client(env={}, recordings=lambda _name: written, replay_speed=1.0 if pause else 0.0)
+    tools, journal, history = TrivialTools(), CountingJournal(engine, unwatched.announce), SessionHistory(engine)
+    queue = WorkQueue(engine, pod_id=f"bench-{os.getpid()}")
     services = AgentServices(
-        llm=observer.model(llm),
+        llm=TracedModel(llm, spans.tracing) if spans else llm,
         prices=PriceList(CostEstimationConfig(), {}),
-        tools=observer.tools(TrivialTools()),
-        journal=observer.journal(_measured(CountingJournal(engine, unwatched.announce), metrics)),
+        tools=TracedToolServers(tools, spans.tracing, spans.session_of) if spans else tools,
+        journal=MeasuredJournal(journal, telemetry) if telemetry else journal,
         results=StoredResults(engine),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
@@ -223,7 +219,7 @@ async def load(
     )
     handlers = session_handlers(
         services,
-        history=observer.history(SessionHistory(engine)),
+        history=TracedHistory(history, spans) if spans else history,
         ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock),
         runbooks=RunbookSource(),
         progress=unwatched,
@@ -231,7 +227,7 @@ async def load(
     )
     config = QueueConfig(worker_count=min(concurrency, 50), max_concurrent_sessions=limit or concurrency, poll_interval_jitter=0.1)
     runner = Runner(
-        queue=observer.queue(WorkQueue(engine, pod_id=f"bench-{os.getpid()}")),
+        queue=MeasuredQueue(queue, telemetry) if telemetry else queue,
         cancellations=Cancellations(),
         deliver=unwatched.announce,
         is_transient=is_transient,

@@ -15,14 +15,6 @@ from tarsy.telemetry.metrics import InstallationMetrics, Metrics
 SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 
 
-@dataclass(frozen=True, slots=True)
-class PoolUse:
-    """Connections of the database pool."""
-
-    in_use: int
-    idle: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessGauges:
     """Reads the state of this process at each scrape."""
@@ -30,19 +22,22 @@ class ProcessGauges:
     metrics: Metrics
     version: str
     connections: Callable[[], int]
-    pool: Callable[[], PoolUse]
+    # The connections of the database pool: in use, idle.
+    pool: Callable[[], tuple[int, int]]
     servers: Callable[[], Iterable[ServerHealth]]
 
-    def refresh(self) -> None:
-        process, pool = self.metrics.process, self.pool()
+    def scrape(self) -> bytes:
+        """Set the gauges of this process, and return all metrics in the format of Prometheus."""
+        process, (in_use, idle) = self.metrics.process, self.pool()
         process.build.labels(self.version).set(1)
         process.connections.set(self.connections())
-        process.database.labels("in_use").set(pool.in_use)
-        process.database.labels("idle").set(pool.idle)
+        process.database.labels("in_use").set(in_use)
+        process.database.labels("idle").set(idle)
         for server in self.servers():
             # A server that was not checked yet is neither up nor down.
             if server.state is not ServerState.UNKNOWN:
                 self.metrics.tools.server_up.labels(server.name).set(server.state is ServerState.CONNECTED)
+        return exposition(self.metrics.registry)
 
 
 def show_installation(metrics: InstallationMetrics, overview: Overview | None) -> None:
@@ -69,18 +64,11 @@ def show_installation(metrics: InstallationMetrics, overview: Overview | None) -
         metrics.budget_reserved.labels(*labels).set(float(state.reserved))
 
 
-@dataclass(frozen=True, slots=True)
-class Exposition:
-    """Returns the metrics in the format of Prometheus. `refresh` sets the gauges that only this process knows."""
-
-    registry: CollectorRegistry
-    refresh: Callable[[], None]
-
-    def __call__(self) -> bytes:
-        self.refresh()
-        if SHARED_DIRECTORY in os.environ:
-            merged = CollectorRegistry()
-            MultiProcessCollector(merged)
-            return generate_latest(merged)
-        # The library's own registry has the figures of Python and of the operating system's process.
-        return generate_latest(self.registry) + generate_latest(REGISTRY)
+def exposition(registry: CollectorRegistry) -> bytes:
+    """Return the metrics in the format of Prometheus, those of all processes if they share a directory."""
+    if SHARED_DIRECTORY in os.environ:
+        merged = CollectorRegistry()
+        MultiProcessCollector(merged)
+        return generate_latest(merged)
+    # The library's own registry has the figures of Python and of the operating system's process.
+    return generate_latest(registry) + generate_latest(REGISTRY)

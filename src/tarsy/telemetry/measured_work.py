@@ -1,6 +1,7 @@
-"""Metrics of sessions and work: decorators around the ports of the queue, the journal and the session store."""
+"""Metrics and spans of sessions and work: decorators around the ports of the queue, the journal and the session store."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tarsy.agent.ports import Journal
@@ -15,6 +16,7 @@ from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Re
 from tarsy.queue.handler import OrphanRecovery, Queue
 from tarsy.session.ports import SessionStore
 from tarsy.telemetry.metrics import BoundedLabel, Metrics, SessionMetrics
+from tarsy.telemetry.traced_runs import RunSpans
 
 # Values of the label `how`.
 _RELEASED: Mapping[type[Release], str] = {Requeue: "continues", RetryLater: "retries", Park: "parking", End: "ends"}
@@ -109,14 +111,24 @@ class StepMetrics:
         self._metrics.tools.seconds.labels(*tool).observe(call.duration_ms / 1000)
 
 
-class MeasuredJournal:
-    """Times the commit of each step, and counts its contents once it is committed."""
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """What one process measures; `spans` is None if no collector is configured."""
 
-    def __init__(self, inner: Journal, metrics: Metrics, times: SessionTimes) -> None:
+    metrics: Metrics
+    times: SessionTimes
+    spans: RunSpans | None = None
+
+
+class MeasuredJournal:
+    """Times the commit of each step; once it is committed, counts its contents and exports the spans that end with it."""
+
+    def __init__(self, inner: Journal, telemetry: Telemetry) -> None:
         self._inner = inner
-        self._seconds = metrics.work.step
-        self._steps = StepMetrics(metrics)
-        self._times = times
+        self._seconds = telemetry.metrics.work.step
+        self._steps = StepMetrics(telemetry.metrics)
+        self._times = telemetry.times
+        self._spans = telemetry.spans
 
     async def commit(self, step: Step) -> Committed:
         with self._seconds.time():
@@ -125,6 +137,8 @@ class MeasuredJournal:
             self._steps.count(step)
         if step.session_close:
             self._times.closed(step.claim, step.session_close)
+        if self._spans and not committed.refused:
+            self._spans.committed(step)
         return committed
 
     async def load(self, execution_id: str) -> StoredRun:
@@ -132,12 +146,13 @@ class MeasuredJournal:
 
 
 class MeasuredQueue:
-    """Counts claims and releases."""
+    """Counts claims and releases, and follows the claimed sessions for their times and spans."""
 
-    def __init__(self, inner: Queue, metrics: Metrics, times: SessionTimes) -> None:
+    def __init__(self, inner: Queue, telemetry: Telemetry) -> None:
         self._inner = inner
-        self._metrics = metrics.work
-        self._times = times
+        self._metrics = telemetry.metrics.work
+        self._times = telemetry.times
+        self._spans = telemetry.spans
 
     async def claim(
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
@@ -146,6 +161,8 @@ class MeasuredQueue:
         if found:
             self._metrics.claimed.labels(rules.kind).inc()
             self._times.claimed(found[0].claim, found[0].subject)
+            if self._spans:
+                self._spans.claimed(found[0].subject)
         return found
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
@@ -158,6 +175,8 @@ class MeasuredQueue:
         events = await self._inner.release(claim, how)
         self._times.released(claim)
         self._metrics.released.labels(claim.kind, _RELEASED[type(how)]).inc()
+        if self._spans:
+            self._spans.released(claim)
         return events
 
     async def finish(self, claim: Claim) -> None:

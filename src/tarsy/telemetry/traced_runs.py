@@ -3,22 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from opentelemetry.util.types import AttributeValue
 
-from tarsy.agent.ports import Journal
-from tarsy.domain.claim import Claim, WorkKind
+from tarsy.domain.claim import Claim
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.domain.step import Committed, Step, StoredRun
-from tarsy.domain.work import Claimed, HeartbeatResult, Park, Release, WorkRules
-from tarsy.queue.handler import Queue
+from tarsy.domain.step import Step
 from tarsy.session.ports import History
 from tarsy.telemetry import conventions as names
 from tarsy.telemetry.tracing import Tracing, fail, nanoseconds
@@ -38,7 +33,7 @@ class RunSpans:
     """Follows the sessions that this process works on by their claims, committed steps and stored history, and exports a span when one ends."""
 
     def __init__(self, tracing: Tracing) -> None:
-        self._tracing = tracing
+        self.tracing = tracing
         # Those that have begun and not ended.
         self._sessions: dict[str, AlertSession] = {}
         self._stages: dict[str, Stage] = {}
@@ -102,7 +97,7 @@ class RunSpans:
 
     def _export_execution(self, known: _OpenExecution, change: ExecutionChange, status: RunStatus) -> None:
         execution, started_at = known.execution, known.started_at or change.at
-        span = self._tracing.start_run(
+        span = self.tracing.start_run(
             f"{names.INVOKE_AGENT} {execution.agent_name}",
             {
                 names.OPERATION: names.INVOKE_AGENT,
@@ -121,11 +116,11 @@ class RunSpans:
             span.add_event(name, attributes, nanoseconds(at))
         fail(span, None if status is RunStatus.COMPLETED else status.value)
         span.end(nanoseconds(change.at))
-        self._tracing.agent_seconds.record((change.at - started_at).total_seconds(), {names.AGENT: execution.agent_name})
+        self.tracing.agent_seconds.record((change.at - started_at).total_seconds(), {names.AGENT: execution.agent_name})
 
     def _export_stage(self, stage: Stage, close: StageClose) -> None:
         started_at = stage.started_at or close.completed_at
-        span = self._tracing.start_run(
+        span = self.tracing.start_run(
             f"{names.INVOKE_WORKFLOW} {stage.stage_name}",
             {
                 names.OPERATION: names.INVOKE_WORKFLOW,
@@ -139,11 +134,11 @@ class RunSpans:
         )
         fail(span, None if close.status is RunStatus.COMPLETED else close.status.value)
         span.end(nanoseconds(close.completed_at))
-        self._tracing.workflow_seconds.record((close.completed_at - started_at).total_seconds(), {names.WORKFLOW: stage.stage_name})
+        self.tracing.workflow_seconds.record((close.completed_at - started_at).total_seconds(), {names.WORKFLOW: stage.stage_name})
 
     def _export_session(self, session: AlertSession, close: SessionClose) -> None:
         started_at = session.started_at or session.created_at
-        span = self._tracing.start_run(
+        span = self.tracing.start_run(
             f"{names.INVOKE_WORKFLOW} {session.chain_id}",
             {
                 names.OPERATION: names.INVOKE_WORKFLOW,
@@ -158,22 +153,7 @@ class RunSpans:
         )
         fail(span, None if close.status is SessionStatus.COMPLETED else close.status.value)
         span.end(nanoseconds(close.completed_at))
-        self._tracing.workflow_seconds.record((close.completed_at - started_at).total_seconds(), {names.WORKFLOW: session.chain_id})
-
-
-class TracedJournal:
-    def __init__(self, inner: Journal, runs: RunSpans) -> None:
-        self._inner = inner
-        self._runs = runs
-
-    async def commit(self, step: Step) -> Committed:
-        committed = await self._inner.commit(step)
-        if not committed.refused:
-            self._runs.committed(step)
-        return committed
-
-    async def load(self, execution_id: str) -> StoredRun:
-        return await self._inner.load(execution_id)
+        self.tracing.workflow_seconds.record((close.completed_at - started_at).total_seconds(), {names.WORKFLOW: session.chain_id})
 
 
 class TracedHistory:
@@ -195,31 +175,3 @@ class TracedHistory:
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
         return await self._inner.questions(session_id)
-
-
-class TracedQueue:
-    def __init__(self, inner: Queue, runs: RunSpans) -> None:
-        self._inner = inner
-        self._runs = runs
-
-    async def claim(
-        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
-        found = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
-        if found:
-            self._runs.claimed(found[0].subject)
-        return found
-
-    async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
-        return await self._inner.heartbeat(claims)
-
-    async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]:
-        return await self._inner.cancelled_executions(claims)
-
-    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]:
-        events = await self._inner.release(claim, how)
-        self._runs.released(claim)
-        return events
-
-    async def finish(self, claim: Claim) -> None:
-        await self._inner.finish(claim)

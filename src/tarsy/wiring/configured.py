@@ -56,9 +56,11 @@ from tarsy.session.runbook import RunbookSource
 from tarsy.session.submission import SubmissionService
 from tarsy.settings import Settings
 from tarsy.setup.service import SetupService
-from tarsy.telemetry.exposition import Exposition, PoolUse, ProcessGauges
+from tarsy.telemetry.exposition import ProcessGauges
 from tarsy.telemetry.measured_requests import CountedIntake
 from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredStore
+from tarsy.telemetry.traced_calls import TracedModel, TracedToolServers
+from tarsy.telemetry.traced_runs import TracedHistory
 from tarsy.tools.masking.masker import Masker, Unmasked
 from tarsy.wiring.infrastructure import Infrastructure, Overrides
 from tarsy.wiring.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents
@@ -119,10 +121,9 @@ class Configured:
 
 
 def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runner:
-    telemetry = infrastructure.telemetry
     queue = WorkQueue(infrastructure.database.engine, pod_id=infrastructure.pod_id)
     return Runner(
-        queue=telemetry.observer.queue(MeasuredQueue(queue, telemetry.metrics, telemetry.times)),
+        queue=MeasuredQueue(queue, infrastructure.telemetry),
         cancellations=infrastructure.cancellations,
         deliver=infrastructure.deliver,
         is_transient=is_transient,
@@ -132,13 +133,13 @@ def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runn
 
 def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Sequence[Handler[Any]]:
     """Return a handler for each kind of work. A new kind is added here."""
-    engine, telemetry, clock = infrastructure.database.engine, infrastructure.telemetry, SystemClock()
-    journal = MeasuredJournal(PostgresJournal(engine, infrastructure.deliver), telemetry.metrics, telemetry.times)
+    engine, spans, clock = infrastructure.database.engine, infrastructure.telemetry.spans, SystemClock()
+    tools, history = infrastructure.tools.servers, SessionHistory(engine)
     services = AgentServices(
-        llm=telemetry.observer.model(infrastructure.llm),
+        llm=TracedModel(infrastructure.llm, spans.tracing) if spans else infrastructure.llm,
         prices=PriceList(configured.config.system.cost_estimation, configured.loaded.env),
-        tools=telemetry.observer.tools(infrastructure.tools.servers),
-        journal=telemetry.observer.journal(journal),
+        tools=TracedToolServers(tools, spans.tracing, spans.session_of) if spans else tools,
+        journal=MeasuredJournal(PostgresJournal(engine, infrastructure.deliver), infrastructure.telemetry),
         results=StoredResults(engine),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
@@ -148,7 +149,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
     )
     return session_handlers(
         services,
-        history=telemetry.observer.history(SessionHistory(engine)),
+        history=TracedHistory(history, spans) if spans else history,
         ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock, periods=configured.period_budgets),
         runbooks=configured.runbooks,
         progress=infrastructure.live,
@@ -178,7 +179,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         metrics=telemetry.metrics,
         version=__version__,
         connections=lambda: infrastructure.live.hub.connection_count,
-        pool=lambda: PoolUse(*pool_use(engine)),
+        pool=partial(pool_use, engine),
         servers=lambda: infrastructure.tools.monitor.reports,
     )
 
@@ -220,7 +221,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         health=HealthServices(
             version=__version__,
             probes=probes(engine, infrastructure.llm, pool),
-            metrics=Exposition(telemetry.metrics.registry, gauges.refresh),
+            metrics=gauges.scrape,
         ),
         live=LiveServices(hub=infrastructure.live.hub),
         setup=SetupService(settings=settings, loaded=lambda: reload.loaded, apply=apply_setup, access=infrastructure.setup_access),

@@ -33,9 +33,10 @@ from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.session.run_scope import Cancellations
 from tarsy.settings import Settings
 from tarsy.setup.access import SetupAccess
-from tarsy.telemetry.measured_work import SessionTimes, measured_delivery
+from tarsy.telemetry.measured_work import SessionTimes, Telemetry, measured_delivery
 from tarsy.telemetry.metrics import Metrics
-from tarsy.telemetry.observer import Observer, observer
+from tarsy.telemetry.traced_runs import RunSpans
+from tarsy.telemetry.tracing import Tracing, is_traced
 from tarsy.tools.executor import McpToolServers
 from tarsy.tools.health import HealthMonitor
 from tarsy.tools.pool import ConnectionPool, connection_pool
@@ -68,13 +69,6 @@ class Tools:
     servers: ToolServers
     connections: ConnectionPool
     monitor: HealthMonitor
-
-
-@dataclass(frozen=True, slots=True)
-class Telemetry:
-    metrics: Metrics
-    times: SessionTimes
-    observer: Observer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +154,10 @@ def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
 
 @asynccontextmanager
 async def _telemetry(env: Mapping[str, str]) -> AsyncGenerator[Telemetry]:
-    metrics, observing = Metrics(), observer(env)
+    metrics, spans = Metrics(), RunSpans(Tracing(env)) if is_traced(env) else None
     try:
-        yield Telemetry(metrics, SessionTimes(metrics.sessions), observing)
+        yield Telemetry(metrics, SessionTimes(metrics.sessions), spans)
     finally:
-        # In a thread: exporting the last spans can take seconds.
-        await to_thread.run_sync(observing.close)
+        if spans:
+            # In a thread: exporting the last spans can take seconds.
+            await to_thread.run_sync(spans.tracing.close)

@@ -18,7 +18,7 @@ from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.diagnosis import LiveProcess, Overview
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 from tarsy.queue.maintenance import Presence
-from tarsy.telemetry.exposition import Exposition, show_installation
+from tarsy.telemetry.exposition import exposition, show_installation
 from tarsy.telemetry.metrics import Metrics
 
 ELDER = LiveProcess(id="elder", role="api", workers=0, version="1", started_at=datetime(2026, 1, 1, tzinfo=UTC))
@@ -83,21 +83,20 @@ async def test_a_process_that_ends_leaves(engine: AsyncEngine) -> None:
 
 async def test_gauges_of_the_installation_are_gone_where_another_process_tells_them(engine: AsyncEngine) -> None:
     metrics = Metrics()
-    scrape = Exposition(metrics.registry, lambda: None)
     budget = PeriodBudget(per=BudgetPeriod.DAY, usd=Decimal("2.5"), chain="shop")
     await SessionRepository(engine).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
     async with engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE work SET priority = 7")
     show_installation(metrics.installation, await ProcessRepository(engine, lambda: [budget]).heartbeat(YOUNGER))
-    assert value(scrape(), "tarsy_workers", role="worker") == 8
+    assert value(exposition(metrics.registry), "tarsy_workers", role="worker") == 8
     of = {"per": "day", "chain": "shop", "alert_type": ""}
-    assert [value(scrape(), f"tarsy_budget_{what}_usd", **of) for what in ("limit", "spent", "reserved")] == [2.5, 0, 0]
-    assert value(scrape(), "tarsy_processes", role="worker") == 1
-    assert value(scrape(), "tarsy_sessions", status="pending") == 1
-    assert value(scrape(), "tarsy_queue_depth", priority="7") == 1
-    assert (value(scrape(), "tarsy_queue_oldest_age_seconds", priority="7") or 0) > 0
-    assert value(scrape(), "tarsy_incidents_open", severity="critical") == 0
+    assert [value(exposition(metrics.registry), f"tarsy_budget_{what}_usd", **of) for what in ("limit", "spent", "reserved")] == [2.5, 0, 0]
+    assert value(exposition(metrics.registry), "tarsy_processes", role="worker") == 1
+    assert value(exposition(metrics.registry), "tarsy_sessions", status="pending") == 1
+    assert value(exposition(metrics.registry), "tarsy_queue_depth", priority="7") == 1
+    assert (value(exposition(metrics.registry), "tarsy_queue_oldest_age_seconds", priority="7") or 0) > 0
+    assert value(exposition(metrics.registry), "tarsy_incidents_open", severity="critical") == 0
     show_installation(metrics.installation, None)
-    assert value(scrape(), "tarsy_workers", role="worker") is None
-    assert value(scrape(), "tarsy_queue_depth", priority="7") is None
-    assert value(scrape(), "tarsy_budget_limit_usd", **of) is None
+    assert value(exposition(metrics.registry), "tarsy_workers", role="worker") is None
+    assert value(exposition(metrics.registry), "tarsy_queue_depth", priority="7") is None
+    assert value(exposition(metrics.registry), "tarsy_budget_limit_usd", **of) is None

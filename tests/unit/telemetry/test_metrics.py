@@ -15,19 +15,19 @@ from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.step import Step
 from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.domain.usage import TokenUsage
-from tarsy.telemetry.exposition import PoolUse, ProcessGauges
+from tarsy.telemetry.exposition import ProcessGauges
 from tarsy.telemetry.measured_work import StepMetrics
 from tarsy.telemetry.metrics import OTHER, BoundedLabel, Metrics
 
 WRITE = """
 import sys
-from tarsy.telemetry.exposition import Exposition
+from tarsy.telemetry.exposition import exposition
 from tarsy.telemetry.metrics import Metrics
 metrics = Metrics()
 metrics.sessions.submitted.labels("disk").inc(int(sys.argv[1]))
 metrics.process.connections.set(int(sys.argv[1]))
 metrics.sessions.wait.observe(1)
-sys.stdout.buffer.write(Exposition(metrics.registry, lambda: None)())
+sys.stdout.buffer.write(exposition(metrics.registry))
 """
 
 
@@ -58,10 +58,8 @@ def test_a_process_tells_of_its_connections_its_pool_and_its_tool_servers() -> N
         ServerHealth(name="down", transport="http", state=ServerState.FAILED),
         ServerHealth(name="new", transport="http"),
     )
-    ProcessGauges(
-        metrics=metrics, version="1", connections=lambda: 3, pool=lambda: PoolUse(in_use=2, idle=1), servers=lambda: servers
-    ).refresh()
-    reported = generate_latest(metrics.registry)
+    gauges = ProcessGauges(metrics=metrics, version="1", connections=lambda: 3, pool=lambda: (2, 1), servers=lambda: servers)
+    reported = gauges.scrape()
     assert value(reported, "tarsy_live_connections") == 3
     assert [value(reported, "tarsy_database_connections", state=state) for state in ("in_use", "idle")] == [2, 1]
     assert [value(reported, "tarsy_tool_server_up", server=one.name) for one in servers] == [1, 0, None]
