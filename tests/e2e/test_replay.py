@@ -14,9 +14,9 @@ import pytest
 from support.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environment, served
 from support.vendor_server import VendorServer, vendor_server
 from support.vendors import ChatCompletions, Said
+from tarsy.db.connection import create_engine
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.recording import recording_text
-from tarsy.replay.export import read_session
-from tarsy.settings import Settings, settings_from
 
 # Seven investigations and as many replays: longer than other tests on a busy machine.
 pytestmark = [pytest.mark.xdist_group("replay"), pytest.mark.timeout(300)]
@@ -40,15 +40,17 @@ def recordings(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Path
         first, session = samples[0], sessions[samples[0]["name"]]
         http.post(f"/api/v1/sessions/{session}/chat/messages", json={"content": first["questions"][0]}).raise_for_status()
         _wait_for(http, session, "chat.message", work="chat")
-    anyio.run(_export, settings_from(server.env), directory, sessions)
+    anyio.run(_export, server.env["DATABASE_URL"], directory, sessions)
     return directory
 
 
-async def _export(settings: Settings, directory: Path, sessions: Mapping[str, str]) -> None:
+async def _export(database_url: str, directory: Path, sessions: Mapping[str, str]) -> None:
+    engine = create_engine(database_url)
     for name, session in sessions.items():
-        recording = await read_session(settings, session)
+        recording = await RecordingSource(engine).read(session)
         assert recording
         (directory / f"{name}.json").write_text(recording_text(recording))
+    await engine.dispose()
 
 
 def _submitted(http: httpx.Client, sample: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from typing import NoReturn
 PRELOADED = (
     "tarsy.server",
     "tarsy.wiring.application",
-    "tarsy.replay.rerun",
+    "tarsy.replay",
     "tarsy.evals.run",
     "tarsy.cli.main",
     "tarsy.cli.live_view",

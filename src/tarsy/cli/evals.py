@@ -9,6 +9,7 @@ import anyio
 import typer
 
 from tarsy.cli.environment import process_settings
+from tarsy.cli.recordings import read_recording
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
@@ -144,12 +145,8 @@ def add(
     """Turn a finished session into a case: its tool results become the world. What --expect leaves out is taken from its verdict; read the file and correct it."""
     from tarsy.domain.recording import recording_text
     from tarsy.evals.new_case import Description, case_of_session
-    from tarsy.replay.export import read_session
 
-    recording = anyio.run(read_session, process_settings(), session_id)
-    if recording is None:
-        typer.echo(f"There is no session {session_id} in this database.", err=True)
-        raise typer.Exit(1)
+    recording = read_recording(session_id)
     description = Description(title=title, family=family, reference=reference, expect=tuple(expect))
     _write(
         to / (name or session_id), case_of_session(recording, description, "recording.json"), "recording.json", recording_text(recording)

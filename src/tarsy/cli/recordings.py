@@ -8,18 +8,14 @@ from uuid import UUID
 import anyio
 import typer
 
+from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
 from tarsy.cli.environment import process_settings
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    pass
-from typing import TYPE_CHECKING
-
-from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
-
-if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+    from tarsy.domain.recording import Recording
     from tarsy.report.report import Report
 
 
@@ -29,16 +25,31 @@ def export(
 ) -> None:
     """Export a session as a self-contained recording that you can replay, with secrets masked."""
     from tarsy.domain.recording import recording_text
-    from tarsy.replay.export import read_session
 
-    recording = anyio.run(read_session, process_settings(), session_id)
-    if recording is None:
-        typer.echo(f"There is no session {session_id} in this database.", err=True)
-        raise typer.Exit(1)
+    text = recording_text(read_recording(session_id))
     if output:
-        output.write_text(recording_text(recording), encoding="utf-8")
-        return
-    sys.stdout.write(recording_text(recording))
+        output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+def read_recording(session_id: str) -> "Recording":
+    """Read a session of the database as a recording; end the command if there is none."""
+    from tarsy.db.session.recordings import RecordingSource
+
+    try:
+        UUID(session_id)
+    except ValueError:
+        raise _no_session(session_id) from None
+    recording = with_upgraded_engine(lambda engine: RecordingSource(engine).read(session_id), None, None)
+    if recording is None:
+        raise _no_session(session_id)
+    return recording
+
+
+def _no_session(session_id: str) -> typer.Exit:
+    typer.echo(f"There is no session {session_id} in this database.", err=True)
+    return typer.Exit(1)
 
 
 def replay(
@@ -52,7 +63,7 @@ def replay(
     check: Annotated[bool, typer.Option("--check", help="Only say which recordings replay exactly.")] = False,
 ) -> None:
     """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""
-    from tarsy.replay.rerun import NotReplayed, ReplayOptions, replay_all
+    from tarsy.replay import NotReplayed, ReplayOptions, replay_all
 
     if from_step is not None and live_model is None:
         raise typer.BadParameter("--from-step needs --live-model: what should go on from there?")
@@ -108,8 +119,7 @@ def report(
 
     found = with_upgraded_engine(read, database_url, data_dir)
     if found is None:
-        typer.echo(f"There is no session {session_id} in this database.", err=True)
-        raise typer.Exit(1)
+        raise _no_session(session_id)
     text = as_html(found) if suffix in _PAGES else as_markdown(found)
     if output:
         output.write_bytes(text.encode("utf-8", "replace"))

@@ -194,7 +194,7 @@ class Recording(Recorded):
         return version
 
 
-def reaches(given: RecordedInput, played: Sequence[RecordedCall]) -> bool:
+def reaches_fork(given: RecordedInput, played: Sequence[RecordedCall]) -> bool:
     """Return whether an input belongs to a run that replays these first calls of a recording and then continues on its own.
 
     Such a run cuts an agent short only if the agent's parent had continued without it within these calls.

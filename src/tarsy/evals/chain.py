@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tarsy.agent import prompt
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage, reaches
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedStage, fitting_backend
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.demo.chain import SERVER, cluster_server
-from tarsy.domain.llm import LLMBackend, ResolvedProvider
+from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.tool import ToolCalling, ToolName
 from tarsy.evals.cases import Case
 from tarsy.evals.worlds.tool_servers import world_server
@@ -64,12 +64,11 @@ def _stage(stage: ResolvedStage, provider: ResolvedProvider, servers: tuple[str,
 
 
 def _agent(agent: ResolvedAgentConfig, provider: ResolvedProvider, servers: tuple[str, ...]) -> ResolvedAgentConfig:
-    fits = reaches(agent.llm_backend, provider.type, provider.model)
     return agent.model_copy(
         update={
             "provider": provider,
             "fallback_providers": (),
-            "llm_backend": agent.llm_backend if fits else LLMBackend.LANGCHAIN,
+            "llm_backend": fitting_backend(agent.llm_backend, provider),
             "mcp_servers": servers,
             "tool_filters": {},
             # A sub-agent without tools stays without tools.

@@ -10,7 +10,7 @@ from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.demo.samples import load_sample, recording_loader
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
-from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, reaches, track_of
+from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, reaches_fork, track_of
 from tarsy.domain.run_input import InputKind
 from tarsy.domain.usage import TokenUsage
 from tarsy.evals.cases import Case, WorldKind
@@ -68,7 +68,7 @@ class Fork:
             if given.kind is InputKind.READ:
                 return (given.track, given.turn) in self.places
             if given.kind is InputKind.CUT_SHORT:
-                return reaches(given, self.played)
+                return reaches_fork(given, self.played)
             # The others reach a request; the first request that is not played gets those that were recorded for it.
             return given.turn == 0 or (given.track, given.turn - 1) in self.places
 

@@ -1,17 +1,15 @@
 """Running a plan: each trial is a session in the pipeline of production, on a database of its own that is thrown away."""
 
-import tempfile
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import anyio
 
 from tarsy.agent.execution import SessionOverrides
 from tarsy.agent.ports import LLMClient, ToolServers
 from tarsy.config.load.loader import LoadedConfig, load_config
-from tarsy.db.embedded.server import embedded_postgres
+from tarsy.db.embedded.server import temporary_postgres
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.recording import Recording
@@ -57,33 +55,22 @@ class Pipeline:
         return attempt_of(recording or Recording(), seconds=seconds, error=ended.error_message or "", cost_usd=cost)
 
 
-@contextmanager
-def _scratch_directory() -> Generator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tarsy-eval-") as directory:
-        path = Path(directory)
-        # The database's account must reach its own directory in there, which it closes to all other accounts.
-        path.chmod(0o711)
-        yield path
-
-
 @asynccontextmanager
 async def pipeline(
     settings: Settings, loaded: LoadedConfig, llm: LLMClient, tools: ToolServers, overrides: Mapping[str, SessionOverrides], *, jobs: int
 ) -> AsyncGenerator[Pipeline]:
     """Run the application as in production with `jobs` workers, on these tools; `overrides` are those of single sessions, by id."""
-    with _scratch_directory() as directory:
-        async with embedded_postgres(directory, throwaway=True) as url:
-            own = replace(settings, data_dir=directory, database_url=url, role=Role.WORKER, replay_speed=0.0)
-            async with application(
-                own, loaded=isolated(loaded, jobs), overrides=Overrides(tools=tools, llm=llm, sessions=overrides)
-            ) as running:
-                with single_errors():
-                    async with anyio.create_task_group() as tasks:
-                        if running.pool:
-                            tasks.start_soon(running.pool.run, name="workers")
-                        yield Pipeline(running, llm)
-                        if running.pool:
-                            running.pool.stop_now()
+    async with temporary_postgres() as (directory, url):
+        own = replace(settings, data_dir=directory, database_url=url, role=Role.WORKER, replay_speed=0.0)
+        replaced = Overrides(tools=tools, llm=llm, sessions=overrides)
+        async with application(own, loaded=isolated(loaded, jobs), overrides=replaced) as running:
+            with single_errors():
+                async with anyio.create_task_group() as tasks:
+                    if running.pool:
+                        tasks.start_soon(running.pool.run, name="workers")
+                    yield Pipeline(running, llm)
+                    if running.pool:
+                        running.pool.stop_now()
 
 
 def isolated(loaded: LoadedConfig, jobs: int) -> LoadedConfig:

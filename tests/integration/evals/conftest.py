@@ -6,6 +6,7 @@ That `tarsy eval run` starts one of its own is shown by the tests that run the c
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -25,10 +26,10 @@ def own_database(database_url: str) -> Iterator[None]:
 
 def _instead_of_a_server(url: str) -> Iterator[None]:
     @asynccontextmanager
-    async def opened(_directory: Path, *, throwaway: bool) -> AsyncGenerator[str]:
-        assert throwaway
-        yield url
+    async def opened() -> AsyncGenerator[tuple[Path, str]]:
+        with TemporaryDirectory() as directory:
+            yield Path(directory), url
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(run, "embedded_postgres", opened)
+        patched.setattr(run, "temporary_postgres", opened)
         yield

@@ -12,7 +12,7 @@ from tarsy.api.schemas.sessions import AlertAccepted, CancelResult
 from tarsy.api.schemas.view import SessionId
 from tarsy.api.services import AuthorDep, MaskDep, RepositoriesDep, SystemDep
 from tarsy.config.problems import did_you_mean
-from tarsy.config.resolve.resolved import reaches
+from tarsy.config.resolve.resolved import fitting_backend
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.domain.fork import ForkPlace, ModelUse, fork_plan, with_model
 from tarsy.domain.interaction import LLMInteractionKind
@@ -144,7 +144,7 @@ def _model_use(models: Mapping[str, ResolvedProvider], name: str, backend: LLMBa
     if name not in models:
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, f'There is no model "{name}" that can be asked: {did_you_mean(name, models)}')
     provider = models[name]
-    return ModelUse(provider, backend if reaches(backend, provider.type, provider.model) else LLMBackend.LANGCHAIN)
+    return ModelUse(provider, fitting_backend(backend, provider))
 
 
 @router.get("/models", operation_id="listModels", tags=["sessions"])

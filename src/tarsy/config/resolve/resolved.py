@@ -227,7 +227,7 @@ def reaches(backend: LLMBackend, kind: ProviderType, model: str | None) -> bool:
     return kind not in NOT_NATIVE and not (kind is ProviderType.VERTEXAI and "claude" in (model or ""))
 
 
-def fitting_backend(wanted: LLMBackend, provider: LLMProviderConfig) -> LLMBackend:
+def fitting_backend(wanted: LLMBackend, provider: LLMProviderConfig | ResolvedProvider) -> LLMBackend:
     """Return `wanted` if it can reach the provider's model, else `langchain`."""
     return wanted if reaches(wanted, provider.type, provider.model) else LLMBackend.LANGCHAIN
 

@@ -132,6 +132,17 @@ async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> Async
 
 
 @asynccontextmanager
+async def temporary_postgres() -> AsyncGenerator[tuple[Path, str]]:
+    """Run a server in a temporary directory; yield the directory and the URL of the database."""
+    with tempfile.TemporaryDirectory(prefix="tarsy-") as name:
+        directory = Path(name)
+        # The account of the database must be able to enter its own directory below, which is closed to all other accounts.
+        await run_sync(directory.chmod, 0o711)
+        async with embedded_postgres(directory, throwaway=True) as url:
+            yield directory, url
+
+
+@asynccontextmanager
 async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerator[str]:
     """Yield the URL of the configured database, or of the embedded one if `url` is None."""
     if url:

@@ -1,28 +1,27 @@
-"""Replays recordings of whole sessions in a temporary database."""
+"""Replays recordings of whole sessions in a temporary database, up to a given call if a live model continues from there."""
 
-import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from tarsy.agent.ports import LLMClient
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
-from tarsy.config.resolve.resolved import ResolvedProvider, resolved_provider
-from tarsy.db.embedded.server import embedded_postgres
+from tarsy.config.resolve.resolved import ResolvedProvider, fitting_backend, resolved_provider
+from tarsy.db.embedded.server import temporary_postgres
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
-from tarsy.domain.recording import RecordedOutcome, Recording, reaches
+from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.recording import RecordedCall, RecordedOutcome, Recording, reaches_fork
 from tarsy.domain.replay import Difference, differences
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
-from tarsy.replay.forking_client import ForkingClient
 from tarsy.session.playback import NotReplayableError, follow_ups, played_from, recorded_chain, session_from
 from tarsy.settings import Settings
 from tarsy.tools.masking import Unmasked
@@ -68,36 +67,48 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
     if len(refused) == len(found):
         return [*refused]
     results: list[ReplayOutcome | NotReplayed] = []
-    with _temporary_directory() as directory:
-        async with embedded_postgres(directory, throwaway=True) as url:
-            temporary = replace(settings, data_dir=directory, replay_speed=0.0, database_url=url)
-            for file, each in found:
-                if isinstance(each, NotReplayed):
-                    results.append(each)
-                    continue
-                recording, outcome = each
-                played = recording.calls[: options.from_step]
-                inputs = [given.placed() for given in recording.inputs if options.live_model is None or reaches(given, played)]
-                overrides = Overrides(
-                    tools=None if options.live_tools else RecordedToolServers(recording),
-                    llm=ForkingClient(recording, options.from_step, live, in_process_client(env=loaded.env)),
-                    # A recording was masked when it was made, by the rules of that time.
-                    mask=None if live or options.live_tools else Unmasked(),
-                    recorded_inputs=inputs,
-                )
-                async with application(temporary, overrides=overrides) as running:
-                    replayed = await _run(running, recording, str(file))
-                found_differences = tuple(differences(outcome, replayed, version=recording.tarsy_recording))
-                results.append(ReplayOutcome(file, found_differences, replayed))
+    async with temporary_postgres() as (directory, url):
+        temporary = replace(settings, data_dir=directory, replay_speed=0.0, database_url=url)
+        for file, each in found:
+            if isinstance(each, NotReplayed):
+                results.append(each)
+                continue
+            recording, outcome = each
+            played = recording.calls[: options.from_step]
+            inputs = [given.placed() for given in recording.inputs if live is None or reaches_fork(given, played)]
+            overrides = Overrides(
+                tools=None if options.live_tools else RecordedToolServers(recording),
+                llm=PartlyLiveClient(played, live, in_process_client(env=loaded.env)) if live else in_process_client(env=loaded.env),
+                # A recording was masked when it was made, by the rules of that time.
+                mask=None if live or options.live_tools else Unmasked(),
+                recorded_inputs=inputs,
+            )
+            async with application(temporary, overrides=overrides) as running:
+                replayed = await _run(running, recording, str(file))
+            found_differences = tuple(differences(outcome, replayed, version=recording.tarsy_recording))
+            results.append(ReplayOutcome(file, found_differences, replayed))
     return results
 
 
-@contextmanager
-def _temporary_directory() -> Generator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tarsy-") as directory:
-        # The database's account must be able to enter its own directory below, which is closed to all other accounts.
-        Path(directory).chmod(0o711)
-        yield Path(directory)
+class PartlyLiveClient:
+    """Sends the `played` calls to the recorded model, and all others to a live one."""
+
+    def __init__(self, played: Sequence[RecordedCall], live: ResolvedProvider, inner: LLMClient) -> None:
+        self._played = {(call.track, call.turn) for call in played}
+        self._live = live
+        self._inner = inner
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        if (request.track, request.turn) not in self._played:
+            request = replace(request, provider=self._live, backend=fitting_backend(request.backend, self._live))
+        async for chunk in self._inner.generate(request):
+            yield chunk
+
+    async def health(self) -> LLMHealth:
+        return await self._inner.health()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
 
 
 def _load_replayable(file: Path) -> tuple[Recording, RecordedOutcome] | NotReplayed:

@@ -1,1 +1,0 @@
-"""Recordings of whole sessions: exporting them, and replaying them."""
