@@ -9,6 +9,7 @@ from typing import Annotated
 import anyio
 import typer
 
+from tarsy.cli.environment import DEFAULT_URL, ServerUrl, Token
 from tarsy.cli.terminal import harmless
 
 app = typer.Typer(no_args_is_help=True)
@@ -29,7 +30,7 @@ class SchemaFile(StrEnum):
 @app.command()
 def check(config: Directory = None) -> None:
     """Report all problems of the configuration; exit status 1 if there are any."""
-    from tarsy.cli.checkup import price_remarks
+    from tarsy.cli.doctor_checks import price_remarks
     from tarsy.config.load.display import check_report
 
     usable, verdict, remarks = check_report(config, os.environ, lambda loaded: anyio.run(price_remarks, loaded))
@@ -149,8 +150,8 @@ _REPORTED = {"added": "Added", "changed": "Changed", "removed": "Removed", "at_n
 
 
 def reload(
-    url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
-    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
+    url: ServerUrl = DEFAULT_URL,
+    token: Token = None,
 ) -> None:
     """Reload the configuration in every process of the installation. Running sessions keep theirs; a file with mistakes changes nothing.
 

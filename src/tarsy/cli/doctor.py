@@ -1,15 +1,16 @@
 """`tarsy doctor`: checks everything TARSy needs and prints what to do about each problem."""
 
 import logging
-from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
 
+from tarsy.cli.environment import ConfigDir
+
 
 def doctor(
-    config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
+    config: ConfigDir = None,
     host: Annotated[str, typer.Option(help="The address you want to serve on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port you want to serve on.")] = 8080,
     *,
@@ -18,7 +19,7 @@ def doctor(
     ] = False,
 ) -> None:
     """Check Python, database, configuration, keys, tool servers and port. Exit status 1 if something needs fixing."""
-    from tarsy.cli.checkup import findings
+    from tarsy.cli.doctor_checks import findings
     from tarsy.kit.logs import configure_logs
     from tarsy.setup.trials import FindingStatus
 

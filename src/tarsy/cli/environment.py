@@ -1,13 +1,20 @@
-"""The settings of a command: the environment, the `.env` files, the command line."""
+"""The settings of a command: the environment, the `.env` files, the command line; and options that several commands have."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from tarsy.settings import Settings
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+ServerUrl = Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")]
+Token = Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")]
+ConfigDir = Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")]
 
 
 def process_settings(config_dir: Path | None = None, **overrides: object) -> "Settings":

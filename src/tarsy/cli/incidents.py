@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import harmless, parse_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +26,7 @@ def list_incidents(
     from tarsy.db.incident.repository import IncidentFilter, IncidentRepository
     from tarsy.domain.incident import IncidentState
 
-    if state is not None and state not in set(IncidentState):
-        typer.echo(f"There is no state {state!r}; there are: {', '.join(IncidentState)}.", err=True)
-        raise typer.Exit(2)
-    where = IncidentFilter(states=(IncidentState(state),) if state else ())
+    where = IncidentFilter(states=parse_choice(IncidentState, "state", state))
     page = with_upgraded_engine(lambda engine: IncidentRepository(engine).list(where, limit=limit), database_url, data_dir)
     for summary in page.incidents:
         incident = summary.incident

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import anyio
 import typer
 
-from tarsy.cli.environment import process_settings
+from tarsy.cli.environment import DEFAULT_URL, ConfigDir, ServerUrl, Token, process_settings
 from tarsy.cli.terminal import ServerRefusedError
 
 
@@ -26,7 +26,7 @@ def investigate(
         typer.Option(metavar="'$0.20,5m'", help="The most it may use: dollars, time, `50k tokens`, `10 model calls`, `20 tool calls`."),
     ] = None,
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token for --url.")] = None,
-    config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
+    config: ConfigDir = None,
 ) -> None:
     """Investigate an alert: show the timeline live, then the analysis. Exit status 0 if it completed, 1 if not."""
     from tarsy.cli.live_view import investigate_here, investigate_there
@@ -55,8 +55,8 @@ def investigate(
 
 def watch(
     session: Annotated[str, typer.Argument(help="Id of the session.")],
-    url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
-    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
+    url: ServerUrl = DEFAULT_URL,
+    token: Token = None,
 ) -> None:
     """Follow a session from its beginning to its end. Exit status 0 if it completed, 1 if not."""
     from rich.console import Console
@@ -79,8 +79,8 @@ def watch(
 def hint(
     session: Annotated[str, typer.Argument(help="Id of the session.")],
     text: Annotated[str, typer.Argument(help="What its agents should know.")],
-    url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
-    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
+    url: ServerUrl = DEFAULT_URL,
+    token: Token = None,
 ) -> None:
     """Give a running investigation a hint: each of its agents reads it before its next model call. Exit status 1 if it came too late."""
     from tarsy.cli.client import call_server
@@ -102,8 +102,8 @@ def fork(
     ] = None,
     model: Annotated[str | None, typer.Option(help="The configured provider that continues.", show_default="the session's own")] = None,
     hint: Annotated[str | None, typer.Option(help="A hint that the agents read before the first new call.")] = None,
-    url: Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")] = "http://127.0.0.1:8080",
-    token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")] = None,
+    url: ServerUrl = DEFAULT_URL,
+    token: Token = None,
 ) -> None:
     """Start a new investigation from a step of an earlier one, with another model or a hint. Print the id of the new session."""
     from tarsy.cli.client import TarsyClient, call_server

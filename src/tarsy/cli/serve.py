@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tarsy.cli.environment import process_environment, process_settings
+from tarsy.cli.environment import ConfigDir, process_environment, process_settings
 from tarsy.cli.terminal import explained
 from tarsy.settings import PROCESS_NAME, CannotServeError, Role
 
@@ -24,7 +24,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8080,
     role: Annotated[Role, typer.Option(help="Serve the API and dashboard, run sessions, or both.")] = Role.ALL,
-    config: Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")] = None,
+    config: ConfigDir = None,
     processes: Annotated[
         int | None,
         typer.Option(

@@ -1,13 +1,12 @@
 """`tarsy sessions`: list, show and erase sessions."""
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
-from tarsy.cli.terminal import harmless
+from tarsy.cli.db import ACTOR, DatabaseUrl, DataDir, with_upgraded_engine
+from tarsy.cli.terminal import harmless, parse_choice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 
-Word = TypeVar("Word", bound=StrEnum)
-
-ACTOR = "command line"
 # Repeated here: importing the enum would make `tarsy --help` slow.
 SORT_HELP = (
     "Sort by: created, queue, alert_type, severity, outcome, confidence, citations, agents, fallbacks, questions, score, "
@@ -56,12 +52,12 @@ def list_sessions(
     from tarsy.domain.verdict import Confidence, VerdictOutcome
 
     where = SessionFilter(
-        statuses=_one_of(SessionStatus, "status", status),
-        outcomes=_one_of(VerdictOutcome, "outcome", outcome),
-        confidences=_one_of(Confidence, "confidence", confidence),
+        statuses=parse_choice(SessionStatus, "status", status),
+        outcomes=parse_choice(VerdictOutcome, "outcome", outcome),
+        confidences=parse_choice(Confidence, "confidence", confidence),
         affected=affected,
     )
-    (by,) = _one_of(SessionSort, "sort", sort)
+    (by,) = parse_choice(SessionSort, "sort", sort)
     order = SessionOrder.of(by, None)
     page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit, order=order), database_url, data_dir)
     for session in page.sessions:
@@ -73,14 +69,6 @@ def list_sessions(
         typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{about}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
-
-
-def _one_of(kind: type[Word], name: str, given: str | None) -> tuple[Word, ...]:
-    """Parse an option that names a member of an enum; an unknown name ends the command."""
-    if given is not None and given not in set(kind):
-        typer.echo(f"There is no {name} {given!r}; there are: {', '.join(kind)}.", err=True)
-        raise typer.Exit(2)
-    return (kind(given),) if given else ()
 
 
 def _verdict(judged: "JudgedVerdict | None") -> str:

@@ -1,8 +1,12 @@
-"""Output for a terminal: text without control characters, and errors as sentences."""
+"""Output for a terminal: text without control characters, and errors as sentences; options that name a member of an enum."""
 
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from enum import StrEnum
+from typing import TypeVar
+
+import typer
 
 from tarsy.kit.groups import leaves
 
@@ -13,6 +17,17 @@ _COMMANDS = dict.fromkeys((*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0))
 def harmless(text: str) -> str:
     """Return `text` without control characters."""
     return text.translate(_COMMANDS)
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def parse_choice(kind: type[Choice], name: str, given: str | None) -> tuple[Choice, ...]:
+    """Parse the option `name`, a member of an enum; an unknown one ends the command. Return nothing if it was not given."""
+    if given is not None and given not in set(kind):
+        typer.echo(f"There is no {name} {given!r}; there are: {', '.join(kind)}.", err=True)
+        raise typer.Exit(2)
+    return (kind(given),) if given else ()
 
 
 class ServerRefusedError(Exception):

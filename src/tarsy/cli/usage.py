@@ -10,7 +10,7 @@ import typer
 
 from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
 from tarsy.cli.environment import process_settings
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import harmless, parse_choice
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -33,18 +33,16 @@ def usage(
     data_dir: DataDir = None,
 ) -> None:
     """Show the usage of models and tools, and what it cost."""
-    from tarsy.cli.checkup import price_remarks
+    from tarsy.cli.doctor_checks import price_remarks
     from tarsy.config.load.loader import load_config
     from tarsy.config.problems import ConfigError
     from tarsy.db.spending import PostgresSpendingStore
     from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
     from tarsy.domain.usage import Period, csv_table
 
-    if period not in set(Period):
-        typer.echo(f"There is no period {period!r}; there are: {', '.join(Period)}.", err=True)
-        raise typer.Exit(2)
+    (chosen,) = parse_choice(Period, "period", period)
     now = datetime.now(UTC)
-    span = Period(period).until(now.date())
+    span = chosen.until(now.date())
     if csv:
         rows = with_upgraded_engine(lambda engine: UsageRepository(engine).details(span), database_url, data_dir)
         typer.echo(csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows)), nl=False)

@@ -101,8 +101,8 @@ def sample_settings(config: Config) -> Mapping[str, Any]:
 
 def chains_in_use(config: Config) -> tuple[ResolvedChain, ...]:
     """Resolve every chain, with an arbitrary model if none is configured: tools can be checked without one."""
-    followed = with_any_model(config)
-    return tuple(resolve_chain(followed, chain_id) for chain_id in config.chains)
+    resolvable = with_any_model(config)
+    return tuple(resolve_chain(resolvable, chain_id) for chain_id in config.chains)
 
 
 def models_in_use(loaded: LoadedConfig) -> Mapping[str, tuple[ResolvedProvider, LLMBackend]]:
@@ -191,11 +191,15 @@ def missing_variables(loaded: LoadedConfig, name: str) -> frozenset[str]:
     return frozenset(variable for variable in variables(transport.model_dump_json()) if variable not in loaded.env)
 
 
+def servers_in_use(config: Config) -> Mapping[str, ResolvedMcpServer]:
+    """Return the tool servers that a chain or route can use."""
+    used = {name: server for chain in chains_in_use(config) for name, server in chain.mcp_servers.items()}
+    return used | {name: resolved_server(config, name) for name in variants_in_use(config)}
+
+
 def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
-    """Return the tool servers that a chain or route can use and whose variables are set."""
-    followed = with_any_model(loaded.config)
-    used = {name: server for chain_id in loaded.config.chains for name, server in resolve_chain(followed, chain_id).mcp_servers.items()}
-    used |= {name: resolved_server(loaded.config, name) for name in variants_in_use(loaded.config)}
+    """Return the tool servers in use whose variables are set."""
+    used = servers_in_use(loaded.config)
     return {name: used[name] for name in sorted(used) if not missing_variables(loaded, name)}
 
 

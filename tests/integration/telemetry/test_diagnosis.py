@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.agent_scenario import SUMMARY, Scenario, agent, chain, fails, says, stage
 from support.api_world import World, serving, world
-from tarsy.cli.checkup import check_database
+from tarsy.cli.doctor_checks import check_database
 from tarsy.cli.main import app
 from tarsy.db.processes import BACKUP, CLEAN_UP, ProcessRepository, record_upkeep
 from tarsy.domain.claim import INVESTIGATION

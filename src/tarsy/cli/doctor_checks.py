@@ -18,8 +18,7 @@ from tarsy.cli.db import opened_engine
 from tarsy.cli.environment import process_settings
 from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
 from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.resolve.resolved import ResolvedMcpServer, resolved_server
-from tarsy.config.resolve.resolver import variants_in_use
+from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
@@ -31,7 +30,7 @@ from tarsy.llm.prices import PriceList
 from tarsy.settings import CannotServeError, Settings
 from tarsy.setup.trials import Finding, fail, ok, try_model, try_server, warn
 from tarsy.wiring.infrastructure import llm_client
-from tarsy.wiring.installation import chains_in_use, models_in_use
+from tarsy.wiring.installation import models_in_use, servers_in_use
 
 OLDEST_PYTHON = (3, 11)
 # PostgreSQL starts with 60 MB and keeps some hundred MB of its log; a session takes a megabyte at most.
@@ -62,7 +61,7 @@ async def findings(config: Path | None, host: str, port: int, *, call: bool) -> 
         return
     found = (check_dotenv(loaded.directory), check_login(host, settings, loaded.config))
     prices = [warn("configuration", str(remark)) for remark in await price_remarks(loaded)]
-    for finding in (*check_configuration(loaded), *prices, *filter(None, found), *check_keys(loaded)):
+    for finding in (*check_configuration(loaded), *prices, *filter(None, found), check_default_model(loaded)):
         yield finding
     async for finding in check_models(settings, loaded, call=call):
         yield finding
@@ -174,7 +173,7 @@ def check_login(host: str, settings: Settings, config: Config) -> Finding | None
     return ok("login", f"tokens of {', '.join(tokens.by_name)}") if tokens else None
 
 
-def check_keys(loaded: LoadedConfig) -> Iterator[Finding]:
+def check_default_model(loaded: LoadedConfig) -> Finding:
     """Report the default model and the keys that are set."""
     config, env = loaded.config, loaded.env
     found = [name for names in vendor_variables().values() for name in names if env.get(name, "").strip()]
@@ -182,13 +181,12 @@ def check_keys(loaded: LoadedConfig) -> Iterator[Finding]:
     if default is None:
         error = NoProviderError(vendor_variables())
         ways = "\n".join(f"{vendor}: set {' and '.join(names)}" for vendor, names in error.variables.items())
-        yield warn(
+        return warn(
             "model", "none: sample incidents use a recorded model, and TARSy refuses other alerts", f"{ways}\nor {error.local_model}"
         )
-        return
     provider = config.llm_providers[default]
     described = f"{provider.type} {provider.model}" + (f" at {provider.base_url}" if provider.base_url else "")
-    yield ok("model", f"{default} ({described}){'; keys set: ' + ', '.join(found) if found else ''}")
+    return ok("model", f"{default} ({described}){'; keys set: ' + ', '.join(found) if found else ''}")
 
 
 async def check_models(settings: Settings, loaded: LoadedConfig, *, call: bool) -> AsyncGenerator[Finding]:
@@ -208,8 +206,7 @@ async def check_models(settings: Settings, loaded: LoadedConfig, *, call: bool) 
 
 async def check_tools(loaded: LoadedConfig) -> list[Finding]:
     """Start all tool servers of chains and routes at the same time and list their tools."""
-    servers = {name: server for chain in chains_in_use(loaded.config) for name, server in chain.mcp_servers.items()}
-    servers |= {name: resolved_server(loaded.config, name) for name in variants_in_use(loaded.config)}
+    servers = servers_in_use(loaded.config)
     found: dict[str, Finding] = {}
 
     async def check(server: ResolvedMcpServer) -> None:
