@@ -195,9 +195,9 @@ def _write(folder: Path, case: str, world_name: str, world: str) -> None:
 
 
 def _cases(directory: Path | None, tags: Sequence[str], names: Sequence[str]) -> "tuple[Case, ...]":
-    from tarsy.evals.cases import SUITE, chosen, load_cases
+    from tarsy.evals.cases import SUITE, load_cases, select_cases
 
-    found = chosen(load_cases(directory or SUITE), tags=tags, names=names)
+    found = select_cases(load_cases(directory or SUITE), tags=tags, names=names)
     if not found:
         typer.echo("No case has all of these tags and names; `tarsy eval list` shows them.", err=True)
         raise typer.Exit(2)

@@ -58,6 +58,7 @@ def _explained_errors() -> tuple[type[Exception], ...]:
     from tarsy.api.tokens import TokenSettingError
     from tarsy.config.problems import ConfigError
     from tarsy.db.connection import DatabaseUnavailableError
+    from tarsy.evals.cases import EvalError
     from tarsy.llm.providers.replay import RecordingUnreadableError
     from tarsy.session.playback import NotReplayableError
     from tarsy.settings import CannotServeError
@@ -71,5 +72,6 @@ def _explained_errors() -> tuple[type[Exception], ...]:
         DatabaseUnavailableError,
         ServerRefusedError,
         NotReplayableError,
+        EvalError,
         RecordingUnreadableError,
     )

@@ -4,8 +4,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from tarsy.config.load.skill_catalog import shipped_skills
 from tarsy.config.resolve.agent_resolver import resolved_skill
 from tarsy.config.resolve.resolved import (
@@ -17,6 +15,7 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     ResolvedTransport,
 )
+from tarsy.demo.incident_files import FilePart
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.skill import Skill
@@ -32,11 +31,7 @@ limits, pods_log with previous=true for a container that has restarted, deployme
 metrics_query takes plain selectors only; metrics_list tells which metrics exist. Times are UTC."""
 
 
-class Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class AgentOutline(Part):
+class AgentOutline(FilePart):
     name: str
     tool_calling: ToolCalling = ToolCalling.NATIVE
     max_iterations: int = 20
@@ -57,7 +52,7 @@ class AgentOutline(Part):
             yield from sub.tree
 
 
-class StageOutline(Part):
+class StageOutline(FilePart):
     name: str
     agents: tuple[AgentOutline, ...]
     success_policy: SuccessPolicy = SuccessPolicy.ANY
@@ -88,13 +83,13 @@ def build_chain(
                 agents=tuple(_agent(agent, provider, every) for agent in outline.agents),
                 parallel_type=ParallelType.MULTI_AGENT if is_parallel else None,
                 success_policy=outline.success_policy,
-                synthesis=_own_agent("SynthesisAgent", AgentType.SYNTHESIS, provider, every) if is_parallel else None,
+                synthesis=_agent_without_tools("SynthesisAgent", AgentType.SYNTHESIS, provider, every) if is_parallel else None,
             )
         )
     return ResolvedChain(
         chain_id=chain_id_of(incident),
         stages=tuple(resolved),
-        executive_summary=_own_agent("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider, every),
+        executive_summary=_agent_without_tools("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider, every),
         chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider, every),
         mcp_servers={SERVER: cluster_server(incident)},
         skills={skill.name: resolved_skill(skill) for skill in skills_of(stages)},
@@ -136,7 +131,7 @@ def _agent(outline: AgentOutline, provider: ResolvedProvider, every: Mapping[str
     return agent.model_copy(update=every)
 
 
-def _own_agent(name: str, kind: AgentType, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedAgentConfig:
+def _agent_without_tools(name: str, kind: AgentType, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedAgentConfig:
     agent = ResolvedAgentConfig(
         agent_name=name, type=kind, llm_backend=backend_of(provider), tool_calling=ToolCalling.NATIVE, provider=provider
     )

@@ -5,8 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel, ConfigDict
 
 INCIDENTS = Path(__file__).parent / "incidents"
+
+
+class FilePart(BaseModel):
+    """A part of a file. Unknown keys are errors, so that a typo is found when the file is loaded."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class _TextLoader(yaml.CSafeLoader):

@@ -1,11 +1,20 @@
-"""Finds objects of a world, and suggests others if there is no such object."""
+"""Finds objects of a world, and suggests others if there is no such object; the arguments by which tools name them."""
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
+
+from pydantic import Field
 
 from tarsy.demo.stdio_server import ToolRefusedError
 from tarsy.demo.world import World
+
+# Described for the model.
+Namespace = Annotated[str, Field(description="Namespace; empty means all namespaces")]
+InNamespace = Annotated[str, Field(description="Namespace of the object")]
+PodName = Annotated[str, Field(description="Full name of the pod, as pods_list shows it")]
+NodeName = Annotated[str, Field(description="Name of the node")]
+Minutes = Annotated[int, Field(description="How many minutes to look back from now", ge=1, le=20160)]
 
 
 class NotFoundError(ToolRefusedError):

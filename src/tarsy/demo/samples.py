@@ -1,19 +1,18 @@
 """The sample incidents: an alert, the chain that investigates it, and a recording. Files are read on first use."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict
 
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider
 from tarsy.demo.chain import RECORDING_SCHEME, StageOutline, build_chain, chain_id_of, replay_provider, skills_of
-from tarsy.demo.incident_files import INCIDENTS, read_yaml
-from tarsy.domain.recording import RecordedAlert, RecordedCall, Recording
+from tarsy.demo.incident_files import INCIDENTS, FilePart, read_yaml
+from tarsy.domain.recording import RecordedAlert, Recording
 from tarsy.domain.skill import text_hash
 from tarsy.llm.providers.replay import RecordingLoader, RecordingUnreadableError
 
@@ -22,10 +21,8 @@ class UnknownSampleError(LookupError):
     """There is no sample incident of that name; the text lists the known ones."""
 
 
-class IncidentFile(BaseModel):
+class IncidentFile(FilePart):
     """The content of `incident.yaml`; the alert, the world and the recording have their own files."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     # Its position in the list: the simplest incident first.
     order: int
@@ -60,10 +57,6 @@ class Sample:
         return chain_id_of(self.name)
 
     @property
-    def chain_id(self) -> str:
-        return chain_id_of(self.name)
-
-    @property
     def questions(self) -> tuple[str, ...]:
         """Follow-up questions, in any order, that the recording has answers to."""
         return self.incident.questions
@@ -84,13 +77,9 @@ class Sample:
     @property
     def chain(self) -> ResolvedChain:
         """The chain with the recorded model."""
-        return self.recorded(None)
+        return self.chain_with(replay_provider(self.name, None))
 
-    def recorded(self, speed: float | None) -> ResolvedChain:
-        """Return the chain with the recorded model, replayed at `speed`."""
-        return self.live(replay_provider(self.name, speed))
-
-    def live(self, provider: ResolvedProvider, settings: Mapping[str, Any] | None = None) -> ResolvedChain:
+    def chain_with(self, provider: ResolvedProvider, settings: Mapping[str, Any] | None = None) -> ResolvedChain:
         """Return the chain on the same simulated cluster, with `provider` and `settings` for every agent."""
         return build_chain(self.name, self.incident.stages, provider, settings)
 
@@ -141,6 +130,9 @@ def _recording(name: str) -> Recording:
     # Parsed with types, unlike the other files: arguments of tools are numbers and booleans.
     written: dict[str, Any] = yaml.load((sample.directory / "recording.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     recording = Recording.model_validate(written)
+    # The questions belong to the recorded chat answers, in the order of both.
+    chats = dict.fromkeys(call.track for call in recording.calls if call.track.endswith(".chat/1.ChatAgent"))
+    asked = dict(zip(chats, sample.questions, strict=True))
     return recording.model_copy(
         update={
             "title": sample.title,
@@ -148,13 +140,6 @@ def _recording(name: str) -> Recording:
             "chain": json.loads(sample.chain.model_dump_json()),
             "skills": {text_hash(text): text for text in sample.skill_texts},
             "questions": sample.questions,
-            "calls": with_questions(recording.calls, sample.questions),
+            "calls": tuple(call.model_copy(update={"question": asked.get(call.track)}) for call in recording.calls),
         }
     )
-
-
-def with_questions(calls: Sequence[RecordedCall], questions: Sequence[str]) -> tuple[RecordedCall, ...]:
-    """Assign the questions to the recorded chat answers, in the order of both."""
-    chats = dict.fromkeys(call.track for call in calls if call.track.endswith(".chat/1.ChatAgent"))
-    asked = dict(zip(chats, questions, strict=True))
-    return tuple(call.model_copy(update={"question": asked.get(call.track)}) for call in calls)

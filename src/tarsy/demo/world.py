@@ -10,9 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict
-
-from tarsy.demo.incident_files import INCIDENTS, read_yaml
+from tarsy.demo.incident_files import INCIDENTS, FilePart, read_yaml
 
 _OFFSET = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
 _CLOCK = re.compile(r"\d{2}:\d{2}(:\d{2})?")
@@ -31,25 +29,19 @@ def moment(text: str, now: datetime) -> datetime:
     return datetime.fromisoformat(text)
 
 
-class Piece(BaseModel):
-    """Base class: unknown keys are errors, so that a typo in a world is found when it is loaded."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Named(Piece):
+class Named(FilePart):
     namespace: str = ""
     name: str
 
 
-class Flood(Piece):
+class Flood(FilePart):
     """A line that is repeated in a log; `{n}` is its number."""
 
     line: str
     count: int
 
 
-class Container(Piece):
+class Container(FilePart):
     name: str
     image: str
     state: str = "Running"
@@ -85,7 +77,7 @@ class Pod(Named):
     security: tuple[str, ...] = ()
 
 
-class Revision(Piece):
+class Revision(FilePart):
     revision: int
     at: str
     cause: str = "<none>"
@@ -104,7 +96,7 @@ class Workload(Named):
     revisions: tuple[Revision, ...] = ()
 
 
-class Event(Piece):
+class Event(FilePart):
     namespace: str = ""
     type: str = "Normal"
     reason: str
@@ -116,7 +108,7 @@ class Event(Piece):
     count: int = 1
 
 
-class Node(Piece):
+class Node(FilePart):
     name: str
     status: str = "Ready"
     roles: str = "<none>"
@@ -156,7 +148,7 @@ class Service(Named):
     endpoints: tuple[str, ...] = ()
 
 
-class Lookup(Piece):
+class Lookup(FilePart):
     """The result of resolving a name; with `client`, only from this namespace."""
 
     name: str
@@ -172,7 +164,7 @@ class NetworkPolicy(Named):
     spec: str
 
 
-class Series(Piece):
+class Series(FilePart):
     """A metric over time: interpolated linearly between `points`, with `noise` (a share of the value)."""
 
     metric: str
@@ -187,7 +179,7 @@ class ServiceAccount(Named):
     rules: str
 
 
-class AuditRecord(Piece):
+class AuditRecord(FilePart):
     at: str
     user: str
     verb: str
@@ -198,7 +190,7 @@ class AuditRecord(Piece):
     note: str = ""
 
 
-class Flow(Piece):
+class Flow(FilePart):
     """Observed traffic between a pod and a peer."""
 
     namespace: str
@@ -237,7 +229,7 @@ class VolumeClaim(Named):
     note: str = ""
 
 
-class Webhook(Piece):
+class Webhook(FilePart):
     name: str
     kind: str = "ValidatingWebhookConfiguration"
     created: str
@@ -280,7 +272,7 @@ class Ingress(Named):
     annotations: Mapping[str, str] = {}
 
 
-class World(Piece):
+class World(FilePart):
     cluster: str = "larkspur-prod-eu1"
     now: datetime
     namespaces: tuple[str, ...]

@@ -145,6 +145,10 @@ CASE_FILE = "case.yaml"
 SUITE = Path(__file__).parent / "suite"
 
 
+class EvalError(Exception):
+    """An eval cannot be done as requested; the text says what to change."""
+
+
 class CaseError(ConfigError):
     """Cases cannot be used; the person who wrote them can act."""
 
@@ -193,7 +197,7 @@ def _digest(*folders: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def chosen(cases: Iterable[Case], *, tags: Iterable[str] = (), names: Iterable[str] = ()) -> tuple[Case, ...]:
+def select_cases(cases: Iterable[Case], *, tags: Iterable[str] = (), names: Iterable[str] = ()) -> tuple[Case, ...]:
     """Return the cases that have all `tags` (families and difficulties count as tags), and, if `names` are given, one of them."""
     wanted, called = set(tags), set(names)
     return tuple(case for case in cases if wanted <= {*case.groups, case.file.difficulty.value} and (not called or case.name in called))

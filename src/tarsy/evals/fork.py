@@ -13,19 +13,15 @@ from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.recording import RecordedCall, RecordedInput, Recording, reaches_fork, track_of
 from tarsy.domain.run_input import InputKind
 from tarsy.domain.usage import TokenUsage
-from tarsy.evals.cases import Case, WorldKind
+from tarsy.evals.cases import Case, EvalError, WorldKind
 from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.session.plan import plan
-from tarsy.session.playback import NotReplayableError, played_from
+from tarsy.session.playback import played_from
 
 # Every trial of a case needs its recording; it is read once.
 _FILES = RecordingFiles()
-
-
-class NoForkError(NotReplayableError):
-    """A recording cannot be forked there; the person who asked for it can act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:
     """Play the first `step` recorded calls of the chain's agents; a negative step counts from the last call.
 
     Raises:
-        NoForkError: there is no such call.
+        EvalError: there is no such call.
     """
     # The calls of the chain's agents: neither summaries of the whole, nor answers to questions.
     tracks = tuple(
@@ -97,7 +93,7 @@ def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:
     played = step if step >= 0 else len(calls) + step
     if not 0 <= played < len(calls):
         has = f"has {len(calls)} calls of the agents of chain {chain.chain_id}" if calls else f"has no call of chain {chain.chain_id}"
-        raise NoForkError(f"The case {case.name} cannot be forked at {step}: its recording {has}.")
+        raise EvalError(f"The case {case.name} cannot be forked at {step}: its recording {has}.")
     return Fork(source, tuple(calls[:played]))
 
 

@@ -158,10 +158,10 @@ async def agrees(client: LLMClient, judge: ResolvedProvider, case: Case, attempt
             if isinstance(chunk, ErrorChunk):
                 return None
             answer += chunk.content if isinstance(chunk, TextChunk) else ""
-    return opinion(answer)
+    return parse_opinion(answer)
 
 
-def opinion(answer: str) -> bool | None:
+def parse_opinion(answer: str) -> bool | None:
     """Parse YES or NO, with or without punctuation. Return None for other answers."""
     word = answer.strip().strip("*_`.\"'").upper()
     return {"YES": True, "NO": False}.get(word.split()[0].strip(".,:*") if word else "")

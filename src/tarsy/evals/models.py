@@ -10,12 +10,11 @@ from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import resolved_provider
 from tarsy.demo.chain import replay_provider
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ProviderType, ResolvedProvider
-from tarsy.evals.cases import Case, WorldKind
+from tarsy.evals.cases import Case, EvalError, WorldKind
 from tarsy.evals.investigators.naive import naive, overconfident
 from tarsy.evals.investigators.oracle import obedient, oracle, silent
 from tarsy.evals.investigators.script import Reply, Script, chunks_of, conversation_of
 from tarsy.kit.text import clip
-from tarsy.session.playback import NotReplayableError
 
 SCRIPTS: Mapping[str, Script] = {
     "oracle": oracle,
@@ -66,10 +65,6 @@ class ScriptedModels:
 RECORDED = "recorded"
 
 
-class NoSuchModelError(NotReplayableError):
-    """A model cannot be measured; the operator can act."""
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
     name: str
@@ -84,13 +79,13 @@ def find_models(loaded: LoadedConfig, names: Iterable[str]) -> tuple[Model, ...]
     """The models of these names; without any, the one that alerts are investigated with.
 
     Raises:
-        NoSuchModelError: one is neither configured nor a script, or there is no key for it.
+        EvalError: one is neither configured nor a script, or there is no key for it.
     """
     config, wanted = loaded.config, list(dict.fromkeys(names))
     if not wanted:
         default = config.defaults.llm_provider or config.default_provider
         if default is None:
-            raise NoSuchModelError(f"No model is configured. Name one with --model: {', '.join(SCRIPTS)} need no key.")
+            raise EvalError(f"No model is configured. Name one with --model: {', '.join(SCRIPTS)} need no key.")
         wanted = [default]
     models: list[Model] = []
     for name in wanted:
@@ -112,8 +107,8 @@ def find_models(loaded: LoadedConfig, names: Iterable[str]) -> tuple[Model, ...]
 def _configured(loaded: LoadedConfig, name: str) -> Model:
     providers = loaded.config.llm_providers
     if name not in providers:
-        raise NoSuchModelError(f'There is no model "{name}"; {did_you_mean(name, [*providers, *SCRIPTS, RECORDED])}')
+        raise EvalError(f'There is no model "{name}"; {did_you_mean(name, [*providers, *SCRIPTS, RECORDED])}')
     if providers[name].type is not ProviderType.REPLAY and (missing := providers[name].missing_variables(loaded.env)):
-        raise NoSuchModelError(f'The model "{name}" cannot be asked: set {" and ".join(missing)} in the environment or in .env.')
+        raise EvalError(f'The model "{name}" cannot be asked: set {" and ".join(missing)} in the environment or in .env.')
     resolved = resolved_provider(name, providers[name])
     return Model(name, lambda _: resolved)

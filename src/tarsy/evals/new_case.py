@@ -10,17 +10,12 @@ import yaml
 from tarsy.domain.alert import alert_title
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.verdict import verdict_of
-from tarsy.evals.cases import CaseFile, WorldKind
+from tarsy.evals.cases import CaseFile, EvalError, WorldKind
 from tarsy.evals.worlds.snapshot import Snapshot
-from tarsy.session.playback import NotReplayableError
 
 # The keys of `--expect KEY=VALUE`.
 EXPECT_KEYS = ("outcome", "object", "mechanism", "cite", "no-cite", "still-happening", "forbid", "turns", "tokens", "usd")
 _CEILINGS: Mapping[str, type[int | float]] = {"turns": int, "tokens": int, "usd": float}
-
-
-class NoCaseError(NotReplayableError):
-    """The input does not make a case; the person who gave it can act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +24,6 @@ class Description:
 
     title: str = ""
     family: str = "production"
-    difficulty: str = "medium"
-    tags: tuple[str, ...] = ()
     reference: str = ""
     expect: tuple[str, ...] = ()
 
@@ -39,10 +32,10 @@ def case_of_session(recording: Recording, description: Description, file: str) -
     """Return the text of `case.yaml` for a session. The session's verdict completes the expectation.
 
     Raises:
-        NoCaseError: the session holds no alert, or neither a verdict nor an expected outcome.
+        EvalError: the session holds no alert, or neither a verdict nor an expected outcome.
     """
     if recording.alert is None:
-        raise NoCaseError("The session holds no alert.")
+        raise EvalError("The session holds no alert.")
     expect = read_expect(description.expect, recording.tools)
     concluded = recording.outcome.verdict if recording.outcome else None
     verdict = verdict_of(concluded) if concluded else None
@@ -60,7 +53,7 @@ def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, f
     """Return the text of `case.yaml` for recorded tool results. The time of the world is the time of the recording.
 
     Raises:
-        NoCaseError: no outcome is expected.
+        EvalError: no outcome is expected.
     """
     results = [
         RecordedTool(track="", call_id="", name=one.tool, arguments=yaml.safe_dump(dict(one.arguments)), content=one.text)
@@ -74,10 +67,8 @@ def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, f
 
 def _fields(description: Description, title: str, expect: Mapping[str, Any]) -> dict[str, Any]:
     if "outcome" not in expect:
-        raise NoCaseError("What should an investigation come to? Say it with --expect outcome=fault, no_fault or inconclusive.")
-    tags = {"tags": list(description.tags)} if description.tags else {}
-    head = {"title": description.title or title, "family": description.family, "difficulty": description.difficulty, **tags}
-    return {**head, "expect": dict(expect)}
+        raise EvalError("What should an investigation come to? Say it with --expect outcome=fault, no_fault or inconclusive.")
+    return {"title": description.title or title, "family": description.family, "difficulty": "medium", "expect": dict(expect)}
 
 
 def _written(fields: Mapping[str, Any]) -> str:
@@ -85,7 +76,7 @@ def _written(fields: Mapping[str, Any]) -> str:
     try:
         CaseFile.model_validate(text)
     except ValueError as error:
-        raise NoCaseError(f"This makes no case: {error}") from error
+        raise EvalError(f"This makes no case: {error}") from error
     return yaml.safe_dump(text, sort_keys=False, allow_unicode=True, width=140)
 
 
@@ -93,13 +84,13 @@ def read_expect(entries: Iterable[str], results: Sequence[RecordedTool]) -> dict
     """Parse `KEY=VALUE` entries into an expectation; for `cite`, the call whose result contains the text is added.
 
     Raises:
-        NoCaseError: an entry is none, or no result holds the words to be cited.
+        EvalError: an entry is none, or no result holds the words to be cited.
     """
     expect: dict[str, Any] = {}
     for entry in entries:
         key, sign, value = entry.partition("=")
         if not sign or not value.strip() or key.strip() not in EXPECT_KEYS:
-            raise NoCaseError(f'"{entry}" is no expectation: write KEY=VALUE with one of {", ".join(EXPECT_KEYS)}.')
+            raise EvalError(f'"{entry}" is no expectation: write KEY=VALUE with one of {", ".join(EXPECT_KEYS)}.')
         key, value = key.strip(), value.strip()
         match key:
             case "mechanism":
@@ -113,7 +104,7 @@ def read_expect(entries: Iterable[str], results: Sequence[RecordedTool]) -> dict
                 try:
                     expect.setdefault("ceilings", {})[key] = _CEILINGS[key](value)
                 except ValueError as error:
-                    raise NoCaseError(f'"{value}" is no number of {key}.') from error
+                    raise EvalError(f'"{value}" is no number of {key}.') from error
             case _:
                 name = {"no-cite": "must_not_cite", "forbid": "forbidden_actions"}.get(key, key)
                 expect.setdefault(name, []).append(value)
@@ -124,7 +115,7 @@ def _required_evidence(text: str, results: Sequence[RecordedTool]) -> dict[str, 
     plain = " ".join(text.lower().split())
     found = next((one for one in results if plain in " ".join(one.content.lower().split())), None)
     if found is None:
-        raise NoCaseError(f'No tool result holds "{text}", so it cannot be cited.')
+        raise EvalError(f'No tool result holds "{text}", so it cannot be cited.')
     return {
         "text": text,
         "call": {"tool": found.name.partition(".")[2] or found.name, "arguments": yaml.safe_load(found.arguments or "{}") or {}},

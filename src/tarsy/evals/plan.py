@@ -13,21 +13,17 @@ from tarsy.demo.samples import load_sample
 from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.session import NewSession
 from tarsy.domain.tool import ToolCalling
-from tarsy.evals.cases import Case, WorldKind
+from tarsy.evals.cases import Case, EvalError, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, with_native_tool_calls
-from tarsy.evals.fork import Fork, NoForkError, forked, source_of
+from tarsy.evals.fork import Fork, forked, source_of
 from tarsy.evals.models import Model
 from tarsy.evals.trials import Identity, Trial
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import FixedClock, SystemClock
-from tarsy.session.playback import NotReplayableError, recorded_chain, session_from
+from tarsy.session.playback import recorded_chain, session_from
 
 _AMOUNT = re.compile(r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<scale>[kM]?)\s*(?P<unit>usd|\$|tokens?|)\s*", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
-
-
-class NoBudgetError(NotReplayableError):
-    """A budget cannot be read or not be enforced; the person who gave it can act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +37,12 @@ class Budget:
         """Return how much of the budget a trial spent.
 
         Raises:
-            NoBudgetError: it is in dollars, and the cost of the trial is not known.
+            EvalError: it is in dollars, and the cost of the trial is not known.
         """
         if self.in_tokens:
             return trial.total_tokens
         if trial.cost_usd is None:
-            raise NoBudgetError(f"The price of {trial.identity.model} is not known: give the budget in tokens, such as --budget 2Mtokens.")
+            raise EvalError(f"The price of {trial.identity.model} is not known: give the budget in tokens, such as --budget 2Mtokens.")
         return trial.cost_usd
 
 
@@ -54,11 +50,11 @@ def read_budget(text: str) -> Budget:
     """Read `5usd`, `$5`, `5` or `2Mtokens`.
 
     Raises:
-        NoBudgetError: it is none of these.
+        EvalError: it is none of these.
     """
     found = _AMOUNT.fullmatch(text)
     if found is None:
-        raise NoBudgetError(f'"{text}" is no budget: write 5usd or 2Mtokens.')
+        raise EvalError(f'"{text}" is no budget: write 5usd or 2Mtokens.')
     return Budget(float(found["number"]) * _FACTORS[found["scale"].lower()], found["unit"].lower().startswith("token"))
 
 
@@ -99,13 +95,13 @@ def trials_of(plan: Plan, loaded: LoadedConfig, worlds: Mapping[str, World]) -> 
 
     Raises:
         UnknownEntryError: there is no such chain.
-        NoForkError: a case cannot be forked there, or none can be forked at all.
+        EvalError: a case cannot be forked there, or none can be forked at all.
     """
     prompts, cases = prompt_digest(), plan.cases
     if plan.fork_at is not None:
         cases = tuple(case for case in cases if case.file.world.kind in (WorldKind.RECORDING, WorldKind.SAMPLE))
         if not cases:
-            raise NoForkError("None of these cases has a recording to fork: make one of a session with `tarsy eval add`.")
+            raise EvalError("None of these cases has a recording to fork: make one of a session with `tarsy eval add`.")
     # Run by run, so that a measurement that is stopped early has seen every case.
     for run in range(1, plan.runs + 1):
         for case in cases:
@@ -160,7 +156,7 @@ def _planned(plan: Plan, identity: Identity, case: Case, model: Model, world: Wo
     if source is None or plan.fork_at is None:
         return PlannedTrial(identity, case, session, SessionOverrides(clock=FixedClock(now)) if world.now else None)
     if model.is_script and any(agent.tool_calling is ToolCalling.REACT for stage in chain.stages for agent in stage.agents):
-        raise NoForkError(f"{model.name} cannot go on where {case.name} was left: it is a script, and that recording is in ReAct.")
+        raise EvalError(f"{model.name} cannot go on where {case.name} was left: it is a script, and that recording is in ReAct.")
     fork = forked(case, source, chain, plan.fork_at)
     if source.recording.alert:
         session = session_from(source.recording, chain, now=now)

@@ -97,7 +97,7 @@ async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: P
 
     Raises:
         ConfigError: the configuration or a world cannot be used.
-        NotReplayableError: a recording cannot be played as requested.
+        EvalError: a model, a fork or the budget cannot be used.
     """
     loaded = load_config(settings.config_dir, settings.env)
     worlds = {case.name: open_world(case) for case in plan.cases}

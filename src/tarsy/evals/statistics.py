@@ -28,11 +28,6 @@ def quantile(values: Iterable[float], share: float) -> float:
     return found[min(len(found) - 1, int(share * len(found)))] if found else 0.0
 
 
-def pass_at_1(runs: Sequence[bool]) -> float:
-    """Return the share of runs of a case that passed."""
-    return mean(float(one) for one in runs)
-
-
 def pass_hat_k(runs: Sequence[bool], k: int) -> float | None:
     """Return the probability that k runs of a case all pass, or None for fewer than k runs. The estimate is unbiased: every choice of k runs counts."""
     return comb(sum(runs), k) / comb(len(runs), k) if 1 <= k <= len(runs) else None
@@ -257,7 +252,8 @@ def compare(before: Sequence[Trial], after: Sequence[Trial], *, names: tuple[str
 
 
 def _rate(trials: Sequence[Trial]) -> float:
-    return pass_at_1([one.passed for one in trials])
+    """Return the share of runs of a case that passed: pass@1."""
+    return mean(float(one.passed) for one in trials)
 
 
 def _mean_of(name: str) -> Callable[[Sequence[Trial]], float]:

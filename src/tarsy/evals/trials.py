@@ -16,14 +16,14 @@ from tarsy.evals.cases import Case, Difficulty
 from tarsy.evals.grading import Check, grade, passed
 
 
-class Kept(BaseModel):
-    """Frozen; an unknown key, as from a later version, is rejected, so that no figure is lost."""
+class Stored(BaseModel):
+    """A part of the trial file. An unknown key, as from a later version, is rejected, so that no figure is lost."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Identity(Kept):
-    """Everything that a trial's result depends on. A kept trial counts only for an equal identity."""
+class Identity(Stored):
+    """Everything that a trial's result depends on. A stored trial counts only for an equal identity."""
 
     case: str
     model: str
@@ -34,7 +34,7 @@ class Identity(Kept):
     configuration_digest: str
 
 
-class Trial(Kept):
+class Trial(Stored):
     tarsy_trial: Literal[1] = 1
     identity: Identity
     title: str

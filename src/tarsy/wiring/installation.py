@@ -20,6 +20,7 @@ from tarsy.config.schema.configuration import Config, with_any_model
 from tarsy.config.schema.selection import McpSelection
 from tarsy.config.templates import variables
 from tarsy.db.connection import DatabaseUnavailableError, ping
+from tarsy.demo.chain import replay_provider
 from tarsy.demo.samples import list_samples
 from tarsy.domain.llm import LLMBackend, LLMHealth, ProviderType
 from tarsy.domain.tool import ServerHealth
@@ -61,14 +62,15 @@ class SampleChains:
     replay_speed: float | None = None
 
     def alert_types(self) -> Sequence[AlertType]:
-        return tuple(AlertType(sample.alert_type, sample.chain_id, sample.title, is_sample=True) for sample in list_samples())
+        return tuple(AlertType(sample.alert_type, sample.alert_type, sample.title, is_sample=True) for sample in list_samples())
 
     def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
         del selection  # a sample has one tool server, its simulated cluster
         for sample in list_samples():
             if sample.alert_type == alert_type:
                 provider = sample_model(self.config)
-                chain = sample.live(provider, sample_settings(self.config)) if provider else sample.recorded(self.replay_speed)
+                settings = sample_settings(self.config) if provider else None
+                chain = sample.chain_with(provider or replay_provider(sample.name, self.replay_speed), settings)
                 return chain.model_copy(update={"session_timeout": self.config.queue.session_timeout})
         raise UnknownAlertTypeError(alert_type, [sample.alert_type for sample in list_samples()])
 

@@ -11,7 +11,7 @@ from tarsy.db.connection import create_engine
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import Recording
-from tarsy.evals.cases import SUITE, chosen, load_cases
+from tarsy.evals.cases import SUITE, load_cases, select_cases
 from tarsy.evals.models import find_models
 from tarsy.evals.plan import Plan
 from tarsy.evals.run import run_evals
@@ -29,7 +29,7 @@ def ignore(_trial: Trial, _number: int, _count: int) -> None:
 
 def measured(directory: Path, *, challenge: bool, names: tuple[str, ...] = NAMES) -> dict[str, Trial]:
     models = find_models(load_config(None, {}), ["overconfident"])
-    plan = Plan(cases=chosen(load_cases(SUITE), names=names), models=models, challenge=challenge)
+    plan = Plan(cases=select_cases(load_cases(SUITE), names=names), models=models, challenge=challenge)
     outcome = anyio.run(run_evals, Settings(env={}), plan, TrialFile(directory / f"{challenge}.jsonl"), ignore)
     return {trial.identity.case: trial for trial in outcome.trials}
 

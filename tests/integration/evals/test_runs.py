@@ -12,8 +12,8 @@ from support.vendor_server import vendor_server
 from support.vendors import Call, ChatCompletions, Said
 from tarsy.agent.prompt import instructions
 from tarsy.config.load.loader import load_config
-from tarsy.evals.cases import SUITE, chosen, load_cases
-from tarsy.evals.models import NoSuchModelError, find_models
+from tarsy.evals.cases import SUITE, EvalError, load_cases, select_cases
+from tarsy.evals.models import find_models
 from tarsy.evals.new_case import Description, case_of_snapshot
 from tarsy.evals.plan import Plan, read_budget
 from tarsy.evals.report.report import comparisons
@@ -57,7 +57,7 @@ def ignore(_trial: Trial, _number: int, _count: int) -> None:
 
 def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2, fork_at: int | None = None) -> Plan:
     loaded = load_config(None, {})
-    return Plan(cases=chosen(load_cases(SUITE), names=names), models=find_models(loaded, models), jobs=jobs, fork_at=fork_at)
+    return Plan(cases=select_cases(load_cases(SUITE), names=names), models=find_models(loaded, models), jobs=jobs, fork_at=fork_at)
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +120,11 @@ def test_recorded_tool_results_are_a_world_and_each_run_of_a_case_counts(tmp_pat
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(NoSuchModelError, match='There is no model "orcale"; did you mean "oracle"'):
+    with pytest.raises(EvalError, match='There is no model "orcale"; did you mean "oracle"'):
         find_models(load_config(None, {}), ["orcale"])
-    with pytest.raises(NoSuchModelError, match="set OPENAI_API_KEY"):
+    with pytest.raises(EvalError, match="set OPENAI_API_KEY"):
         find_models(load_config(None, {}), ["openai-default"])
-    with pytest.raises(NoSuchModelError, match="No model is configured"):
+    with pytest.raises(EvalError, match="No model is configured"):
         find_models(load_config(None, {}), [])
 
 
@@ -168,7 +168,7 @@ async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judg
         provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"}
         (tmp_path / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"local": provider}}), encoding="utf-8")
         loaded = load_config(tmp_path, {})
-        cases = chosen(load_cases(SUITE), names=["image-tag-missing"])
+        cases = select_cases(load_cases(SUITE), names=["image-tag-missing"])
         (local,) = find_models(loaded, ["local"])
         plan = Plan(cases=cases, models=(local,), judge=local.provider(cases[0]))
         outcome = await run_evals(Settings(env={}, config_dir=tmp_path), plan, TrialFile(tmp_path / "trials.jsonl"), ignore)

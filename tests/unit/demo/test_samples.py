@@ -196,7 +196,7 @@ def test_every_recorded_answer_of_the_chat_knows_its_question(sample: Sample) ->
 def test_with_a_real_model_only_the_provider_and_its_backend_change(kind: ProviderType, backend: LLMBackend) -> None:
     sample = load_sample("dns-outage")
     real = ResolvedProvider(name="real", type=kind, model="some-model", api_key_env="SOME_KEY")
-    live = [agent for _, _, agent in agents_of(sample.live(real), 1)]
+    live = [agent for _, _, agent in agents_of(sample.chain_with(real), 1)]
     assert all(agent.provider == real and agent.llm_backend is backend for agent in live)
     recorded = [agent for _, _, agent in agents_of(sample.chain, 1)]
     shared = {"provider", "llm_backend"}

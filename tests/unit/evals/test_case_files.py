@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.eval_cases import CASE, case_file, write_case
-from tarsy.evals.cases import CaseError, chosen, load_cases
+from tarsy.evals.cases import CaseError, load_cases, select_cases
 
 
 def test_cases_are_found_by_name_and_chosen_by_what_they_are_about(tmp_path: Path) -> None:
@@ -13,9 +13,9 @@ def test_cases_are_found_by_name_and_chosen_by_what_they_are_about(tmp_path: Pat
     write_case(tmp_path / "two", family="network", tags=[], difficulty="hard")
     cases = load_cases(tmp_path)
     assert [case.name for case in cases] == ["one", "two"]
-    assert [case.name for case in chosen(cases, tags=["red-herring", "easy"])] == ["one"]
-    assert [case.name for case in chosen(cases, tags=["network"])] == ["two"]
-    assert [case.name for case in chosen(cases, names=["two", "three"])] == ["two"]
+    assert [case.name for case in select_cases(cases, tags=["red-herring", "easy"])] == ["one"]
+    assert [case.name for case in select_cases(cases, tags=["network"])] == ["two"]
+    assert [case.name for case in select_cases(cases, names=["two", "three"])] == ["two"]
     assert [case.name for case in load_cases(tmp_path / "one")] == ["one"]
 
 

@@ -6,13 +6,13 @@ from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.demo.chain import SERVER
 from tarsy.domain.tool import ToolCalling
-from tarsy.evals.cases import SUITE, chosen, load_cases
+from tarsy.evals.cases import SUITE, load_cases, select_cases
 from tarsy.evals.chain import chain_for, configuration_digest, with_native_tool_calls
 from tarsy.evals.models import scripted_provider
 from tarsy.evals.run import isolated
 from tarsy.evals.worlds.loading import open_world
 
-(CASE,) = chosen(load_cases(SUITE), names=["image-tag-missing"])
+(CASE,) = select_cases(load_cases(SUITE), names=["image-tag-missing"])
 LEAD = """
 system:
   budgets: [{per: day, usd: 1}]

@@ -10,12 +10,12 @@ import yaml
 from support.eval_cases import trial
 from tarsy.domain.recording import RecordedAlert, RecordedOutcome, RecordedTool, Recording
 from tarsy.domain.verdict import AffectedObject, Verdict, VerdictOutcome, verdict_fields
-from tarsy.evals.cases import load_cases
-from tarsy.evals.grading import opinion
+from tarsy.evals.cases import EvalError, load_cases
+from tarsy.evals.grading import parse_opinion
 from tarsy.evals.investigators.oracle import oracle
 from tarsy.evals.investigators.script import Calls, Conversation
-from tarsy.evals.new_case import Description, NoCaseError, case_of_session, case_of_snapshot
-from tarsy.evals.plan import NoBudgetError, read_budget
+from tarsy.evals.new_case import Description, case_of_session, case_of_snapshot
+from tarsy.evals.plan import read_budget
 from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.snapshot import read_results, written
 
@@ -79,13 +79,13 @@ def test_recorded_results_become_a_case(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_case_is_refused_in_words(expect: tuple[str, ...], reported: str) -> None:
-    with pytest.raises(NoCaseError, match=reported):
+    with pytest.raises(EvalError, match=reported):
         case_of_snapshot(read_results({"a:{}": "x"}, "x"), "alert", Description(expect=expect), "snapshot.json", recorded_at=RECORDED_AT)
 
 
 def test_a_session_without_a_verdict_needs_an_expected_outcome() -> None:
     silent = SESSION.model_copy(update={"outcome": RecordedOutcome(status="completed", final_analysis="nothing")})
-    with pytest.raises(NoCaseError, match="--expect outcome="):
+    with pytest.raises(EvalError, match="--expect outcome="):
         case_of_session(silent, Description(), "recording.json")
     assert json.loads(SESSION.model_dump_json())["alert"]
 
@@ -100,17 +100,17 @@ def test_a_budget_is_dollars_or_tokens(text: str, amount: float, in_tokens: bool
 
 
 def test_a_budget_in_dollars_needs_a_model_whose_price_is_known() -> None:
-    with pytest.raises(NoBudgetError, match="The price of tested is not known"):
+    with pytest.raises(EvalError, match="The price of tested is not known"):
         read_budget("5usd").spent_by(trial("a"))
     assert read_budget("5usd").spent_by(trial("a", cost_usd=0.25)) == 0.25
     assert read_budget("5ktokens").spent_by(trial("a", total_tokens=120)) == 120
 
 
 def test_what_is_no_budget_is_refused() -> None:
-    with pytest.raises(NoBudgetError, match="is no budget"):
+    with pytest.raises(EvalError, match="is no budget"):
         read_budget("plenty")
 
 
 @pytest.mark.parametrize(("answer", "expected"), [("YES", True), ("**No.**", False), ("yes, the same", True), ("", None), ("Maybe", None)])
 def test_a_judge_says_yes_or_no_or_nothing(answer: str, expected: bool | None) -> None:  # noqa: FBT001 - a parameter
-    assert opinion(answer) is expected
+    assert parse_opinion(answer) is expected

@@ -6,8 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import cells, table, timestamp
-from tarsy.demo.lookup import check_namespace, find, in_namespace
-from tarsy.demo.tool_arguments import InNamespace
+from tarsy.demo.lookup import InNamespace, check_namespace, find, in_namespace
 from tarsy.demo.world import World
 
 _MOST = 40

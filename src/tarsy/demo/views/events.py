@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
-from tarsy.demo.lookup import check_namespace
-from tarsy.demo.tool_arguments import Minutes, Namespace
+from tarsy.demo.lookup import Minutes, Namespace, check_namespace
 from tarsy.demo.world import Event, World
 
 _MOST = 40

@@ -9,8 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import timestamp
-from tarsy.demo.lookup import NotFoundError
-from tarsy.demo.tool_arguments import Minutes
+from tarsy.demo.lookup import Minutes, NotFoundError
 from tarsy.demo.world import Series, World
 
 _SELECTOR = re.compile(r"\s*(?P<metric>[A-Za-z_:][\w:]*)\s*(?:\{(?P<matchers>[^}]*)\})?\s*")

@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
-from tarsy.demo.lookup import NotFoundError, check_namespace, in_namespace
-from tarsy.demo.tool_arguments import Namespace
+from tarsy.demo.lookup import Namespace, NotFoundError, check_namespace, in_namespace
 from tarsy.demo.world import Lookup, World
 
 

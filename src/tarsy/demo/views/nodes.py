@@ -1,8 +1,7 @@
 """Nodes: the list, the description, the kubelet's statistics."""
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
-from tarsy.demo.lookup import NotFoundError
-from tarsy.demo.tool_arguments import NodeName
+from tarsy.demo.lookup import NodeName, NotFoundError
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import Node, World
 

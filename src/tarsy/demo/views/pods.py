@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
-from tarsy.demo.lookup import NotFoundError, find, in_namespace
-from tarsy.demo.tool_arguments import InNamespace, Namespace, PodName
+from tarsy.demo.lookup import InNamespace, Namespace, NotFoundError, PodName, find, in_namespace
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import Container, Pod, World
 

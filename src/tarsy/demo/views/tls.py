@@ -1,8 +1,7 @@
 """Certificates, and the admission webhooks that depend on them."""
 
 from tarsy.demo.kubectl import age, timestamp
-from tarsy.demo.lookup import in_namespace
-from tarsy.demo.tool_arguments import Namespace
+from tarsy.demo.lookup import Namespace, in_namespace
 from tarsy.demo.world import World
 
 

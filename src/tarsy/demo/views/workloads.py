@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import age, table, timestamp
-from tarsy.demo.lookup import find, in_namespace
-from tarsy.demo.tool_arguments import InNamespace, Namespace
+from tarsy.demo.lookup import InNamespace, Namespace, find, in_namespace
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import World
 

@@ -11,7 +11,7 @@ from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.tool import ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.evals.worlds.world import World
-from tarsy.kit.clock import Clock, SystemClock
+from tarsy.kit.clock import SystemClock
 from tarsy.tools.executor import MaskedTools
 from tarsy.tools.masking.masker import Masker
 from tarsy.tools.messages import clip_content
@@ -35,9 +35,8 @@ def case_of(server: ResolvedMcpServer) -> str:
 class WorldServers:
     """Opens the worlds that an agent's servers name."""
 
-    def __init__(self, worlds: Mapping[str, World], clock: Clock | None = None) -> None:
+    def __init__(self, worlds: Mapping[str, World]) -> None:
         self._worlds = worlds
-        self._clock = clock or SystemClock()
 
     @asynccontextmanager
     async def open(
@@ -47,19 +46,18 @@ class WorldServers:
         opened = {name: servers[name] for name in agent.mcp_servers}
         worlds = {name: self._worlds[case_of(server)] for name, server in opened.items()}
         maskers = {name: Masker.for_server(server.masking) for name, server in opened.items()}
-        yield MaskedTools(WorldTools(worlds, self._clock), maskers)
+        yield MaskedTools(WorldTools(worlds), maskers)
 
 
 class WorldTools:
     """The tools of one execution; `worlds` by the name of the server that each replaces."""
 
-    def __init__(self, worlds: Mapping[str, World], clock: Clock) -> None:
+    def __init__(self, worlds: Mapping[str, World]) -> None:
         self._worlds = worlds
-        self._clock = clock
         self._tools = {tool.name: tool for server, world in worlds.items() for tool in world.tools if tool.name.startswith(f"{server}.")}
 
     async def list_tools(self) -> ToolCatalog:
-        now = self._clock.now()
+        now = SystemClock().now()
         listings = (
             ToolListing(
                 server=server,
@@ -74,7 +72,7 @@ class WorldTools:
 
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         del on_output  # a world answers at once
-        started_at = self._clock.now()
+        started_at = SystemClock().now()
 
         def refused(message: str) -> ToolResult:
             return ToolResult(call=call, content=message, started_at=started_at, is_error=True, refused=True)
@@ -92,10 +90,9 @@ class WorldTools:
 class ForkedServers:
     """Opens the worlds of forked cases; `recordings` by the case's name."""
 
-    def __init__(self, recordings: Mapping[str, Recording], inner: WorldServers, clock: Clock | None = None) -> None:
+    def __init__(self, recordings: Mapping[str, Recording], inner: WorldServers) -> None:
         self._recordings = recordings
         self._inner = inner
-        self._clock = clock or SystemClock()
 
     @asynccontextmanager
     async def open(
@@ -105,16 +102,15 @@ class ForkedServers:
         recorded = [tool for case in cases for tool in self._recordings[case].tools if tool.track == track]
         calls = {_key(tool.call_id, tool.name, tool.arguments): tool for tool in recorded}
         async with self._inner.open(agent, servers, execution_id=execution_id, track=track) as world:
-            yield ForkedTools(calls, world, self._clock)
+            yield ForkedTools(calls, world)
 
 
 class ForkedTools:
     """Answers recorded calls from the recording, and other calls from the world. A call that was made twice gets both answers in turn, by its id."""
 
-    def __init__(self, recorded: Mapping[tuple[str, str, str], RecordedTool], world: ToolExecutor, clock: Clock) -> None:
+    def __init__(self, recorded: Mapping[tuple[str, str, str], RecordedTool], world: ToolExecutor) -> None:
         self._recorded = recorded
         self._world = world
-        self._clock = clock
 
     async def list_tools(self) -> ToolCatalog:
         return await self._world.list_tools()
@@ -129,7 +125,7 @@ class ForkedTools:
             content=found.content,
             is_error=found.is_error,
             is_timeout=found.is_timeout,
-            started_at=self._clock.now(),
+            started_at=SystemClock().now(),
             duration_ms=found.duration_ms,
         )
 
