@@ -68,7 +68,7 @@ async def _handle_signals(
     async for number in signals:
         # A terminal that is closed sends SIGHUP too, and means that the person has left.
         if number == signal.SIGHUP and not (had_terminal and not has_terminal()):
-            running.reload.ask()
+            running.reload.request()
             continue
         log.info("server.stopping", signal=signal.Signals(number).name)
         if running.pool is None:

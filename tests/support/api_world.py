@@ -17,7 +17,7 @@ from uvicorn.server import Server
 from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
-from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource, WorkerItem
+from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource
 from tarsy.api.services import (
     AlertServices,
     Health,
@@ -113,11 +113,6 @@ class FixedSystem:
         return ()
 
 
-class NoWorkers:
-    def states(self) -> Sequence[WorkerItem]:
-        return ()
-
-
 MASK = Masker((), custom=[("hunter2", "[MASKED]")])
 
 
@@ -169,7 +164,7 @@ def services_on(
             version="1.2.3",
             pod_id="pod-1",
             installation=FixedSystem(),
-            workers=NoWorkers(),
+            workers=tuple,
             queue=QueueConfig(max_queue_size=max_queue_size),
             pauses=PauseRepository(engine),
             audit=AuditLog(engine),

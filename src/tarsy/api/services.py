@@ -67,12 +67,6 @@ class SystemView(Protocol):
         ...
 
 
-class WorkerView(Protocol):
-    """The workers of this process; none when it only serves."""
-
-    def states(self) -> Sequence[WorkerItem]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertServices:
     submissions: SubmissionService
@@ -102,7 +96,8 @@ class SystemServices:
     version: str
     pod_id: str
     installation: SystemView
-    workers: WorkerView
+    # The workers of this process; none if it only serves the API.
+    workers: Callable[[], Sequence[WorkerItem]]
     queue: QueueConfig
     pauses: PauseRepository
     audit: AuditLog

@@ -67,7 +67,7 @@ class LogMask:
 log_mask = LogMask()
 
 
-def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, process: str | None = None) -> None:
+def configure_logs(*, level: int = logging.INFO, process: str | None = None) -> None:
     """Write structured logs to standard error. Tracebacks come without the values of variables, which can be secret.
 
     `process` is added to each line, for several processes that write to the same place.
@@ -76,10 +76,9 @@ def configure_logs(*, as_json: bool | None = None, level: int = logging.INFO, pr
     def add_process(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
         return {**line, "process": process}
 
-    to_terminal = sys.stderr.isatty() if as_json is None else not as_json
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"), exception_formatter=structlog.dev.plain_traceback)
-        if to_terminal
+        if sys.stderr.isatty()
         else structlog.processors.JSONRenderer()
     )
     structlog.configure(

@@ -5,6 +5,7 @@ import os
 import sys
 
 # From <linux/prctl.h>.
+_PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
 
 
@@ -12,10 +13,6 @@ def name_process(name: str) -> None:
     """Set the name of this process; the system keeps 15 bytes of it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
-
-
-# From <linux/prctl.h>.
-_PR_SET_DUMPABLE = 4
 
 
 def keep_memory_private() -> None:

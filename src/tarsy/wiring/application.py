@@ -141,9 +141,9 @@ async def _maintain(
     def on_reload(pod_id: str) -> None:
         """Follow the reload of another process."""
         if pod_id != infrastructure.pod_id:
-            running.reload.ask()
+            running.reload.request()
 
-    running.reload.into(apply, prepare=prepare)
+    running.reload.set_target(apply, prepare=prepare)
     database.listener.subscribe(RELOAD, on_reload)
     async with anyio.create_task_group() as tasks:
         for connection in (database.listener, database.sender, infrastructure.live):

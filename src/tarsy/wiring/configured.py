@@ -63,7 +63,7 @@ from tarsy.telemetry.traced_calls import TracedModel, TracedToolServers
 from tarsy.telemetry.traced_runs import TracedHistory
 from tarsy.tools.masking.masker import Masker, Unmasked
 from tarsy.wiring.infrastructure import Infrastructure, Overrides
-from tarsy.wiring.installation import Installation, PoolView, SampleChains, probes, recorded_alert, sample_incidents
+from tarsy.wiring.installation import Installation, SampleChains, probes, recorded_alert, sample_incidents, worker_items
 from tarsy.wiring.reload import Reload
 
 # Who reloaded, in the audit log, after the setup page wrote files; the entry next to it has the person.
@@ -210,7 +210,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
             version=__version__,
             pod_id=pod_id,
             installation=Installation(loaded, infrastructure.tools.monitor, reload),
-            workers=PoolView(pool),
+            workers=partial(worker_items, pool),
             queue=config.queue,
             pauses=PauseRepository(engine),
             audit=AuditLog(engine),

@@ -156,7 +156,7 @@ class Installation:
         watched = {report.name: report for report in self.monitor.reports}
         config = self.loaded.config
         return tuple(
-            under_own_names(watched[name])
+            with_short_tool_names(watched[name])
             if name in watched
             else unwatched(name, server.transport.type.value, missing_variables(self.loaded, name))
             for name, server in config.mcp_servers.items()
@@ -177,12 +177,12 @@ class Installation:
             SystemWarningItem(source=WarningSource.MCP, message=report.error or report.name, since=report.since)
             for report in self.monitor.warnings
         ]
-        if refusal := self.reload.refusal:
+        if failure := self.reload.failure:
             warnings[:0] = [
                 SystemWarningItem(
-                    source=WarningSource.CONFIG, message=f"The changed configuration is not in force: {problem}", since=refusal.at
+                    source=WarningSource.CONFIG, message=f"The changed configuration is not in force: {problem}", since=failure.at
                 )
-                for problem in refusal.error.problems
+                for problem in failure.error.problems
             ]
         return warnings
 
@@ -205,7 +205,7 @@ def watched_servers(loaded: LoadedConfig) -> Mapping[str, ResolvedMcpServer]:
     return {name: used[name] for name in sorted(used) if not missing_variables(loaded, name)}
 
 
-def under_own_names(health: ServerHealth) -> ServerHealth:
+def with_short_tool_names(health: ServerHealth) -> ServerHealth:
     """Remove the server from the names of its tools: models use `server.tool`, configuration files and alerts only `tool`."""
     return replace(health, tools=tuple(replace(tool, name=tool.name.removeprefix(f"{health.name}.")) for tool in health.tools))
 
@@ -215,12 +215,7 @@ def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealt
     return ServerHealth(name=name, transport=transport, error=reason)
 
 
-@dataclass(frozen=True, slots=True)
-class PoolView:
-    """The workers of this process."""
-
-    pool: WorkerPool | None
-
-    def states(self) -> Sequence[WorkerItem]:
-        slots = self.pool.slots if self.pool else ()
-        return tuple(WorkerItem.shown(slot, session_id=slot.claim.session_id if slot.claim else None) for slot in slots)
+def worker_items(pool: WorkerPool | None) -> Sequence[WorkerItem]:
+    """Return the workers of this process; none if it only serves the API."""
+    slots = pool.slots if pool else ()
+    return tuple(WorkerItem.shown(slot, session_id=slot.claim.session_id if slot.claim else None) for slot in slots)

@@ -21,8 +21,8 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A configuration that was loaded and not applied, because it has problems."""
+class FailedReload:
+    """A reload that changed nothing, because the configuration has problems."""
 
     error: ConfigError
     at: datetime
@@ -36,13 +36,13 @@ class Reload:
         self._loaded = loaded
         self._clock = clock
         self._lock = anyio.Lock()
-        self._asked = anyio.Event()
+        self._requested = anyio.Event()
         self._apply: Callable[[LoadedConfig, Settings], None] | None = None
         self._prepare: Callable[[LoadedConfig], Awaitable[None]] | None = None
-        # The last attempt, if it failed.
-        self.refusal: Refusal | None = None
+        # The last reload, if it failed.
+        self.failure: FailedReload | None = None
 
-    def into(
+    def set_target(
         self, apply: Callable[[LoadedConfig, Settings], None], *, prepare: Callable[[LoadedConfig], Awaitable[None]] | None = None
     ) -> None:
         """Set the function that applies a configuration, and one that prepares it and may raise ConfigError."""
@@ -54,15 +54,15 @@ class Reload:
         """The configuration in force."""
         return self._loaded
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Request a reload by `run`, from code that cannot wait: a signal, a notification."""
-        self._asked.set()
+        self._requested.set()
 
     async def run(self) -> None:
         """Do the requested reloads, until cancelled."""
         while True:
-            await self._asked.wait()
-            self._asked = anyio.Event()
+            await self._requested.wait()
+            self._requested = anyio.Event()
             try:
                 await self()
             except ConfigError:
@@ -81,13 +81,13 @@ class Reload:
                 if self._prepare:
                     await self._prepare(loaded)
             except ConfigError as error:
-                self.refusal = Refusal(error, self._clock.now())
+                self.failure = FailedReload(error, self._clock.now())
                 log.error("config.refused", problems=[str(problem) for problem in error.problems])  # noqa: TRY400 - the operator's mistake, not ours
                 raise
             found = differences(self._loaded, loaded)
             if self._apply:
                 self._apply(loaded, settings)
-            self._settings, self._loaded, self.refusal = settings, loaded, None
+            self._settings, self._loaded, self.failure = settings, loaded, None
         log.info("config.reloaded", added=found.added, changed=found.changed, removed=found.removed, at_next_start=found.at_next_start)
         return found
 

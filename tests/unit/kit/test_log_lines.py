@@ -38,7 +38,7 @@ def test_a_line_that_repeats_is_let_through_so_often_and_then_told_by_number() -
 
 @pytest.fixture
 def masked() -> Iterator[None]:
-    configure_logs(as_json=True)
+    configure_logs()
     log_mask.mask = lambda text: text.replace("hunter2", "[MASKED]")
     yield
     log_mask.mask = str

@@ -27,7 +27,7 @@ class Running:
         self.reload = Reload(
             settings_from(ENV, config_dir=directory, host=host, api_tokens=settings.api_tokens), loaded, clock=FixedClock()
         )
-        self.reload.into(lambda loaded, settings: self.applied.append((loaded, settings)))
+        self.reload.set_target(lambda loaded, settings: self.applied.append((loaded, settings)))
 
     def write(self, text: str) -> None:
         (self.directory / "tarsy.yaml").write_text(text)
@@ -39,26 +39,26 @@ async def test_a_broken_file_changes_nothing_and_is_remembered_until_one_is_good
     with pytest.raises(ConfigError, match="worker_cont"):
         await running.reload()
     assert running.applied == []
-    assert running.reload.refusal
+    assert running.reload.failure
     running.write("queue: {worker_count: 1}\n")
     assert (await running.reload()).changed == ("queue.worker_count",)
-    assert running.reload.refusal is None
+    assert running.reload.failure is None
     assert await running.reload() == Differences()
 
 
 async def test_what_is_asked_for_where_nothing_can_wait_is_done_and_a_refusal_does_not_end_it(tmp_path: Path) -> None:
     running = Running(tmp_path)
     done = anyio.Event()
-    running.reload.into(lambda _loaded, _settings: done.set())
+    running.reload.set_target(lambda _loaded, _settings: done.set())
     running.write("queue: [\n")
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(running.reload.run)
-            running.reload.ask()
-            while running.reload.refusal is None:
+            running.reload.request()
+            while running.reload.failure is None:
                 await anyio.lowlevel.checkpoint()
             running.write("")
-            running.reload.ask()
+            running.reload.request()
             await done.wait()
             tasks.cancel_scope.cancel()
 
@@ -91,7 +91,7 @@ async def test_skills_are_read_anew_and_what_they_need_is_stored_before_they_are
         assert running.applied == []
         stored.append(loaded.config.skills["disks"].text)
 
-    running.reload.into(lambda loaded, settings: running.applied.append((loaded, settings)), prepare=store)
+    running.reload.set_target(lambda loaded, settings: running.applied.append((loaded, settings)), prepare=store)
     (tmp_path / "skills" / "disks").mkdir(parents=True)
     (tmp_path / "skills" / "disks" / "SKILL.md").write_text("---\nname: disks\ndescription: d\n---\nLook first.\n")
     assert (await running.reload()).added == ("skills.disks",)

@@ -136,7 +136,7 @@ async def get_warnings(system: SystemDep, incidents: IncidentsDep) -> SystemWarn
 @router.get("/queue", operation_id="getQueue")
 async def get_queue(system: SystemDep, repositories: RepositoriesDep) -> QueueReport:
     """The queue of the whole installation, and the workers of the process that answers."""
-    pauses, workers = await system.pauses.current(), system.workers.states()
+    pauses, workers = await system.pauses.current(), system.workers()
     return QueueReport.shown(await repositories.sessions.queue_state(), system.queue, system, pauses=pauses, workers=workers)
 
 
