@@ -111,6 +111,9 @@ class GenerateInput:
     turn: int = 0
     # The longest answer, thinking included; None: the model's own limit.
     max_output_tokens: int | None = None
+    # The cloud project and location for Vertex AI, if they are not those of the provider's variables.
+    project: str | None = None
+    location: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ import traceback
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Self
 
 import anyio
 import structlog
@@ -44,16 +43,6 @@ class RetryPolicy:
     empty_delay: float = 3.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeLimits:
-    first_chunk: float
-    stall: float
-
-    @classmethod
-    def of(cls, provider: ResolvedProvider) -> Self:
-        return cls(first_chunk=provider.first_chunk_timeout, stall=provider.stall_timeout)
-
-
 def delay_before_retry(policy: RetryPolicy, failure: Failure, done: int, jitter: float) -> float | None:
     """Return the seconds to wait before the next retry after `done` of them, or None to give up. `jitter` in [0, 1) spreads callers."""
     if failure.code is ErrorCode.EMPTY_RESPONSE:
@@ -65,19 +54,21 @@ def delay_before_retry(policy: RetryPolicy, failure: Failure, done: int, jitter:
     return min(policy.base_delay * 2**done, policy.longest_delay) * (0.5 + jitter / 2)
 
 
-async def answer(
+async def stream_answer(
     attempt: Callable[[], AsyncGenerator[Signal]],
-    *,
-    limits: TimeLimits,
+    provider: ResolvedProvider,
     policy: RetryPolicy,
     censor: Callable[[str], str] = str,
 ) -> AsyncGenerator[Chunk]:
-    """Stream one answer. An attempt is repeated only while no chunk of it was emitted. `censor` removes the key from errors."""
+    """Stream one answer within the time limits of `provider`. An attempt is repeated only while no chunk of it was emitted.
+
+    `censor` removes the key from errors.
+    """
     spent: TokenUsage | None = None
     done = 0
     while True:
         current = _Attempt()
-        async with aclosing(watched(attempt(), limits)) as signals:
+        async with aclosing(watched(attempt(), provider)) as signals:
             try:
                 async for signal in signals:
                     chunk = current.receive(signal)
@@ -159,7 +150,7 @@ class _Attempt:
         return ErrorChunk(message, failure.code, failure.retryable)
 
 
-async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncGenerator[Signal]:
+async def watched(signals: AsyncGenerator[Signal], provider: ResolvedProvider) -> AsyncGenerator[Signal]:
     """Pass signals on, and give up when the first chunk or the next signal takes too long.
 
     Signs of life never shorten the wait for the first chunk, but they lengthen it: a long tool call comes whole or not at all.
@@ -167,7 +158,7 @@ async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncG
     Raises:
         SilenceError: it took too long.
     """
-    first = deadline = anyio.current_time() + limits.first_chunk
+    first = deadline = anyio.current_time() + provider.first_chunk_timeout
     started = False
     signal: Signal = Alive.SIGN
     async with aclosing(signals):
@@ -179,8 +170,8 @@ async def watched(signals: AsyncGenerator[Signal], limits: TimeLimits) -> AsyncG
                     return
             if scope.cancelled_caught:
                 began = started or deadline > first
-                raise SilenceError(limits.stall if began else limits.first_chunk, started=began)
+                raise SilenceError(provider.stall_timeout if began else provider.first_chunk_timeout, started=began)
             started = started or not isinstance(signal, Alive | TokenUsage)
             yield signal
-            patience = anyio.current_time() + limits.stall
-            deadline = patience if started else max(first, patience)
+            next_signal = anyio.current_time() + provider.stall_timeout
+            deadline = next_signal if started else max(first, next_signal)

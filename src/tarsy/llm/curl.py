@@ -8,7 +8,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
 from urllib.parse import quote
 
@@ -38,18 +37,11 @@ _VERTEX_VERSION = "vertex-2023-10-16"
 
 
 Body = dict[str, Any]
+Messages = Sequence[ConversationMessage]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The conversation of a call, and the tools on offer."""
-
-    messages: Sequence[ConversationMessage]
-    tools: Sequence[ToolDefinition] = ()
-
-
-def as_curl(provider: ResolvedProvider, asked: Asked) -> str:
-    """Return a command for a POSIX shell.
+def as_curl(provider: ResolvedProvider, messages: Messages, tools: Sequence[ToolDefinition]) -> str:
+    """Return a command for a POSIX shell that sends this conversation, with these tools on offer.
 
     Raises:
         ValueError: the provider replays a recording, which no command can ask.
@@ -57,13 +49,13 @@ def as_curl(provider: ResolvedProvider, asked: Asked) -> str:
     # The path of the address, the headers in the syntax of a shell, and the body.
     match provider.type:
         case ProviderType.OPENAI | ProviderType.XAI:
-            path, headers, body = "/chat/completions", [_key(provider, "Authorization: Bearer ")], _openai(provider, asked)
+            path, headers, body = "/chat/completions", [_key(provider, "Authorization: Bearer ")], _openai(provider, messages, tools)
         case ProviderType.ANTHROPIC:
             headers = [_key(provider, "x-api-key: "), f"'anthropic-version: {_ANTHROPIC_VERSION}'"]
-            path, body = "/v1/messages", _anthropic(provider, asked)
+            path, body = "/v1/messages", _anthropic(provider, messages, tools)
         case ProviderType.GOOGLE:
             path = f"/v1beta/models/{quote(provider.model)}:generateContent"
-            headers, body = [_key(provider, "x-goog-api-key: ")], _google(asked)
+            headers, body = [_key(provider, "x-goog-api-key: ")], _google(messages, tools)
         case ProviderType.VERTEXAI:
             project, location = provider.project_env or USUAL_PROJECT, provider.location_env or USUAL_LOCATION
             path = f"/v1/projects/{{{{.{project}}}}}/locations/{{{{.{location}}}}}/publishers"
@@ -71,10 +63,10 @@ def as_curl(provider: ResolvedProvider, asked: Asked) -> str:
             if "claude" in provider.model:
                 path += f"/anthropic/models/{quote(provider.model)}:rawPredict"
                 # The path has the model's name here.
-                rest = {name: value for name, value in _anthropic(provider, asked).items() if name != "model"}
+                rest = {name: value for name, value in _anthropic(provider, messages, tools).items() if name != "model"}
                 body = {"anthropic_version": _VERTEX_VERSION, **rest}
             else:
-                path, body = f"{path}/google/models/{quote(provider.model)}:generateContent", _google(asked)
+                path, body = f"{path}/google/models/{quote(provider.model)}:generateContent", _google(messages, tools)
         case ProviderType.REPLAY:
             raise ValueError("a recording is played, not asked")
         case _:
@@ -96,9 +88,9 @@ def _key(provider: ResolvedProvider, header: str) -> str:
     return f'"{header}${variable}"'
 
 
-def _openai(provider: ResolvedProvider, asked: Asked) -> Body:
-    messages: list[Body] = []
-    for message in asked.messages:
+def _openai(provider: ResolvedProvider, messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
+    entries: list[Body] = []
+    for message in messages:
         entry: Body = {"role": message.role.value, "content": message.content}
         if message.tool_calls:
             entry["tool_calls"] = [
@@ -107,12 +99,12 @@ def _openai(provider: ResolvedProvider, asked: Asked) -> Body:
             ]
         if message.role is Role.TOOL:
             entry["tool_call_id"] = message.tool_call_id
-        messages.append(entry)
-    tools = [{"type": "function", "function": _tool(tool, "parameters")} for tool in asked.tools]
-    return {"model": provider.model, "messages": messages, **({"tools": tools} if tools else {})}
+        entries.append(entry)
+    declared = [{"type": "function", "function": _tool(tool, "parameters")} for tool in tools]
+    return {"model": provider.model, "messages": entries, **({"tools": declared} if declared else {})}
 
 
-def _anthropic(provider: ResolvedProvider, asked: Asked) -> Body:
+def _anthropic(provider: ResolvedProvider, messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
     def blocks(message: ConversationMessage) -> list[Body]:
         if message.role is Role.TOOL:
             return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}]
@@ -123,17 +115,17 @@ def _anthropic(provider: ResolvedProvider, asked: Asked) -> Body:
         )
         return [*text, *calls]
 
-    tools = [_tool(tool, "input_schema") for tool in asked.tools]
+    declared = [_tool(tool, "input_schema") for tool in tools]
     return {
         "model": provider.model,
         "max_tokens": _ANTHROPIC_ANSWER,
-        "system": _system(asked),
-        "messages": [{"role": role, "content": parts} for role, parts in _turns(asked, "assistant", blocks)],
-        **({"tools": tools} if tools else {}),
+        "system": _system(messages),
+        "messages": [{"role": role, "content": parts} for role, parts in _turns(messages, "assistant", blocks)],
+        **({"tools": declared} if declared else {}),
     }
 
 
-def _google(asked: Asked) -> Body:
+def _google(messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
     def parts(message: ConversationMessage) -> list[Body]:
         if message.role is Role.TOOL:
             return [{"functionResponse": {"name": vendor_name(message.tool_name or ""), "response": {"output": message.content}}}]
@@ -143,10 +135,10 @@ def _google(asked: Asked) -> Body:
         )
         return [*text, *calls]
 
-    declared = [_tool(tool, "parametersJsonSchema") for tool in asked.tools]
+    declared = [_tool(tool, "parametersJsonSchema") for tool in tools]
     return {
-        "systemInstruction": {"parts": [{"text": _system(asked)}]},
-        "contents": [{"role": role, "parts": entries} for role, entries in _turns(asked, "model", parts)],
+        "systemInstruction": {"parts": [{"text": _system(messages)}]},
+        "contents": [{"role": role, "parts": entries} for role, entries in _turns(messages, "model", parts)],
         **({"tools": [{"functionDeclarations": declared}]} if declared else {}),
     }
 
@@ -155,14 +147,14 @@ def _tool(tool: ToolDefinition, schema: str) -> Body:
     return {"name": vendor_name(tool.name), "description": tool.description, schema: object_schema(tool.parameters_schema)}
 
 
-def _system(asked: Asked) -> str:
-    return "\n\n".join(message.content for message in asked.messages if message.role is Role.SYSTEM)
+def _system(messages: Messages) -> str:
+    return "\n\n".join(message.content for message in messages if message.role is Role.SYSTEM)
 
 
-def _turns(asked: Asked, assistant: str, parts_of: Callable[[ConversationMessage], list[Body]]) -> list[tuple[str, list[Body]]]:
+def _turns(messages: Messages, assistant: str, parts_of: Callable[[ConversationMessage], list[Body]]) -> list[tuple[str, list[Body]]]:
     """Return the conversation as turns of alternating roles, as these vendors require; `assistant` is the vendor's name of the model's role."""
     turns: list[tuple[str, list[Body]]] = []
-    for message in asked.messages:
+    for message in messages:
         if message.role is Role.SYSTEM:
             continue
         role, parts = assistant if message.role is Role.ASSISTANT else "user", parts_of(message)

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from tarsy.llm.wire import (
     GENERATE,
     MESSAGE_OPTIONS,
     SERVICE,
-    Endpoint,
     call_metadata,
     chunks_from_proto,
     request_to_proto,
@@ -97,17 +96,19 @@ class GrpcLLMClient:
         provider = request.provider
         try:
             # The contract carries addresses by value; keys stay with the service.
-            endpoint = Endpoint(
-                base_url=expand(provider.base_url, self._env) if provider.base_url else None,
-                project=self._env.get(provider.project_env or USUAL_PROJECT),
-                location=self._env.get(provider.location_env or USUAL_LOCATION),
-            )
+            base_url = expand(provider.base_url, self._env) if provider.base_url else None
         except MissingVariableError as error:
             yield ErrorChunk(f"the provider {provider.name} has no address: {error}", ErrorCode.CREDENTIALS)
             return
         trace: dict[str, str] = {}
         inject(trace)
-        message, metadata = request_to_proto(request, endpoint), ((CALL_METADATA, call_metadata(request)), *trace.items())
+        looked_up = replace(
+            request,
+            provider=provider.model_copy(update={"base_url": base_url}),
+            project=self._env.get(provider.project_env or USUAL_PROJECT),
+            location=self._env.get(provider.location_env or USUAL_LOCATION),
+        )
+        message, metadata = request_to_proto(looked_up), ((CALL_METADATA, call_metadata(request)), *trace.items())
         answered = False
         for pause in (*RETRY_PAUSES, None):
             # Without a deserializer, because gRPC would only log a message that cannot be read.

@@ -14,7 +14,7 @@ from tarsy.llm.providers.provider import ClientCache, Provider, ProviderNotInsta
 from tarsy.llm.providers.replay import RecordingFiles, RecordingLoader, ReplayProvider
 
 
-class Route(StrEnum):
+class Implementation(StrEnum):
     """The provider implementations."""
 
     REPLAY = "replay"
@@ -23,16 +23,16 @@ class Route(StrEnum):
     LANGCHAIN = "langchain"
 
 
-def route(provider: ResolvedProvider, backend: LLMBackend) -> Route:
-    """Decide which implementation answers. A recording is played with any backend."""
+def implementation_for(provider: ResolvedProvider, backend: LLMBackend) -> Implementation:
+    """Return the implementation that calls the model. A recording is played with any backend."""
     if provider.type is ProviderType.REPLAY:
-        return Route.REPLAY
+        return Implementation.REPLAY
     match backend:
         case LLMBackend.NATIVE_GEMINI:
-            return Route.GOOGLE_NATIVE
+            return Implementation.GOOGLE_NATIVE
         case LLMBackend.LANGCHAIN:
             on_vertex = provider.type is ProviderType.VERTEXAI and "claude" in provider.model
-            return Route.ANTHROPIC if provider.type is ProviderType.ANTHROPIC or on_vertex else Route.LANGCHAIN
+            return Implementation.ANTHROPIC if provider.type is ProviderType.ANTHROPIC or on_vertex else Implementation.LANGCHAIN
         case _:
             assert_never(backend)
 
@@ -51,35 +51,29 @@ def load_sdks(models: Iterable[tuple[ResolvedProvider, LLMBackend]]) -> None:
     for provider, backend in models:
         # A package that is not installed is reported by the first call.
         with suppress(ImportError):
-            match route(provider, backend):
-                case Route.REPLAY:
+            match implementation_for(provider, backend):
+                case Implementation.REPLAY:
                     pass
-                case Route.GOOGLE_NATIVE:
+                case Implementation.GOOGLE_NATIVE:
                     import_module("tarsy.llm.providers.gemini")
-                case Route.ANTHROPIC:
+                case Implementation.ANTHROPIC:
                     import_module("tarsy.llm.providers.anthropic")
-                case Route.LANGCHAIN:
+                case Implementation.LANGCHAIN:
                     import_module("tarsy.llm.providers.langchain")
                     import_module(_LANGCHAIN_PACKAGES[provider.type])
 
 
 class InProcessLLMClient:
-    """Routes each call to its provider, which `make` makes on first use."""
+    """Calls the implementation that serves the model of each request; `make` creates it on first use."""
 
-    def __init__(self, make: Callable[[Route], Provider], env: Mapping[str, str]) -> None:
+    def __init__(self, make: Callable[[Implementation], Provider], env: Mapping[str, str]) -> None:
         self._env = env
-        self._providers = ClientCache[Route, Provider](make)
+        self._providers = ClientCache[Implementation, Provider](make)
 
-    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
-        return self.generate_for(request)
-
-    async def generate_for(
-        self, request: GenerateInput, *, project: str | None = None, location: str | None = None
-    ) -> AsyncGenerator[Chunk]:
-        """As `generate`, for a caller that knows the cloud project and location by value instead of by variable."""
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         try:
-            access = resolve_access(request.provider, self._env, project=project, location=location)
-            provider = await self._providers.get(route(request.provider, request.backend))
+            access = resolve_access(request.provider, self._env, project=request.project, location=request.location)
+            provider = await self._providers.get(implementation_for(request.provider, request.backend))
             async with aclosing(provider.generate(request, access)) as chunks:
                 async for chunk in chunks:
                     yield chunk
@@ -104,21 +98,21 @@ def in_process_client(
 ) -> InProcessLLMClient:
     """Return a client with all providers. Keys are looked up in `env` at each call; `recordings` loads what a replay provider names."""
 
-    def make(wanted: Route) -> Provider:
+    def make(wanted: Implementation) -> Provider:
         retries = policy or RetryPolicy()
         # A vendor's SDK is imported when a provider of that vendor is first used: it is large, and few installations use several.
         match wanted:
-            case Route.REPLAY:
+            case Implementation.REPLAY:
                 return ReplayProvider(recordings or RecordingFiles(), speed=replay_speed)
-            case Route.GOOGLE_NATIVE:
+            case Implementation.GOOGLE_NATIVE:
                 from tarsy.llm.providers.gemini import GoogleNativeProvider  # noqa: PLC0415 - a vendor's SDK
 
                 return GoogleNativeProvider(policy=retries)
-            case Route.ANTHROPIC:
+            case Implementation.ANTHROPIC:
                 from tarsy.llm.providers.anthropic import AnthropicProvider  # noqa: PLC0415 - a vendor's SDK
 
                 return AnthropicProvider(policy=retries)
-            case Route.LANGCHAIN:
+            case Implementation.LANGCHAIN:
                 from tarsy.llm.providers.langchain import LangChainProvider  # noqa: PLC0415 - a vendor's SDK
 
                 return LangChainProvider(policy=retries)

@@ -42,7 +42,7 @@ class ServerTLS:
 class Models(Protocol):
     """The client that the service serves: the in-process client, or a wrapper around it."""
 
-    def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]: ...
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]: ...
 
     async def aclose(self) -> None: ...
 
@@ -65,11 +65,11 @@ class LLMService:
         # Each call has a task, and with it a context, of its own.
         attach(extract({name: value for name, value in metadata.items() if isinstance(value, str)}))
         try:
-            request, endpoint = request_from_proto(message, extra if isinstance(extra, bytes) else None)
+            request = request_from_proto(message, extra if isinstance(extra, bytes) else None)
         except UnreadableRequestError as error:
             yield chunk_to_proto(ErrorChunk(str(error), ErrorCode.INVALID_REQUEST))
             return
-        async with aclosing(self._client.generate_for(request, project=endpoint.project, location=endpoint.location)) as chunks:
+        async with aclosing(self._client.generate(request)) as chunks:
             async for chunk in chunks:
                 yield chunk_to_proto(chunk)
                 if isinstance(chunk, ErrorChunk | FinishChunk):
@@ -107,7 +107,7 @@ async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS 
     )
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Generate": handler}),))
     reflection.enable_server_reflection((SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    address = address_of(host, port)
+    address = listen_address(host, port)
     try:
         if tls is None:
             service.port = server.add_insecure_port(address)
@@ -125,6 +125,6 @@ async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS 
     return service
 
 
-def address_of(host: str, port: int) -> str:
+def listen_address(host: str, port: int) -> str:
     """Return host and port in gRPC's spelling: without brackets it takes the port of an IPv6 address for its last group."""
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"

@@ -5,21 +5,16 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from tarsy.domain.tool import vendor_name
+from tarsy.domain.tool import ToolDefinition, vendor_name
 
 _COMBINATORS = ("anyOf", "oneOf", "allOf")
 _OWN_CALL = "tarsy-"
 
 
-class ToolNames:
-    """Translates the vendor's spelling of the tool names of one request."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._canonical = {vendor_name(name): name for name in names}
-
-    def from_vendor(self, name: str) -> str:
-        """Return the name for a vendor's spelling. One that was never offered is guessed, so that the refusal can quote it."""
-        return self._canonical.get(name) or name.replace("__", ".", 1)
+def name_from_vendor(spelling: str, tools: Iterable[ToolDefinition]) -> str:
+    """Return the name of the tool that a vendor spells so. One that was never offered is guessed, so that the refusal can quote it."""
+    offered = {vendor_name(tool.name): tool.name for tool in tools}
+    return offered.get(spelling) or spelling.replace("__", ".", 1)
 
 
 def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

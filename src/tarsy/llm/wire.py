@@ -5,7 +5,7 @@ Fields that the contract has no room for (track, turn, time limits, recording) t
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, assert_never, cast
 
 from tarsy.config.resolve.resolved import ResolvedProvider
@@ -60,16 +60,7 @@ class UnreadableRequestError(ValueError):
     """A request is outside the contract; its sender can act."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """The parts of an address that the sender has looked up in its own environment."""
-
-    base_url: str | None = None
-    project: str | None = None
-    location: str | None = None
-
-
-def request_to_proto(request: GenerateInput, endpoint: Endpoint) -> pb.GenerateRequest:
+def request_to_proto(request: GenerateInput) -> pb.GenerateRequest:
     provider = request.provider
     return pb.GenerateRequest(
         session_id=request.session_id,
@@ -94,10 +85,10 @@ def request_to_proto(request: GenerateInput, endpoint: Endpoint) -> pb.GenerateR
             model=provider.model,
             api_key_env=provider.api_key_env or "",
             credentials_env=provider.credentials_env or "",
-            base_url=endpoint.base_url or "",
+            base_url=provider.base_url or "",
             native_tools=dict(provider.native_tools),
-            project=endpoint.project or "",
-            location=endpoint.location or "",
+            project=request.project or "",
+            location=request.location or "",
             backend=_BACKENDS[request.backend],
         ),
     )
@@ -115,7 +106,7 @@ def call_metadata(request: GenerateInput) -> bytes:
     ).encode()
 
 
-def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> tuple[GenerateInput, Endpoint]:
+def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> GenerateInput:
     """Parse a request.
 
     Raises:
@@ -124,7 +115,7 @@ def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> t
     config = message.llm_config
     try:
         extra: Mapping[str, Any] = json.loads(metadata or b"{}")
-        request = GenerateInput(
+        return GenerateInput(
             session_id=message.session_id,
             execution_id=message.execution_id,
             clear_cache=message.clear_cache,
@@ -150,13 +141,14 @@ def request_from_proto(message: pb.GenerateRequest, metadata: bytes | None) -> t
                 **{name: extra[name] for name in _PROVIDER_METADATA if extra.get(name) is not None},
             ),
             backend=_BACKENDS_BACK[config.backend],
+            project=config.project or None,
+            location=config.location or None,
             track=str(extra.get("track", "")),
             turn=int(extra.get("turn", 0)),
             max_output_tokens=extra.get("max_output_tokens"),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UnreadableRequestError(f"the request cannot be read: {error!r}") from error
-    return request, Endpoint(project=config.project or None, location=config.location or None)
 
 
 def _schema(text: str) -> dict[str, Any]:

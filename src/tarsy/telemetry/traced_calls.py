@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import perf_counter
-from typing import Protocol
 
 from opentelemetry.context import Context, get_current
 from opentelemetry.trace import SpanKind, use_span
@@ -36,32 +35,19 @@ class TracedModel:
         await self._inner.aclose()
 
 
-class Models(Protocol):
-    """What the LLM service serves."""
-
-    def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]: ...
-
-    async def aclose(self) -> None: ...
-
-
-def traced_models(models: Models, env: Mapping[str, str]) -> Models:
+def traced_models(models: LLMClient, env: Mapping[str, str]) -> LLMClient:
     """Return the models of the LLM service, traced if the environment names a collector."""
     return TracedService(models, Tracing(env)) if is_traced(env) else models
 
 
-class TracedService:
+class TracedService(TracedModel):
     """The models of the LLM service; their calls are spans below that of the caller, whose context came with the request."""
 
-    def __init__(self, inner: Models, tracing: Tracing) -> None:
-        self._inner = inner
-        self._tracing = tracing
-
-    def generate_for(self, request: GenerateInput, *, project: str | None = None, location: str | None = None) -> AsyncGenerator[Chunk]:
-        inner = self._inner.generate_for(request, project=project, location=location)
-        return _traced_call(self._tracing, inner, request, get_current(), SpanKind.SERVER)
+    def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        return _traced_call(self._tracing, self._inner.generate(request), request, get_current(), SpanKind.SERVER)
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await super().aclose()
         self._tracing.close()
 
 

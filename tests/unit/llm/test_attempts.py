@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, ProviderType, ResolvedProvider, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
-from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer, delay_before_retry
+from tarsy.llm.attempts import RetryPolicy, delay_before_retry, stream_answer
 from tarsy.llm.failures import Failure, describe, parse_retry_after
 from tarsy.llm.signals import Alive, Finished, Signal
 
@@ -102,8 +102,9 @@ def test_a_page_of_html_is_cut_short() -> None:
     assert len(describe(VendorError(500, "<html>" * 10_000)).message) < 2100
 
 
-async def heard(*signals: Signal | float, limits: TimeLimits | None = None) -> list[Chunk]:
-    """What comes out of one attempt that says this; a number is a silence in seconds."""
+async def streamed(*signals: Signal | float, first_chunk: float = 10, stall: float = 10) -> list[Chunk]:
+    """Stream the answer of one attempt with these signals; a number is a pause in seconds."""
+    provider = ResolvedProvider(name="one", type=ProviderType.OPENAI, model="model-1", first_chunk_timeout=first_chunk, stall_timeout=stall)
 
     async def attempt() -> AsyncGenerator[Signal]:
         for signal in signals:
@@ -113,32 +114,30 @@ async def heard(*signals: Signal | float, limits: TimeLimits | None = None) -> l
                 case _:
                     yield signal
 
-    return [chunk async for chunk in answer(attempt, limits=limits or TimeLimits(first_chunk=10, stall=10), policy=RetryPolicy(retries=0))]
+    return [chunk async for chunk in stream_answer(attempt, provider, RetryPolicy(retries=0))]
 
 
 async def test_a_vendor_that_shows_signs_of_life_may_take_longer_than_the_first_word_may() -> None:
     call = ToolCallChunk("c", "s.t", "{}")
-    limits = TimeLimits(first_chunk=0.1, stall=10)
-    assert await heard(Alive.SIGN, 0.2, call, Finished("stop"), limits=limits) == [call]
+    assert await streamed(Alive.SIGN, 0.2, call, Finished("stop"), first_chunk=0.1) == [call]
 
 
 async def test_a_vendor_that_only_counts_has_not_begun() -> None:
-    limits = TimeLimits(first_chunk=10, stall=0.1)
-    assert await heard(TokenUsage(1), 0.2, TextChunk("a"), Finished("stop"), limits=limits) == [TextChunk("a"), TokenUsage(1)]
+    assert await streamed(TokenUsage(1), 0.2, TextChunk("a"), Finished("stop"), stall=0.1) == [TextChunk("a"), TokenUsage(1)]
 
 
 async def test_signs_of_life_that_cease_are_a_stall() -> None:
-    (error,) = await heard(Alive.SIGN, 10.0, limits=TimeLimits(first_chunk=0.01, stall=0.1))
+    (error,) = await streamed(Alive.SIGN, 10.0, first_chunk=0.01, stall=0.1)
     assert error == ErrorChunk("nothing more came for 0.1 s", ErrorCode.STALLED, retryable=True)
 
 
 async def test_a_character_that_comes_in_halves_is_put_together_and_half_a_one_is_replaced() -> None:
-    assert await heard(TextChunk("a\ud83d"), TextChunk("\ude00b"), TextChunk("\ude00c\ud83d"), Finished("stop")) == [
+    assert await streamed(TextChunk("a\ud83d"), TextChunk("\ude00b"), TextChunk("\ude00c\ud83d"), Finished("stop")) == [
         TextChunk("a"),
         TextChunk("\U0001f600b"),
         TextChunk("\ufffdc"),
     ]
-    assert await heard(ThinkingChunk("\ud83dx"), ToolCallChunk("c", "s.t", "\ud83d"), Finished("stop")) == [
+    assert await streamed(ThinkingChunk("\ud83dx"), ToolCallChunk("c", "s.t", "\ud83d"), Finished("stop")) == [
         ThinkingChunk("\ufffdx"),
         ToolCallChunk("c", "s.t", "\ufffd"),
     ]

@@ -10,20 +10,18 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import ProviderType
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.curl import Asked, as_curl
+from tarsy.llm.curl import as_curl
 
 PODS = ToolDefinition("k8s.pods", "List pods.", {"type": "object", "properties": {"ns": {"type": "string"}}})
 # Whatever a shell would read is data.
 NASTY = 'It\'s "$HOME" `id` $(id)\nJSON\n\\ é'
-ASKED = Asked(
-    messages=(
-        ConversationMessage(Role.SYSTEM, "Be brief."),
-        ConversationMessage(Role.USER, NASTY),
-        ConversationMessage(Role.ASSISTANT, "", (ToolCall("c1", "k8s.pods", '{"ns": "shop"}'),)),
-        ConversationMessage(Role.TOOL, "0/1 ready", (), "c1", "k8s.pods"),
-    ),
-    tools=(PODS,),
+MESSAGES = (
+    ConversationMessage(Role.SYSTEM, "Be brief."),
+    ConversationMessage(Role.USER, NASTY),
+    ConversationMessage(Role.ASSISTANT, "", (ToolCall("c1", "k8s.pods", '{"ns": "shop"}'),)),
+    ConversationMessage(Role.TOOL, "0/1 ready", (), "c1", "k8s.pods"),
 )
+TOOLS = (PODS,)
 
 
 def provider(kind: ProviderType, **more: Any) -> ResolvedProvider:
@@ -55,7 +53,7 @@ def ran(command: str, **env: str) -> tuple[list[str], dict[str, Any]]:
 def test_a_command_asks_the_vendor_with_a_key_that_only_the_shell_knows(
     kind: ProviderType, env: dict[str, str], address: str, header: str
 ) -> None:
-    arguments, body = ran(as_curl(provider(kind), ASKED), **env)
+    arguments, body = ran(as_curl(provider(kind), MESSAGES, TOOLS), **env)
     assert arguments[:2] == ["-sS", address]
     assert header in arguments
     reported = json.dumps(body, ensure_ascii=False)
@@ -64,15 +62,17 @@ def test_a_command_asks_the_vendor_with_a_key_that_only_the_shell_knows(
 
 
 def test_every_side_of_a_conversation_takes_its_turn() -> None:
-    _, anthropic = ran(as_curl(provider(ProviderType.ANTHROPIC), ASKED))
+    _, anthropic = ran(as_curl(provider(ProviderType.ANTHROPIC), MESSAGES, TOOLS))
     assert [turn["role"] for turn in anthropic["messages"]] == ["user", "assistant", "user"]
     assert anthropic["system"] == "Be brief."
-    _, google = ran(as_curl(provider(ProviderType.GOOGLE), ASKED))
+    _, google = ran(as_curl(provider(ProviderType.GOOGLE), MESSAGES, TOOLS))
     assert [turn["role"] for turn in google["contents"]] == ["user", "model", "user"]
 
 
 def test_an_address_keeps_its_variables_and_loses_its_password() -> None:
-    command = as_curl(provider(ProviderType.OPENAI, base_url="https://me:hunter2@{{.HOST}}/v1/$(id)", api_key_env="MY_KEY"), ASKED)
+    command = as_curl(
+        provider(ProviderType.OPENAI, base_url="https://me:hunter2@{{.HOST}}/v1/$(id)", api_key_env="MY_KEY"), MESSAGES, TOOLS
+    )
     assert "hunter2" not in command
     arguments, _ = ran(command, HOST="proxy.example", MY_KEY="k")
     assert arguments[1] == "https://proxy.example/v1/$(id)/chat/completions"
@@ -80,15 +80,15 @@ def test_an_address_keeps_its_variables_and_loses_its_password() -> None:
 
 
 def test_vertex_is_asked_with_the_callers_own_identity() -> None:
-    command = as_curl(provider(ProviderType.VERTEXAI, project_env="MY_PROJECT"), ASKED)
+    command = as_curl(provider(ProviderType.VERTEXAI, project_env="MY_PROJECT"), MESSAGES, TOOLS)
     assert "$(gcloud auth print-access-token)" in command
     arguments, _ = ran(command, MY_PROJECT="p-1", GOOGLE_CLOUD_LOCATION="eu")
     assert "/projects/p-1/locations/eu/publishers/google/" in arguments[1]
     claude = provider(ProviderType.VERTEXAI).model_copy(update={"model": "claude-opus-4"})
-    assert "/publishers/anthropic/models/claude-opus-4:rawPredict" in as_curl(claude, ASKED)
+    assert "/publishers/anthropic/models/claude-opus-4:rawPredict" in as_curl(claude, MESSAGES, TOOLS)
 
 
 def test_a_name_that_is_no_variable_is_never_written_into_a_command() -> None:
-    command = as_curl(provider(ProviderType.OPENAI, api_key_env="A; rm -rf /"), ASKED)
+    command = as_curl(provider(ProviderType.OPENAI, api_key_env="A; rm -rf /"), MESSAGES, TOOLS)
     assert "rm -rf" not in command
     assert "$OPENAI_API_KEY" in command

@@ -1,6 +1,6 @@
 import pytest
 
-from tarsy.llm.service import address_of
+from tarsy.llm.service import listen_address
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ from tarsy.llm.service import address_of
     ],
 )
 def test_a_host_and_its_port_are_told_apart(host: str, address: str) -> None:
-    assert address_of(host, 50051) == address
+    assert listen_address(host, 50051) == address

@@ -3,8 +3,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.domain.tool import vendor_name
-from tarsy.llm.tool_dialect import ToolNames
+from tarsy.domain.tool import ToolDefinition, vendor_name
+from tarsy.llm.tool_dialect import name_from_vendor
 
 ACCEPTED_BY_ALL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 # Few letters, so that names meet; the separators are what trips a mapping up.
@@ -28,9 +28,9 @@ def test_no_two_names_become_the_same(names: set[str]) -> None:
 
 @given(st.sets(ANY, min_size=1, max_size=30))
 def test_every_name_comes_back(names: set[str]) -> None:
-    table = ToolNames(names)
-    assert {table.from_vendor(vendor_name(name)) for name in names} == names
+    tools = [ToolDefinition(name, "") for name in names]
+    assert {name_from_vendor(vendor_name(name), tools) for name in names} == names
 
 
 def test_a_name_that_was_never_offered_is_given_in_our_spelling() -> None:
-    assert ToolNames([]).from_vendor("k8s__pods_drop") == "k8s.pods_drop"
+    assert name_from_vendor("k8s__pods_drop", []) == "k8s.pods_drop"

@@ -8,7 +8,7 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import GenerateInput, LLMBackend, ProviderType
 from tarsy.domain.tool import ToolDefinition
-from tarsy.llm.wire import Endpoint, call_metadata, request_from_proto, request_to_proto
+from tarsy.llm.wire import call_metadata, request_from_proto, request_to_proto
 
 PROVIDER = ResolvedProvider(name="p", type=ProviderType.OPENAI, model="m")
 
@@ -29,5 +29,5 @@ def test_a_tool_arrives_with_the_schema_it_was_sent_with(schema: dict[str, Any])
     sent = GenerateInput(
         session_id="s", execution_id="e", messages=question, provider=PROVIDER, backend=LLMBackend.LANGCHAIN, tools=tools, track="t"
     )
-    got, _ = request_from_proto(request_to_proto(sent, Endpoint()), call_metadata(sent))
+    got = request_from_proto(request_to_proto(sent), call_metadata(sent))
     assert got == sent

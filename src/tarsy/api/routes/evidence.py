@@ -16,7 +16,7 @@ from tarsy.domain.evidence import ID_PATTERN
 from tarsy.domain.llm import ProviderType, provider_named
 from tarsy.domain.tool import ToolDefinition
 from tarsy.kit.text import in_thread_if_long
-from tarsy.llm.curl import Asked, as_curl
+from tarsy.llm.curl import as_curl
 
 router = api_router("/sessions/{session_id}", tag="evidence")
 
@@ -86,11 +86,9 @@ async def get_llm_call_as_curl(session_id: SessionId, interaction_id: UUID, repo
         raise ConflictError("There was no call to a model: the answer comes from a recording.")
     known = await repositories.interactions.tools_of(call.interaction.execution_id)
     offered: list[str] = call.interaction.request.get("tools", [])
-    asked = Asked(
-        messages=tuple(sent.body for sent in call.conversation),
-        tools=tuple(known.get(name) or ToolDefinition(name) for name in offered),
-    )
-    return Response(as_curl(provider, asked), media_type="text/plain; charset=utf-8")
+    messages = tuple(sent.body for sent in call.conversation)
+    tools = tuple(known.get(name) or ToolDefinition(name) for name in offered)
+    return Response(as_curl(provider, messages, tools), media_type="text/plain; charset=utf-8")
 
 
 @trace_router.get("/mcp/{interaction_id}", operation_id="getMCPCall")

@@ -18,12 +18,12 @@ from tarsy.domain.llm import Chunk, GenerateInput, ProviderType, TextChunk, Thin
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
+from tarsy.llm.attempts import RetryPolicy, stream_answer
 from tarsy.llm.failures import HOOKS
 from tarsy.llm.providers.google_credentials import google_credentials
 from tarsy.llm.providers.provider import NO_KEY, Block, ClientCache, ModelKey, TurnMemory, key_of, longest_answer, restored_blocks, turn_key
 from tarsy.llm.signals import Alive, Finished, Signal
-from tarsy.llm.tool_dialect import ToolNames, arguments_object, object_schema, own_call_id
+from tarsy.llm.tool_dialect import arguments_object, name_from_vendor, object_schema, own_call_id
 
 # Half of an answer at most goes to thinking where the vendor wants a number.
 THINKING_BUDGET = 16_000
@@ -81,10 +81,9 @@ class AnthropicProvider:
             self._memory.forget(request.execution_id)
         model = await self._models.get(ModelKey(access, request.provider.model))
         body = request_body(request, model, self._memory)
-        names = ToolNames(tool.name for tool in request.tools)
 
         async def attempt() -> AsyncGenerator[Signal]:
-            received = ClaudeAnswer(names)
+            received = ClaudeAnswer(request.tools)
             async with await model.sdk.messages.create(**body, stream=True) as events:
                 async for event in events:
                     for signal in received.signals(event):
@@ -94,8 +93,7 @@ class AnthropicProvider:
             if (turn := received.turn()) is not None:
                 self._memory.keep(request.execution_id, *turn)
 
-        limits = TimeLimits.of(request.provider)
-        async with aclosing(answer(attempt, limits=limits, policy=self._policy, censor=access.censor)) as chunks:
+        async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -222,8 +220,8 @@ class _Call:
 class ClaudeAnswer:
     """One answer while it arrives: translates each event into signals and keeps the blocks to send back."""
 
-    def __init__(self, names: ToolNames) -> None:
-        self._names = names
+    def __init__(self, tools: Sequence[ToolDefinition]) -> None:
+        self._tools = tools
         self._calls: dict[int, _Call] = {}
         self._blocks: dict[int, Block] = {}
         self._input = TokenUsage()
@@ -253,7 +251,7 @@ class ClaudeAnswer:
         """Yield the signals that are certain only when the stream is over."""
         if self._finished is not None:
             for call in self._calls.values():
-                yield ToolCallChunk(call.id, self._names.from_vendor(call.name), call.arguments or "{}")
+                yield ToolCallChunk(call.id, name_from_vendor(call.name, self._tools), call.arguments or "{}")
             yield self._finished
 
     def turn(self) -> tuple[str, tuple[Block, ...]] | None:

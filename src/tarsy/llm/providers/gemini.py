@@ -1,7 +1,7 @@
 """Gemini through Google's own SDK: thinking apart from text, thought signatures, Google's own tools, on AI Studio or Vertex AI."""
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -22,16 +22,17 @@ from tarsy.domain.llm import (
     ThinkingChunk,
     ToolCallChunk,
 )
+from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
+from tarsy.llm.attempts import RetryPolicy, stream_answer
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_request import Signatures
 from tarsy.llm.providers.google_client import GoogleClient, make_client
 from tarsy.llm.providers.provider import ClientCache, TurnMemory, key_of, vendor_stream
 from tarsy.llm.signals import Alive, CodeExecutions, Finished, Signal
-from tarsy.llm.tool_dialect import ToolNames, own_call_id
+from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +58,7 @@ class GoogleNativeProvider:
         contents, config = gemini_request.contents(request, self._memory), gemini_request.config(request)
 
         async def attempt() -> AsyncGenerator[Signal]:
-            received = GeminiAnswer(ToolNames(tool.name for tool in request.tools))
+            received = GeminiAnswer(request.tools)
             answering = await models.generate_content_stream(model=request.provider.model, contents=contents, config=config)
             async with vendor_stream(answering) as stream:
                 async for response in stream:
@@ -66,8 +67,7 @@ class GoogleNativeProvider:
             if (turn := received.turn()) is not None:
                 self._memory.keep(request.execution_id, *turn)
 
-        limits = TimeLimits.of(request.provider)
-        async with aclosing(answer(attempt, limits=limits, policy=self._policy, censor=access.censor)) as chunks:
+        async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -78,8 +78,8 @@ class GoogleNativeProvider:
 class GeminiAnswer:
     """One answer while it arrives: translates each piece into signals and keeps the signatures."""
 
-    def __init__(self, names: ToolNames) -> None:
-        self._names = names
+    def __init__(self, tools: Sequence[ToolDefinition]) -> None:
+        self._tools = tools
         self._text: list[str] = []
         self._call_ids: list[str] = []
         self._call_signatures: dict[str, bytes] = {}
@@ -147,7 +147,8 @@ class GeminiAnswer:
             self._call_ids.append(call_id)
             if part.thought_signature is not None:
                 self._call_signatures[call_id] = part.thought_signature
-            yield ToolCallChunk(call_id, self._names.from_vendor(call.name or ""), json.dumps(call.args or {}, ensure_ascii=False))
+            name = name_from_vendor(call.name or "", self._tools)
+            yield ToolCallChunk(call_id, name, json.dumps(call.args or {}, ensure_ascii=False))
             return
         if part.thought_signature is not None:
             self._text_signature = part.thought_signature

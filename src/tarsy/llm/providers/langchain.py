@@ -1,6 +1,6 @@
 """Every other model, through LangChain: OpenAI and compatible servers, Gemini, Vertex AI, xAI."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -10,16 +10,17 @@ import structlog
 from langchain_core.messages import AIMessageChunk
 
 from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ThinkingChunk, ToolCallChunk
+from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import RetryPolicy, TimeLimits, answer
+from tarsy.llm.attempts import RetryPolicy, stream_answer
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import langchain_request
 from tarsy.llm.providers.langchain_models import ChatModel, Dialect, make_model
 from tarsy.llm.providers.langchain_request import Remembered
 from tarsy.llm.providers.provider import Block, ClientCache, ModelKey, TurnMemory, key_of, vendor_stream
 from tarsy.llm.signals import Alive, Finished, Signal, ThinkTags
-from tarsy.llm.tool_dialect import ToolNames, own_call_id
+from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
 log = structlog.get_logger(__name__)
 
@@ -50,8 +51,7 @@ class LangChainProvider:
             return chat.astream(messages, **langchain_request.options(request, model.dialect, model.chat, summaries=summaries))
 
         attempt = partial(self._attempt, key, model.dialect, request, send)
-        limits = TimeLimits.of(request.provider)
-        async with aclosing(answer(attempt, limits=limits, policy=self._policy, censor=access.censor)) as chunks:
+        async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -62,7 +62,7 @@ class LangChainProvider:
         self, key: ModelKey, dialect: Dialect, request: GenerateInput, send: Callable[[], AsyncGenerator[Any]]
     ) -> AsyncGenerator[Signal]:
         while True:
-            received = LangChainAnswer(ToolNames(tool.name for tool in request.tools), dialect)
+            received = LangChainAnswer(request.tools, dialect)
             try:
                 async with vendor_stream(send()) as stream:
                     async for chunk in stream:
@@ -98,12 +98,12 @@ class _Call:
 class LangChainAnswer:
     """One answer while it arrives: text and thinking become signals at once, calls when they are complete."""
 
-    def __init__(self, names: ToolNames, dialect: Dialect) -> None:
-        self._names = names
+    def __init__(self, tools: Sequence[ToolDefinition], dialect: Dialect) -> None:
+        self._tools = tools
         self._dialect = dialect
         self._calls: dict[object, _Call] = {}
         self._blocks: dict[object, Block] = {}
-        self._beside: dict[str, Any] = {}
+        self._additional_kwargs: dict[str, Any] = {}
         self._usage = TokenUsage()
         # The other dialects have a field of their own for thinking, and may quote the tags.
         self._think_tags = ThinkTags() if dialect is Dialect.CHAT_COMPLETIONS else None
@@ -134,23 +134,23 @@ class LangChainAnswer:
         if reason := metadata.get("finish_reason") or details.get("reason") or metadata.get("status"):
             self._finished = Finished(str(reason).lower())
         if signatures := chunk.additional_kwargs.get(GOOGLE_SIGNATURES):
-            self._beside[GOOGLE_SIGNATURES] = {**self._beside.get(GOOGLE_SIGNATURES, {}), **signatures}
+            self._additional_kwargs[GOOGLE_SIGNATURES] = {**self._additional_kwargs.get(GOOGLE_SIGNATURES, {}), **signatures}
 
     def ending(self) -> Iterator[Signal]:
         """Yield the signals that are certain only when the stream is over."""
         yield from self._think_tags.end() if self._think_tags else ()
         if self._finished is not None:
             for call in self._calls.values():
-                yield ToolCallChunk(call.call_id, self._names.from_vendor(call.name), call.arguments or "{}")
+                yield ToolCallChunk(call.call_id, name_from_vendor(call.name, self._tools), call.arguments or "{}")
             yield self._finished
 
     def turn(self) -> tuple[str, Remembered] | None:
         """Return the turn's key and what its vendor wants back, or None if it wants nothing."""
         sealed = any(block["type"] == "reasoning" for block in self._blocks.values())
-        if self._finished is None or not (sealed or self._beside):
+        if self._finished is None or not (sealed or self._additional_kwargs):
             return None
         key = key_of(tuple(call.call_id for call in self._calls.values()), "".join(self._text))
-        return key, Remembered(tuple(self._blocks.values()) if sealed else (), self._beside)
+        return key, Remembered(tuple(self._blocks.values()) if sealed else (), self._additional_kwargs)
 
     def _block(self, block: Block) -> Iterator[Signal]:
         match block.get("type"):

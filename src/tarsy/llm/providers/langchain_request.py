@@ -17,10 +17,10 @@ from tarsy.llm.tool_dialect import arguments_object, object_schema
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """One turn as its vendor sent it: the blocks of the Responses API, and what LangChain carries beside the content for Google."""
+    """One turn as its vendor sent it: the blocks of the Responses API, and what LangChain keeps outside the content for Google."""
 
     blocks: tuple[Block, ...] = ()
-    beside: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    additional_kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def messages(request: GenerateInput, dialect: Dialect, memory: TurnMemory[Remembered]) -> list[BaseMessage]:
@@ -47,7 +47,7 @@ def messages(request: GenerateInput, dialect: Dialect, memory: TurnMemory[Rememb
                 turn = AIMessage(
                     content=cast("Any", content),
                     tool_calls=calls,
-                    additional_kwargs=dict(remembered.beside),
+                    additional_kwargs=dict(remembered.additional_kwargs),
                     response_metadata={"model_provider": "google_genai" if dialect is Dialect.GOOGLE else "openai"},
                 )
                 built.append(turn)
