@@ -6,6 +6,8 @@ A schema comes from the tool server and may be anything: an invalid one allows a
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
 
@@ -162,7 +164,8 @@ def violations(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[
     """Return the problems of the arguments, field by field; a handful at most."""
     try:
         # Sorted, so that the order of the problems does not depend on the server.
-        validator = _validator(json.loads(json.dumps(schema, sort_keys=True)))
+        validator = _validator(json.dumps(schema, sort_keys=True))
+        _followed.set(0)
         found: list[Any] = list(islice(validator.iter_errors(arguments), _MAX_PROBLEMS + 1))
     except (SchemaError, Unresolvable, EndlessSchemaError, RecursionError, TypeError, ValueError):
         # An invalid schema cannot be violated; the server decides.
@@ -175,19 +178,24 @@ def violations(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[
     return [*problems, "and more"] if len(found) > _MAX_PROBLEMS else problems
 
 
-def _validator(schema: Any) -> Any:
+# The references that the current validation has followed.
+_followed: ContextVar[int] = ContextVar("followed")
+
+
+# Cached, because building a validator takes far longer than using it; so many tools are seldom in use at once.
+@lru_cache(maxsize=512)
+def _validator(schema_json: str) -> Any:
     """Build a validator that evaluates no regular expressions, follows a limited number of references and fetches nothing."""
+    schema = json.loads(schema_json)
     untyped: Any = validators
     kind = untyped.validator_for(schema)
     kind.check_schema(schema)
     keywords: Mapping[str, Any] = kind.VALIDATORS
-    followed = 0
 
     def counted(keyword: Any) -> Any:
         def follow(*call: Any) -> Any:
-            nonlocal followed
-            followed += 1
-            if followed > _MAX_REFERENCES:
+            _followed.set(_followed.get() + 1)
+            if _followed.get() > _MAX_REFERENCES:
                 raise EndlessSchemaError
             return keyword(*call)
 
