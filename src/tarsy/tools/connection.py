@@ -73,7 +73,7 @@ class MaskedLines:
 class Connection:
     """One session with one server, from connecting to its end."""
 
-    def __init__(self, server: str, endpoint: Endpoint, *, ours: Mapping[str, str], masker: Masker, shared: bool = False) -> None:
+    def __init__(self, server: str, endpoint: Endpoint, *, our_env: Mapping[str, str], masker: Masker, shared: bool = False) -> None:
         self.server = server
         self.ready = anyio.Event()
         self.ended = anyio.Event()
@@ -82,8 +82,7 @@ class Connection:
         # How often the server has reported that its tools changed; the `ToolServer` that lists them remembers the count.
         self.tool_changes = 0
         self._endpoint = endpoint
-        # Our environment.
-        self._ours = ours
+        self._our_env = our_env
         self._masker = masker
         self._stderr = MaskedLines(masker, lambda text: self._record(text, log.info, "tool_server.stderr"))
         self._noise = MaskedLines(masker, lambda text: self._record(text, log.warning, "tool_server.noise"))
@@ -91,7 +90,7 @@ class Connection:
         self._session: Session | None = None
         self._stopping = anyio.Event()
         # Whether the owner stopped it, rather than a failure.
-        self._left = False
+        self._stopped_by_owner = False
         self._scope = anyio.CancelScope(shield=True)
         self._first_error: str | None = None
         self._last_lines: deque[str] = deque(maxlen=KEPT_LINES)
@@ -130,19 +129,19 @@ class Connection:
             self._flush_output()
             self.ready.set()
             self.ended.set()
-        if self._left and isinstance(self._endpoint, HttpEndpoint) and self._endpoint.cleanup_url is not None:
+        if self._stopped_by_owner and isinstance(self._endpoint, HttpEndpoint) and self._endpoint.cleanup_url is not None:
             # Tells the server that the execution is over.
             seen.clear()
-            with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS) as patience:
+            with anyio.move_on_after(CLEANUP_SECONDS, shield=True) as timeout:
                 await send_cleanup(self._endpoint, self._endpoint.cleanup_url, seen)
-            if seen or patience.cancelled_caught:
+            if seen or timeout.cancelled_caught:
                 problem = self._masker.mask(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
                 log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
 
     def stop(self) -> None:
         """Ask for an orderly end."""
-        self._left = True
-        self._break()
+        self._stopped_by_owner = True
+        self._end_session()
 
     def abort(self) -> None:
         """End now, orderly or not."""
@@ -245,11 +244,11 @@ class Connection:
         callbacks = SessionCallbacks(on_log=on_log, on_tools_changed=on_tools_changed, on_end=self._stopping.set)
         match self._endpoint:
             case HttpEndpoint():
-                async with http_session(self._endpoint, callbacks, self._break) as session:
+                async with http_session(self._endpoint, callbacks, self._end_session) as session:
                     yield session
             case StdioEndpoint(command, args, env):
                 observer = Observer(self._stderr.feed, self._noise.feed)
-                async with stdio_link(command, args, child_environment(env, self._ours), observer) as link:
+                async with stdio_link(command, args, child_environment(env, self._our_env), observer) as link:
                     session = StdioSession(link, callbacks)
                     try:
                         await session.initialise()
@@ -263,7 +262,7 @@ class Connection:
                     async with session_without_handshake(link, callbacks) as modern:
                         yield modern
 
-    def _break(self) -> None:
+    def _end_session(self) -> None:
         """End the session, because its transport is of no use any more or its owner leaves."""
         self._stopping.set()
         if self._session is None:

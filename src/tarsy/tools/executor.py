@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -17,15 +17,14 @@ from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
 from tarsy.kit.groups import for_each, single_errors
 from tarsy.kit.text import in_thread_if_long
+from tarsy.tools.connection import OnOutput
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.masking import Masker
 from tarsy.tools.messages import CallResult, clip_content, render
 from tarsy.tools.pool import ConnectionPool
-from tarsy.tools.server import Lost, ToolServer
+from tarsy.tools.server import LostCall, ToolServer
 
 log = structlog.get_logger(__name__)
-
-OnOutput = Callable[[str], None]
 
 # How much of a tool's progress is shown, in characters.
 MAX_OUTPUT = 256 * 1024
@@ -225,7 +224,7 @@ class McpToolExecutor:
 
     async def _call(self, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput) -> Outcome:
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
-        result: CallResult | Lost | None = None
+        result: CallResult | LostCall | None = None
         try:
             with anyio.move_on_after(timeout):
                 result = await server.call(tool, arguments, limited_output(on_output))
@@ -240,8 +239,8 @@ class McpToolExecutor:
             if tool.safe_to_repeat
             else "Whether it took effect is unknown: check before calling it again."
         )
-        if isinstance(result, Lost):
-            return Outcome(f"{result.error}. {result.sequel} {fate}", is_error=True)
+        if isinstance(result, LostCall):
+            return Outcome(f"{result.error}. {result.reaction} {fate}", is_error=True)
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {fate} Ask for less, or use another tool."
         return Outcome(text, is_error=True, is_timeout=True)
 

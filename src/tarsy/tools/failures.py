@@ -1,12 +1,4 @@
-"""The failures of a tool server, with words for the model and for the person who can act.
-
-ToolServerError
-├─ Unreachable      no connection could be made
-├─ ConnectionLost   it broke while it was used
-├─ AuthRejected     the server does not accept our credentials
-├─ CallRejected     the server answered with an error instead of a result
-└─ BadAnswer        the server's answer violates the protocol
-"""
+"""The failures of a tool server, with words for the model and for the person who can act."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -46,7 +38,7 @@ class ToolServerError(Exception):
         self.server = server
 
 
-class Unreachable(ToolServerError):  # noqa: N818 - the tree above names states, not "Error"s
+class Unreachable(ToolServerError):  # noqa: N818 - the names are states, not "Error"s
     """No connection could be made."""
 
 

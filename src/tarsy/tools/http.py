@@ -154,7 +154,7 @@ class AcknowledgedPosts(httpx2.AsyncBaseTransport):
         if request.method != "POST":
             return await self._inner.handle_async_request(request)
         answers: list[httpx2.Response | httpx2.TransportError] = []
-        answered, patience = anyio.Event(), anyio.CancelScope(deadline=anyio.current_time() + ACKNOWLEDGE_SECONDS)
+        answered, timeout = anyio.Event(), anyio.CancelScope(deadline=anyio.current_time() + ACKNOWLEDGE_SECONDS)
 
         async def post() -> None:
             # However late the answer comes, the message has been sent.
@@ -165,12 +165,12 @@ class AcknowledgedPosts(httpx2.AsyncBaseTransport):
                 answers.append(error)
             else:
                 answers.append(response)
-                if patience.cancelled_caught:
+                if timeout.cancelled_caught:
                     await response.aclose()
             answered.set()
 
         self._tasks.start_soon(post, name="post to a tool server")
-        with patience:
+        with timeout:
             await answered.wait()
         answer = answers[0] if answers else httpx2.Response(202, request=request)
         if isinstance(answer, httpx2.TransportError):

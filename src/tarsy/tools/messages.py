@@ -38,14 +38,8 @@ class TextBlock(_Shape):
     text: str
 
 
-class ImageBlock(_Shape):
-    type: Literal["image"]
-    data: str
-    mime_type: str
-
-
-class AudioBlock(_Shape):
-    type: Literal["audio"]
+class MediaBlock(_Shape):
+    type: Literal["image", "audio"]
     data: str
     mime_type: str
 
@@ -75,7 +69,7 @@ class ResourceBlock(_Shape):
     resource: TextResource | BlobResource
 
 
-Block = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock
+Block = TextBlock | MediaBlock | LinkBlock | ResourceBlock
 
 
 class CallResult(_Shape):
@@ -90,7 +84,7 @@ class _LogCapability(_Shape):
     logging: dict[str, Any] | None = None
 
 
-class Greeting(_Shape):
+class InitializeResult(_Shape):
     """A server's answer to the handshake."""
 
     protocol_version: str
@@ -128,10 +122,8 @@ def _block(block: Block) -> str:
     match block:
         case TextBlock():
             return block.text
-        case ImageBlock():
-            return f"[image, {block.mime_type}, {_decoded_size(block.data)} bytes]"
-        case AudioBlock():
-            return f"[audio, {block.mime_type}, {_decoded_size(block.data)} bytes]"
+        case MediaBlock():
+            return f"[{block.type}, {block.mime_type}, {_decoded_size(block.data)} bytes]"
         case LinkBlock():
             about = ", ".join(part for part in (block.title or block.name, block.mime_type, block.description) if part)
             return f"[resource {block.uri}: {about}]"

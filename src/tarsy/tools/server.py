@@ -28,11 +28,11 @@ _SHORTEST_SECRET = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """A call whose connection broke; `sequel` tells what was done about it."""
+class LostCall:
+    """A call whose connection broke; `reaction` tells what was done about it."""
 
     error: ConnectionLost
-    sequel: str
+    reaction: str
 
 
 class ToolServer:
@@ -123,7 +123,7 @@ class ToolServer:
             names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
             self.listing = ToolListing(server=self.name, tools=names, error=error, started_at=started_at, duration_ms=took)
 
-    async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | Lost:
+    async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | LostCall:
         """Run a tool, over a new connection if the old one is gone; a second time only if that does no harm.
 
         Raises:
@@ -139,13 +139,13 @@ class ToolServer:
             try:
                 connection = await self._live_connection()
             except ToolServerError:
-                return Lost(error, "It could not be re-established.")
+                return LostCall(error, "It could not be re-established.")
             if not (error.never_ran or tool.safe_to_repeat):
-                return Lost(error, "The server is back.")
+                return LostCall(error, "The server is back.")
         try:
             return await connection.call(bare.tool, arguments, on_output)
         except ConnectionLost as error:
-            return Lost(error, "The call was made a second time, with the same end.")
+            return LostCall(error, "The call was made a second time, with the same end.")
 
     async def ping(self) -> None:
         """Check that the server answers.
@@ -200,7 +200,7 @@ class ToolServer:
             raise Unreachable(self.name, f"Tool server '{self.name}' is not available: {self._misconfigured}")
 
         def make() -> Connection:
-            return Connection(self.name, endpoint, ours=self._env, masker=self.masker, shared=self._shared)
+            return Connection(self.name, endpoint, our_env=self._env, masker=self.masker, shared=self._shared)
 
         self._shared = self._pool is not None and self._pool.shares(self._config)
         if self._pool is not None and self._shared:

@@ -55,7 +55,7 @@ class _Supervisor:
                         process.wait(END_SECONDS)
                 self._processes = [process for process in self._processes if process.returncode is None]
 
-    def send(self, line: socket.socket, pipes: Sequence[int]) -> None:
+    def send(self, request_socket: socket.socket, pipes: Sequence[int]) -> None:
         """Send a server's descriptors to the supervisor, which is started if none runs. For worker threads.
 
         Raises:
@@ -63,10 +63,10 @@ class _Supervisor:
         """
         with self._lock:
             try:
-                _send(self._control or self._start(), line, pipes)
+                _send(self._control or self._start(), request_socket, pipes)
             except ConnectionError:
                 self._disconnect()
-                _send(self._start(), line, pipes)
+                _send(self._start(), request_socket, pipes)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -93,8 +93,8 @@ class _Supervisor:
             self._control = None
 
 
-def _send(control: socket.socket, line: socket.socket, pipes: Sequence[int]) -> None:
-    control.sendmsg([b"s"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", (line.fileno(), *pipes)))])
+def _send(control: socket.socket, request_socket: socket.socket, pipes: Sequence[int]) -> None:
+    control.sendmsg([b"s"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", (request_socket.fileno(), *pipes)))])
 
 
 _supervisor = _Supervisor()
@@ -107,13 +107,9 @@ async def kept_supervisor() -> AsyncGenerator[None]:
     try:
         yield
     finally:
-        await _release_supervisor()
-
-
-async def _release_supervisor() -> None:
-    if _supervisor.release():
-        with anyio.CancelScope(shield=True):
-            await run_sync(_supervisor.end_unused)
+        if _supervisor.release():
+            with anyio.CancelScope(shield=True):
+                await run_sync(_supervisor.end_unused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +119,25 @@ class ServerProcess:
     stdin: PipeWriter
     stdout: LineReader
     stderr: LineReader
-    _line: socket.socket
+    _socket: socket.socket
 
     async def ended(self, seconds: float) -> bool:
         """Wait at most `seconds` until no process of the server is left, even if the owner is cancelled; return whether none is."""
         loop = asyncio.get_running_loop()
         closed = loop.create_future()
-        # The supervisor sends nothing on the line: it only closes it. The event loop may call this twice.
-        loop.add_reader(self._line, lambda: None if closed.done() else closed.set_result(None))
+        # The supervisor sends nothing over the socket: it only closes it. The event loop may call this twice.
+        loop.add_reader(self._socket, lambda: None if closed.done() else closed.set_result(None))
         try:
             with anyio.move_on_after(seconds, shield=True):
                 await closed
         finally:
-            loop.remove_reader(self._line)
+            loop.remove_reader(self._socket)
         return closed.done() and not closed.cancelled()
 
     def end(self) -> None:
         """Have the supervisor end the whole process tree."""
         with suppress(OSError):
-            self._line.shutdown(socket.SHUT_WR)
+            self._socket.shutdown(socket.SHUT_WR)
 
 
 @asynccontextmanager
@@ -152,30 +148,27 @@ async def server_process(command: str, args: Sequence[str], env: Mapping[str, st
         OSError: the process could not be started.
     """
     request = _request(command, args, env)
-    _supervisor.hold()
-    try:
+    async with kept_supervisor():
         with ExitStack() as ours:
-            line, far_line = socket.socketpair()
-            ours.enter_context(line)
-            line.setblocking(False)
-            # It usually fits into the socket's buffer, so that the supervisor finds it with the line.
-            rest = request[line.send(request) :]
-            with far_line, ExitStack() as theirs:
+            near, far = socket.socketpair()
+            ours.enter_context(near)
+            near.setblocking(False)
+            # It usually fits into the socket's buffer, so that the supervisor finds it at once.
+            rest = request[near.send(request) :]
+            with far, ExitStack() as theirs:
                 their_stdin, writing = os.pipe()
                 theirs.callback(os.close, their_stdin)
                 stdin = PipeWriter(writing)
                 ours.callback(stdin.close)
                 stdout, their_stdout = _output(ours, theirs)
                 stderr, their_stderr = _output(ours, theirs)
-                await run_sync(_supervisor.send, far_line, (their_stdin, their_stdout, their_stderr))
+                await run_sync(_supervisor.send, far, (their_stdin, their_stdout, their_stderr))
             # If the supervisor is killed at this moment, the server never starts, and its pipes end.
             with suppress(ConnectionError):
                 while rest:
-                    await anyio.wait_writable(line)
-                    rest = rest[line.send(rest) :]
-            yield ServerProcess(stdin, stdout, stderr, line)
-    finally:
-        await _release_supervisor()
+                    await anyio.wait_writable(near)
+                    rest = rest[near.send(rest) :]
+            yield ServerProcess(stdin, stdout, stderr, near)
 
 
 def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:

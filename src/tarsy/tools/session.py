@@ -1,6 +1,7 @@
-"""A session with a tool server: the protocol of both implementations, and our own implementation for stdio servers.
+"""An MCP session with a tool server: what a session offers, and our own implementation of it for stdio servers.
 
-Ours covers the MCP revisions that begin with a handshake; the SDK passes each message through four in-memory streams and three validations.
+`StdioSession` supports the MCP revisions that begin with a handshake. Other sessions use the MCP SDK (`sdk_session`), which is slower: it passes
+each message through four in-memory streams and validates it three times.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 
 from opentelemetry.propagate import inject
 
-from tarsy.tools.messages import CallResult, Greeting, ToolPage
+from tarsy.tools.messages import CallResult, InitializeResult, ToolPage
 from tarsy.tools.stdio import Link, Listener, Message
 
 # Error codes of JSON-RPC and of MCP.
@@ -90,11 +91,11 @@ class StdioSession:
             SessionError: the server refuses, or uses a revision that we do not know.
         """
         offer = {"protocolVersion": REVISIONS[0], "capabilities": {}, "clientInfo": CLIENT_INFO}
-        greeting = Greeting.model_validate(await self._request("initialize", offer))
-        if greeting.protocol_version not in REVISIONS:
-            raise SessionError(CONNECTION_CLOSED, f"it speaks the revision {greeting.protocol_version} of MCP, which is not known here")
+        result = InitializeResult.model_validate(await self._request("initialize", offer))
+        if result.protocol_version not in REVISIONS:
+            raise SessionError(CONNECTION_CLOSED, f"it speaks the revision {result.protocol_version} of MCP, which is not known here")
         self._notify("notifications/initialized")
-        if greeting.capabilities.logging is not None:
+        if result.capabilities.logging is not None:
             try:
                 await self._request("logging/setLevel", {"level": "info"})
             except SessionError as error:

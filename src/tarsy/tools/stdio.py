@@ -28,7 +28,7 @@ MAX_STDERR_LINE = 64 * 1024
 LEAVE_SECONDS = 1.0
 
 # A server that dies writes the reason to stderr just before: it may still be on its way when stdout ends.
-LAST_WORDS_SECONDS = 0.5
+LAST_STDERR_SECONDS = 0.5
 
 Message = Mapping[str, Any]
 
@@ -64,11 +64,9 @@ class Link:
         self._is_over = False
         self._stderr_ended = False
         # Runs from the end of stdout to the end of stderr.
-        self._last_words: asyncio.TimerHandle | None = None
+        self._waiting_for_stderr: asyncio.TimerHandle | None = None
         # An error of ours while handling a line.
-        self.trouble: Exception | None = None
-
-    def start(self) -> None:
+        self.error: Exception | None = None
         self._process.stdout.start(LineHandler(self._handle_stdout, self._end_stdout, MAX_MESSAGE_BYTES))
         self._process.stderr.start(LineHandler(self._handle_stderr, self._end_stderr, MAX_STDERR_LINE))
 
@@ -102,33 +100,27 @@ class Link:
             self._observer.on_stderr(line.decode(errors="replace").rstrip())
 
     def _end_stdout(self, reason: Exception | None) -> None:
-        match reason:
-            case None if not self._stderr_ended and not self._is_over:
-                self._last_words = asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, self._end)
-                return
-            case None:
-                pass
-            case OverflowError():
-                self._observer.on_noise(f"{reason}; the connection was given up")
-            case _:
-                self.trouble = reason
+        if isinstance(reason, OverflowError):
+            self._observer.on_noise(f"{reason}; the connection was given up")
+        elif reason is not None:
+            self.error = reason
+        elif not self._stderr_ended and not self._is_over:
+            self._waiting_for_stderr = asyncio.get_running_loop().call_later(LAST_STDERR_SECONDS, self._end)
+            return
         self._end()
 
     def _end_stderr(self, reason: Exception | None) -> None:
         self._stderr_ended = True
-        match reason:
-            case None:
-                pass
-            case OverflowError():
-                self._observer.on_stderr("a line too long to show; what follows is not shown")
-            case _:
-                self.trouble = reason
-        if self._last_words is not None or self.trouble is not None:
+        if isinstance(reason, OverflowError):
+            self._observer.on_stderr("a line too long to show; what follows is not shown")
+        elif reason is not None:
+            self.error = reason
+        if self._waiting_for_stderr is not None or self.error is not None:
             self._end()
 
     def _end(self) -> None:
-        if self._last_words is not None:
-            self._last_words.cancel()
+        if self._waiting_for_stderr is not None:
+            self._waiting_for_stderr.cancel()
         if not self._is_over:
             self._is_over = True
             if self._listener is not None:
@@ -144,7 +136,6 @@ async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], 
     """
     async with server_process(command, args, env) as process:
         link = Link(process, observer)
-        link.start()
         try:
             yield link
         finally:
@@ -154,8 +145,8 @@ async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], 
             if not await process.ended(LEAVE_SECONDS):
                 process.end()
                 await process.ended(END_SECONDS)
-        if link.trouble is not None:
-            raise link.trouble
+        if link.error is not None:
+            raise link.error
 
 
 def parse_message(line: bytes) -> Message | None:

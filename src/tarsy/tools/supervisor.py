@@ -1,9 +1,9 @@
 """Runs the stdio tool servers of one owner process, and ends every server's whole process tree when the owner goes.
 
 Started as a script in a process of its own, with nothing but the standard library: `supervisor.py CONTROL`.
-CONTROL is a socket over which the owner sends, for each server, the file descriptors of its three pipes and of one end of a socket, the line.
-The request (the command) comes over the line. The owner closes its end when the server shall end, or by dying; the supervisor closes the other
-end when no process of the server is left.
+CONTROL is a socket over which the owner sends, for each server, the file descriptors of one end of a socket and of its three pipes.
+The request (the command) comes over that socket. The owner closes its end when the server shall end, or by dying; the supervisor closes the
+other end when no process of the server is left.
 
 There are two supervisor processes, parent and child, and the servers are below the child: if either is killed, the other ends the servers' trees.
 
@@ -177,8 +177,8 @@ def parse_request(received: bytes) -> Request | None:
 class Server:
     """One tool server: requested, running (its first process is the leader), or ending."""
 
-    def __init__(self, line: int, pipes: list[int]) -> None:
-        self.line = line
+    def __init__(self, request_socket: int, pipes: list[int]) -> None:
+        self.request_socket = request_socket
         self.leader: int | None = None
         self.group: int | None = None
         # When its processes get SIGKILL, once it is being ended.
@@ -189,9 +189,9 @@ class Server:
         self._pipes = pipes
 
     def receive(self) -> bool:
-        """Read from the line and start the server once the request is complete; return False if the server has to end."""
+        """Read from the socket and start the server once the request is complete; return False if the server has to end."""
         try:
-            data = os.read(self.line, CHUNK)
+            data = os.read(self.request_socket, CHUNK)
         except BlockingIOError:
             return True
         except OSError:
@@ -304,10 +304,10 @@ class Supervisor:
             self._end_all()
             return
         server = Server(fds[0], fds[1:])
-        os.set_blocking(server.line, False)
+        os.set_blocking(server.request_socket, False)
         self._servers.append(server)
-        self._selector.register(server.line, selectors.EVENT_READ, partial(self._receive_request, server))
-        # The request has usually arrived with its line.
+        self._selector.register(server.request_socket, selectors.EVENT_READ, partial(self._receive_request, server))
+        # The request has usually arrived with its socket.
         self._receive_request(server)
 
     def _receive_request(self, server: Server) -> None:
@@ -327,7 +327,7 @@ class Supervisor:
         """Mark the server as ending; `run` then looks for its processes until none is left."""
         if server.deadline is None:
             server.deadline = time.monotonic() + GRACE_SECONDS
-            self._selector.unregister(server.line)
+            self._selector.unregister(server.request_socket)
 
     def _end_processes(self) -> None:
         children_of = children_lookup()
@@ -344,7 +344,7 @@ class Supervisor:
                 server.remains |= adopted - self._adopted
                 if server.remains.isdisjoint(adopted):
                     server.release_pipes()
-                    os.close(server.line)
+                    os.close(server.request_socket)
                     self._servers.remove(server)
         self._adopted = adopted
 

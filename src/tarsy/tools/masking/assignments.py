@@ -12,64 +12,64 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tarsy.tools.masking.text_views import Alphabet, IndexedText, PlainView
-from tarsy.tools.masking.values import MASK_PREFIX, Sort, Span, is_secret, is_stated_secret, label, listed_spans, spans_below, value_span
+from tarsy.tools.masking.values import MASK_PREFIX, Kind, Span, is_secret, is_stated_secret, label, listed_spans, spans_below, value_span
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """A kind of name that announces a secret, and the sort of the secret."""
+    """Names that announce a secret, and what they reveal about it."""
 
     pattern: str
-    sort: Sort
+    kind: Kind
     stems: tuple[str, ...]
     # Matches the whole name, in lower case.
     name: re.Pattern[str]
 
 
-def _of(pattern: str, sort: Sort, stems: str, name: str) -> Announcement:
+def _names(pattern: str, kind: Kind, stems: str, name: str) -> Announcement:
     return Announcement(
-        pattern, sort, tuple(stems.split()), re.compile(rf"(?:.*[_./?&$-]|)(?:{name})" if sort is Sort.NAMED else rf".*(?:{name})")
+        pattern, kind, tuple(stems.split()), re.compile(rf"(?:.*[_./?&$-]|)(?:{name})" if kind is Kind.NAMED else rf".*(?:{name})")
     )
 
 
 # The special before the general: the first that matches a name counts.
 ANNOUNCEMENTS = (
-    _of(
+    _names(
         "aws_secret_key",
-        Sort.NAMED,
+        Kind.NAMED,
         "key token",
         r"aws[_.-]?secret(?:[_.-]?access)?[_.-]?key|secret[_.-]?access[_.-]?key|aws[_.-]?session[_.-]?token",
     ),
-    _of("password", Sort.CERTAIN, "password passwd passphrase passcode passwort", r"password|passwd|passphrase|passcode|passwort"),
-    _of("password", Sort.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
-    _of("password", Sort.LIKELY, "pass pwd", r"(?:^|[_.-]|db|user|root|admin)(?:pass|pwd)"),
-    _of(
+    _names("password", Kind.CERTAIN, "password passwd passphrase passcode passwort", r"password|passwd|passphrase|passcode|passwort"),
+    _names("password", Kind.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
+    _names("password", Kind.LIKELY, "pass pwd", r"(?:^|[_.-]|db|user|root|admin)(?:pass|pwd)"),
+    _names(
         "api_key",
-        Sort.LIKELY,
+        Kind.LIKELY,
         "key",
         r"(?:api|app|auth|account|service|subscription|licen[sc]e|sas|ingest(?:ion)?|integration|routing|admin|write|deploy|storage|consumer)[_.-]?key",
     ),
-    _of("token", Sort.LIKELY, "token tokens", r"token|auth_tokens"),
-    _of("token", Sort.LIKELY, "authorization bearer", r"authorization|bearer"),
-    _of("token", Sort.LIKELY, "sessionid sessid sig signature", r"sessionid|phpsessid|[?&]sig|x-amz-signature|x-goog-signature"),
-    _of("token", Sort.LIKELY, "credential credentials", r"credentials?"),
-    _of("secret_key", Sort.LIKELY, "key", r"(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_.-]?key"),
-    _of("secret_key", Sort.NAMED, "secret base salt", r"\w*secret|secret[_.-]?key[_.-]?base|hash[_.-]?salt"),
-    _of(
+    _names("token", Kind.LIKELY, "token tokens", r"token|auth_tokens"),
+    _names("token", Kind.LIKELY, "authorization bearer", r"authorization|bearer"),
+    _names("token", Kind.LIKELY, "sessionid sessid sig signature", r"sessionid|phpsessid|[?&]sig|x-amz-signature|x-goog-signature"),
+    _names("token", Kind.LIKELY, "credential credentials", r"credentials?"),
+    _names("secret_key", Kind.LIKELY, "key", r"(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_.-]?key"),
+    _names("secret_key", Kind.NAMED, "secret base salt", r"\w*secret|secret[_.-]?key[_.-]?base|hash[_.-]?salt"),
+    _names(
         "certificate_authority_data",
-        Sort.ENCODED,
+        Kind.ENCODED,
         "data cabundle",
         r"(?:certificate-authority|client-certificate|client-key)-data|cabundle",
     ),
-    _of(
+    _names(
         "base64_short",
-        Sort.ENCODED,
+        Kind.ENCODED,
         "dockerconfigjson dockercfg htpasswd kubeconfig",
         r"\.?dockerconfigjson|\.dockercfg|htpasswd|kubeconfig",
     ),
-    _of(
+    _names(
         "base64_short",
-        Sort.ENCODED,
+        Kind.ENCODED,
         "jks p12 pfx pem rsa ed25519 key privatekey",
         r"\.(?:jks|p12|pfx|pem|key)|id_(?:rsa|ed25519)|ssh-privatekey",
     ),
@@ -81,11 +81,11 @@ _LISTED_STEMS = ("password", "passwd", "passphrase", "token", "secret", "key", "
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NameMeaning:
     """The meaning of a name for its value, or for each of its values if it is a plural."""
 
     pattern: str
-    sort: Sort
+    kind: Kind
     plural: bool = False
 
 
@@ -107,7 +107,7 @@ class NameTable:
         """Return the stems with which a name in these words (in lower case) may end."""
         return [stem for root in words.held(self._families) for stem in self._families[root] if stem in words.words]
 
-    def _classify(self, name: str) -> Known | None:
+    def _classify(self, name: str) -> NameMeaning | None:
         """Return the meaning of `name` (in lower case), or None if it announces no secret."""
         # In prose, some names are two words.
         name = name.replace(" ", "_")
@@ -117,8 +117,8 @@ class NameTable:
             return replace(known, plural=True) if known else None
         return known
 
-    def _announced(self, name: str) -> Known | None:
-        return next((Known(each.pattern, each.sort) for each in self._announcements if each.name.fullmatch(name)), None)
+    def _announced(self, name: str) -> NameMeaning | None:
+        return next((NameMeaning(each.pattern, each.kind) for each in self._announcements if each.name.fullmatch(name)), None)
 
 
 _QUOTES = r"""\\{0,3}["'`]"""
@@ -163,22 +163,22 @@ _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class FoundValues:
     """The spans of a name's values, and whether they may be words of a sentence instead."""
 
     spans: list[Span]
     prose: bool = False
     stated: bool = False
 
-    def secrets(self, text: str, sort: Sort) -> list[Span]:
+    def secrets(self, text: str, kind: Kind) -> list[Span]:
         """Return the spans whose values are secrets."""
         found: list[Span] = []
         for start, stop in self.spans:
             value, quoted = text[start:stop], text[start - 1] in "\"'`"
             if (
-                is_stated_secret(value, sort, quoted=quoted)
+                is_stated_secret(value, kind, quoted=quoted)
                 if self.stated
-                else is_secret(value, sort, prose=self.prose and not quoted, quoted=quoted)
+                else is_secret(value, kind, prose=self.prose and not quoted, quoted=quoted)
             ):
                 found.append((start, stop))
         return found
@@ -212,8 +212,8 @@ class AssignmentMasker:
             if name is None or leads is None:
                 continue
             name_at, known = name
-            placed = _placed(plain, lowered, name_at, leads, known)
-            for start, stop in placed.secrets(plain, known.sort) if placed else ():
+            placed = _values_after(plain, lowered, name_at, leads, known)
+            for start, stop in placed.secrets(plain, known.kind) if placed else ():
                 if start >= done:
                     parts += [text[copied : view.place(start)], label(known.pattern)]
                     copied = view.place(stop - 1) + 1
@@ -227,7 +227,7 @@ class AssignmentMasker:
         lowered = indexed.text.lower() if stems else ""
         return any(self._name(lowered, end) for end in _ends(stems, lowered))
 
-    def _name(self, lowered: str, end: int) -> tuple[int, Known] | None:
+    def _name(self, lowered: str, end: int) -> tuple[int, NameMeaning] | None:
         """Return where the name that ends here begins, and its meaning, or None if it announces nothing."""
         earliest = max(0, end - _NAME_WINDOW)
         name_at = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
@@ -259,7 +259,7 @@ def _ends(stems: Iterable[str], lowered: str) -> list[int]:
     return [end for end in sorted(ends) if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
 
 
-def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
+def _values_after(text: str, lowered: str, name_at: int, leads: re.Match[str], known: NameMeaning) -> FoundValues | None:
     """Return the values after a name, or None if there are none."""
     at, kind = leads.end(), leads.lastgroup
     # A value, perhaps in quotes, that an earlier rule has masked.
@@ -268,15 +268,15 @@ def _placed(text: str, lowered: str, name_at: int, leads: re.Match[str], known: 
         return None
     if kind == "assign":
         return _assigned(text, name_at, leads, known)
-    if known.plural or not _leads_on(text, lowered, name_at, leads, certain=known.sort is Sort.CERTAIN):
+    if known.plural or not _leads_on(text, lowered, name_at, leads, certain=known.kind is Kind.CERTAIN):
         return None
     if kind == "tag":
         closing = text.find("<", at, at + 4096)
-        return Placed([(at, closing)]) if closing > at else None
-    span = value_span(text, at, yaml_line=kind == "entry", spaces=known.sort is Sort.CERTAIN)
+        return FoundValues([(at, closing)]) if closing > at else None
+    span = value_span(text, at, yaml_line=kind == "entry", spaces=known.kind is Kind.CERTAIN)
     if span is None or (kind == "set" and _HOST.fullmatch(text, *span)):
         return None
-    return Placed([span], prose=kind == "gap", stated=kind in {"stated", "set"})
+    return FoundValues([span], prose=kind == "gap", stated=kind in {"stated", "set"})
 
 
 def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> bool:
@@ -296,18 +296,18 @@ def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, ce
             return True
 
 
-def _assigned(text: str, name_at: int, leads: re.Match[str], known: Known) -> Placed | None:
+def _assigned(text: str, name_at: int, leads: re.Match[str], known: NameMeaning) -> FoundValues | None:
     """Return the values after a sign: a list, one value, or values on the lines below."""
     at, sign = leads.end(), leads.group()
     if text[at : at + 1] == "[":
-        return Placed(listed_spans(text, at + 1))
+        return FoundValues(listed_spans(text, at + 1))
     earliest = max(0, name_at - _NAME_WINDOW)
     alone = _BEFORE_LINE.match(text, max(text.rfind("\n", earliest, name_at) + 1, earliest), name_at) is not None
     yaml_line = alone and ":" in sign
     if yaml_line and text[at : at + 1] in {"\r", "\n", "#", " "}:
-        return Placed(spans_below(text, at))
-    span = None if known.plural else value_span(text, at, yaml_line=yaml_line, spaces=known.sort is Sort.CERTAIN)
-    return Placed([span], prose=not alone and ": " in sign) if span else None
+        return FoundValues(spans_below(text, at))
+    span = None if known.plural else value_span(text, at, yaml_line=yaml_line, spaces=known.kind is Kind.CERTAIN)
+    return FoundValues([span], prose=not alone and ": " in sign) if span else None
 
 
 def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain: bool) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tarsy.tools.masking.secret_json import LAST_APPLIED, MASK, MENTIONS, PAYLOADS, SECRET_TYPE, mask_whole, mask_within
 from tarsy.tools.masking.text_views import IndexedText
-from tarsy.tools.masking.values import MASK_PREFIX
+from tarsy.tools.masking.values import MASK_PREFIX, Span
 
 # Shorter strings contain no document.
 _SHORTEST_DOCUMENT = 20
@@ -80,8 +80,6 @@ _OBJECT_LINE = re.compile(
 _ANY_LINE = re.compile(r"\n(?P<indent> *+)[^\n:]*+:")
 # Deeper indentation only occurs in texts made to have us compile expressions.
 _MAX_COLUMN = 200
-
-Span = tuple[int, int]
 
 
 class _Group:

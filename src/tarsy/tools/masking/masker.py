@@ -6,25 +6,9 @@ from functools import cache
 
 from tarsy.config.resolve.resolved import ResolvedMasking
 from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
+from tarsy.tools.masking import patterns
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
-from tarsy.tools.masking.patterns import (
-    BEARERS,
-    CERTIFICATES,
-    CONNECTION_STRINGS,
-    EMAILS,
-    PASSWORD_HASHES,
-    PRIVATE_KEYS,
-    SSH_KEYS,
-    encoded_secrets,
-    mask_bearer,
-    mask_certificates,
-    mask_connection_strings,
-    mask_emails,
-    mask_password_hashes,
-    mask_private_keys,
-    mask_ssh_keys,
-)
 from tarsy.tools.masking.secret_json import MENTIONS
 from tarsy.tools.masking.stream import OPENERS, StreamMasker
 from tarsy.tools.masking.text_views import IndexedText, Prefilter, Rule
@@ -37,16 +21,16 @@ ListedRule = tuple[Rule, tuple[str, ...]]
 # Unmistakable secrets, which are masked with every configuration.
 FLOOR: tuple[ListedRule, ...] = (
     (mask_kubernetes_secrets, MENTIONS),
-    (mask_private_keys, PRIVATE_KEYS),
+    (patterns.mask_private_keys, patterns.PRIVATE_KEYS),
     (mask_known_formats, ()),
-    (mask_connection_strings, CONNECTION_STRINGS),
-    (mask_password_hashes, PASSWORD_HASHES),
+    (patterns.mask_connection_strings, patterns.CONNECTION_STRINGS),
+    (patterns.mask_password_hashes, patterns.PASSWORD_HASHES),
 )
 
 _RULES: dict[str, ListedRule] = {
-    "certificate": (mask_certificates, CERTIFICATES),
-    "token": (mask_bearer, BEARERS),
-    "ssh_key": (mask_ssh_keys, SSH_KEYS),
+    "certificate": (patterns.mask_certificates, patterns.CERTIFICATES),
+    "token": (patterns.mask_bearer, patterns.BEARERS),
+    "ssh_key": (patterns.mask_ssh_keys, patterns.SSH_KEYS),
 }
 
 
@@ -57,9 +41,9 @@ class KnownRules:
         assignments = AssignmentMasker(names)
         listed = [*FLOOR, *(rule for name, rule in _RULES.items() if name in names), (assignments.mask, assignments.literals)]
         if "email" in names:
-            listed.append((mask_emails, EMAILS))
+            listed.append((patterns.mask_emails, patterns.EMAILS))
         if "base64_secret" in names:
-            listed.append((encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask), ()))
+            listed.append((patterns.encoded_secrets(Masker(names - {"base64_secret", "base64_short", "email"}).mask), ()))
         self._rules = tuple(rule for rule, _ in listed)
         literals = frozenset(literal for _, own in listed for literal in own)
         for_long_words = tuple(rule for rule, own in listed if not own)
@@ -80,8 +64,8 @@ def known_rules(names: frozenset[str]) -> KnownRules:
 class Masker:
     """Masks secrets in texts. Masking a masked text changes nothing."""
 
-    def __init__(self, patterns: Iterable[str], *, custom: Iterable[tuple[str, str]] = (), literals: Iterable[str] = ()) -> None:
-        names = frozenset(patterns)
+    def __init__(self, pattern_names: Iterable[str], *, custom: Iterable[tuple[str, str]] = (), literals: Iterable[str] = ()) -> None:
+        names = frozenset(pattern_names)
         unknown = names - frozenset(PATTERNS)
         if unknown:
             raise ValueError(f"unknown masking pattern: {', '.join(sorted(unknown))}")

@@ -11,10 +11,8 @@ import string
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, IndexedText
-from tarsy.tools.masking.values import is_placeholder, label
-
-Rule = Callable[[IndexedText], str]
+from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, IndexedText, Rule
+from tarsy.tools.masking.values import Span, is_placeholder, label
 
 _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
 _BEGIN_CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE(?: REQUEST)?-----")
@@ -206,8 +204,6 @@ _WORD_END = re.compile(r"""[\s"'`<>]""")
 _PORTS = (":5", ":*:")
 # Literals of which one is in every text with a connection string.
 CONNECTION_STRINGS = ("@", *_PORTS)
-
-Span = tuple[int, int]
 
 
 def mask_connection_strings(indexed: IndexedText) -> str:

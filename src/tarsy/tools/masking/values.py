@@ -12,7 +12,7 @@ def label(pattern: str) -> str:
     return f"{MASK_PREFIX}{pattern.upper()}]"
 
 
-class Sort(StrEnum):
+class Kind(StrEnum):
     """How much a name reveals about its value."""
 
     # Only secrets have such names: any value counts.
@@ -65,34 +65,34 @@ def is_placeholder(value: str) -> bool:
     return value.startswith((MASK_PREFIX, "$", "{{", "<", "%", "***")) and not _PERCENT_ENCODED.match(value)
 
 
-def is_secret(value: str, sort: Sort, *, prose: bool, quoted: bool) -> bool:
+def is_secret(value: str, kind: Kind, *, prose: bool, quoted: bool) -> bool:
     """Return whether to mask `value`. `prose`: it may be the middle of a sentence; `quoted`: it is certainly a value."""
     bare = value.strip().strip("\"'`,;")
     if not bare or bare.startswith(MASK_PREFIX) or _PLACEHOLDER.fullmatch(bare):
         return False
     if (prose and bare.split(maxsplit=1)[0].rstrip(":,.").lower() in _PROSE) or (not quoted and _CODE.match(bare)):
         return False
-    match sort:
-        case Sort.CERTAIN:
+    match kind:
+        case Kind.CERTAIN:
             return True
-        case Sort.LIKELY:
+        case Kind.LIKELY:
             return _is_machine_made(bare)
-        case Sort.NAMED:
+        case Kind.NAMED:
             named = _OBJECT_NAME.fullmatch(bare) and (len(bare) < 16 or "-" in bare or "/" in bare or "." in bare)
             return not named and _is_machine_made(bare)
-        case Sort.ENCODED:
+        case Kind.ENCODED:
             return _BASE64.fullmatch(bare) is not None
 
 
-def is_stated_secret(value: str, sort: Sort, *, quoted: bool) -> bool:
+def is_stated_secret(value: str, kind: Kind, *, quoted: bool) -> bool:
     """Return whether the word after "the password is" is the password: far more often a sentence describes it."""
     bare = value.strip(".,;:!?()")
-    if quoted and sort is Sort.CERTAIN:
-        return bare.lower() not in _STATES and is_secret(bare, sort, prose=True, quoted=True)
+    if quoted and kind is Kind.CERTAIN:
+        return bare.lower() not in _STATES and is_secret(bare, kind, prose=True, quoted=True)
     has_digit, has_letter = any(map(str.isdigit, bare)), any(map(str.isalpha, bare))
     if not has_letter or not (has_digit or _SYMBOL.search(bare)) or "://" in bare or _TECHNICAL.match(bare):
         return False
-    return is_secret(bare, Sort.LIKELY if sort is Sort.CERTAIN else sort, prose=True, quoted=quoted)
+    return is_secret(bare, Kind.LIKELY if kind is Kind.CERTAIN else kind, prose=True, quoted=quoted)
 
 
 def _is_machine_made(value: str) -> bool:
