@@ -1,8 +1,4 @@
-"""Problems of a configuration, described so that the operator can solve them.
-
-Problem       one mistake or remark: its place, what it is, what to write instead
-ConfigError   every problem of every file, raised once
-"""
+"""Problems of a configuration, described so that the operator can solve them."""
 
 import difflib
 from collections.abc import Iterable

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tarsy.config.load.retired_keys import STRATEGIES
-from tarsy.config.parsed_data import listing, listing_at, mapping, mapping_at
+from tarsy.config.parsed_data import as_list, as_mapping, list_at, mapping_at
 from tarsy.config.resolve.hierarchy import BUILT_IN
 from tarsy.config.schema import documents
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
@@ -73,7 +73,7 @@ class _Page:
         inner, path = self._mapping_within(prop, path)
         if inner is None:
             return
-        keys, required = mapping_at(inner, "properties"), listing_at(inner, "required")
+        keys, required = mapping_at(inner, "properties"), list_at(inner, "required")
         rows: list[str] = []
         for name, key in keys.items():
             text = str(key.get("description", "")).replace("|", "\\|")
@@ -102,7 +102,7 @@ class _Page:
         """Resolve references and optional values."""
         if "$ref" in prop:
             return self._followed(self.definitions[str(prop["$ref"]).rsplit("/", maxsplit=1)[-1]])
-        options = [option for option in listing_at(prop, "anyOf") if option != {"type": "null"}]
+        options = [option for option in list_at(prop, "anyOf") if option != {"type": "null"}]
         # If a name is accepted in place of a mapping, the mapping is described.
         sections = [option for option in options if "$ref" in option or "properties" in option]
         options = sections or options
@@ -122,11 +122,11 @@ def _default(prop: dict[str, Any], *, required: bool) -> str:
     if required:
         return "required"
     default = prop.get("default")
-    if default is None or default in ({}, [], "") or mapping(default) is not None:
+    if default is None or default in ({}, [], "") or as_mapping(default) is not None:
         return ""
     if "duration" in str(prop):
         return f"`{_as_duration(float(default))}`"
-    if (items := listing(default)) is not None:
+    if (items := as_list(default)) is not None:
         return ", ".join(f"`{item}`" for item in items)
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 

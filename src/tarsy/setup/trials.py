@@ -14,7 +14,7 @@ import httpx
 import orjson
 
 from tarsy.agent.ports import LLMClient
-from tarsy.config.parsed_data import listing_at, mapping
+from tarsy.config.parsed_data import as_mapping, list_at
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedProvider
 from tarsy.config.templates import variables
 from tarsy.domain.conversation import ConversationMessage, Role
@@ -162,12 +162,12 @@ async def _read_models(base_url: str, answer: httpx.Response) -> ModelServer | N
         if len(body) > MAX_ANSWER_BYTES:
             return NoModelsError(f"{base_url}/models answers with more than a list of models.", remedy)
     try:
-        parsed = mapping(orjson.loads(body))
+        parsed = as_mapping(orjson.loads(body))
     except orjson.JSONDecodeError:
         parsed = None
     if parsed is None or "data" not in parsed:
         return NoModelsError(f"{base_url}/models does not answer with a list of models.", remedy)
-    names = [(mapping(entry) or {}).get("id") for entry in listing_at(parsed, "data")]
+    names = [(as_mapping(entry) or {}).get("id") for entry in list_at(parsed, "data")]
     shown = (name for name in names if isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable())
     return ModelServer(base_url, tuple(sorted(dict.fromkeys(shown))[:MAX_MODELS]))
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tarsy.config.load.source import Source
-from tarsy.config.parsed_data import listing, listing_at, mapping, mapping_at
+from tarsy.config.parsed_data import as_list, as_mapping, list_at, mapping_at
 from tarsy.config.problems import KeyPath, Problem
 from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.hierarchy import Level
@@ -48,18 +48,18 @@ class ConfigFiles:
 
 
 def _named_providers(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    for key, value in (mapping(data) or {}).items():
+    for key, value in (as_mapping(data) or {}).items():
         if key in _PROVIDER_KEYS and isinstance(value, str):
             yield (*path, key), value
         yield from _named_providers(value, (*path, key))
-    for index, value in enumerate(listing(data) or ()):
+    for index, value in enumerate(as_list(data) or ()):
         yield from _named_providers(value, (*path, index))
 
 
 def alert_types_of(data: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
     """Yield the id of each chain with the index and name of each of its alert types."""
     for chain_id, chain in mapping_at(data, "agent_chains").items():
-        for index, alert_type in enumerate(listing_at(chain, "alert_types")):
+        for index, alert_type in enumerate(list_at(chain, "alert_types")):
             # `[503]` is a number in YAML, and means a text here.
             if isinstance(alert_type, str | int | float):
                 yield chain_id, index, as_text(alert_type)
@@ -87,9 +87,9 @@ def check_data(data: dict[str, Any], source: Source) -> Iterator[Problem]:
             yield source.problem(path, f'alert type "{alert_type}" already belongs to chain "{owners[alert_type]}"', "keep it in one chain")
         owners.setdefault(alert_type, chain_id)
     for chain_id, chain in mapping_at(data, "agent_chains").items():
-        for index, stage in enumerate(listing_at(chain, "stages")):
-            agents = listing_at(stage, "agents")
-            replicas = (mapping(stage) or {}).get("replicas")
+        for index, stage in enumerate(list_at(chain, "stages")):
+            agents = list_at(stage, "agents")
+            replicas = (as_mapping(stage) or {}).get("replicas")
             if len(agents) > 1 and isinstance(replicas, int) and replicas > 1:
                 path = ("agent_chains", chain_id, "stages", index, "replicas")
                 remedy = "keep one agent, or list each one as often as it should run"
@@ -317,7 +317,7 @@ def unused_keys(section: BaseModel, source: Source, path: KeyPath = ()) -> Itera
     """Yield a remark for each key that is set and has no effect, or none yet."""
     for name, info in type(section).model_fields.items():
         value: Any = getattr(section, name)
-        marks = mapping(info.json_schema_extra) or {}  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+        marks = as_mapping(info.json_schema_extra) or {}  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
         if value is None:
             continue
         if marks == LATER:
@@ -327,7 +327,7 @@ def unused_keys(section: BaseModel, source: Source, path: KeyPath = ()) -> Itera
         elif isinstance(value, BaseModel):
             yield from unused_keys(value, source, (*path, name))
         else:
-            entries: Mapping[Any, Any] = mapping(value) or (dict(enumerate(value)) if isinstance(value, tuple) else {})  # pyright: ignore[reportUnknownArgumentType] - a model's field may be anything
+            entries: Mapping[Any, Any] = as_mapping(value) or (dict(enumerate(value)) if isinstance(value, tuple) else {})  # pyright: ignore[reportUnknownArgumentType] - a model's field may be anything
             for key, entry in entries.items():
                 if isinstance(entry, BaseModel):
                     yield from unused_keys(entry, source, (*path, name, key))

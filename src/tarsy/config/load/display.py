@@ -159,6 +159,5 @@ def check_skills(directory: Path | None, env: Mapping[str, str]) -> tuple[bool, 
     """Return whether all skills can be used, a summary in one line, and their problems and remarks."""
     catalog = catalog_of(directory, env)
     if catalog.problems:
-        count = len(catalog.problems)
-        return False, f"{count} problem{'' if count == 1 else 's'} in the skills", report([*catalog.problems, *catalog.remarks])
+        return False, f"{_counted(len(catalog.problems), 'problem')} in the skills", report([*catalog.problems, *catalog.remarks])
     return True, f"ok ({len(catalog.skills)} skills)", report(catalog.remarks)

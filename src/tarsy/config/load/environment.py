@@ -7,7 +7,7 @@ from typing import Any
 
 from dotenv import dotenv_values
 
-from tarsy.config.parsed_data import listing, mapping
+from tarsy.config.parsed_data import as_list, as_mapping
 from tarsy.config.problems import ConfigError, KeyPath, Problem
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_DIRECTORY, TARSY_FILE
 from tarsy.config.templates import expand, names_session, variables
@@ -105,9 +105,9 @@ def expand_templates(data: Any, env: Mapping[str, str]) -> ExpandedData:
                 return value
             case _:
                 pass
-        if (entries := mapping(value)) is not None:
+        if (entries := as_mapping(value)) is not None:
             return {key: fill(item, (*path, key)) for key, item in entries.items()}
-        if (items := listing(value)) is not None:
+        if (items := as_list(value)) is not None:
             return [fill(item, (*path, index)) for index, item in enumerate(items)]
         return _fill_text(value, path, env, filled) if isinstance(value, str) and "{{" in value else value
 

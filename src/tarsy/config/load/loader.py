@@ -10,7 +10,7 @@ from tarsy.config.load.environment import expand_templates, find_directory, igno
 from tarsy.config.load.mistakes import validate
 from tarsy.config.load.skill_catalog import read_catalog
 from tarsy.config.load.source import Source, join_sources, read_source
-from tarsy.config.parsed_data import listing_at, mapping, mapping_at
+from tarsy.config.parsed_data import as_mapping, list_at, mapping_at
 from tarsy.config.problems import ConfigError, Problem, dotted, sorted_problems
 from tarsy.config.schema import documents
 from tarsy.config.schema.configuration import (
@@ -121,15 +121,15 @@ def _file_of(directory: Path | None, name: str) -> Source:
 
 def _source(path: Path) -> Source:
     source = read_source(path)
-    if source.data is not None and mapping(source.data) is None:
+    if source.data is not None and as_mapping(source.data) is None:
         source.problems.append(source.problem((), "this file is not a mapping of keys to values"))
-    source.data = mapping(source.data) or {}
+    source.data = as_mapping(source.data) or {}
     return source
 
 
 def _over_builtins(data: dict[str, Any], section: str, builtins: Mapping[str, Any]) -> dict[str, Any]:
     """Return `data` with the built-in entries of a section under its own."""
-    if data.get(section) is not None and mapping(data[section]) is None:
+    if data.get(section) is not None and as_mapping(data[section]) is None:
         return data
     own = mapping_at(data, section)
     return {**data, section: {**builtins, **{name: documents.over_builtin(builtins.get(name), entry) for name, entry in own.items()}}}
@@ -142,9 +142,9 @@ def _known_names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Colle
     return KnownNames(
         providers=_types({**documents.LLM_PROVIDERS, **mapping_at(providers, "llm_providers")}),
         agents=_types(agents),
-        described_agents=[name for name, entry in agents.items() if str((mapping(entry) or {}).get("description") or "").strip()],
+        described_agents=[name for name, entry in agents.items() if str((as_mapping(entry) or {}).get("description") or "").strip()],
         servers={*documents.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
-        alert_types={as_text(name) for chain in chains.values() for name in listing_at(chain, "alert_types")},
+        alert_types={as_text(name) for chain in chains.values() for name in list_at(chain, "alert_types")},
         patterns=PATTERNS,
         pattern_groups=GROUPS,
         skills=skills,
@@ -152,4 +152,4 @@ def _known_names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Colle
 
 
 def _types(entries: Mapping[str, Any]) -> Mapping[str, str]:
-    return {name: str((mapping(entry) or {}).get("type") or "default") for name, entry in entries.items()}
+    return {name: str((as_mapping(entry) or {}).get("type") or "default") for name, entry in entries.items()}

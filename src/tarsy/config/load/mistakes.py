@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from tarsy.config.load import retired_keys
 from tarsy.config.load.source import Source
-from tarsy.config.parsed_data import mapping
+from tarsy.config.parsed_data import as_mapping
 from tarsy.config.problems import KeyPath, Problem, did_you_mean, nearest
 from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument, key_places
 from tarsy.config.schema.values import NO_EFFECT, KnownNames, Section
@@ -40,7 +40,7 @@ def validate(model: type[Document], source: Source, data: Any, names: KnownNames
     for details in found:
         # A list counts as too short also if each of its items has a mistake of its own.
         if not (details["type"] == "too_short" and details["input"]):
-            message, remedy = _words(model, details, source.data)
+            message, remedy = _describe(model, details, source.data)
             problems.append(source.problem(details["loc"], message, remedy))
     return _salvage(model, deepcopy(data), found, names), problems
 
@@ -73,7 +73,7 @@ def _faulty_part(data: Any, path: KeyPath) -> KeyPath:
     return path
 
 
-def _words(model: type[Section], details: ErrorDetails, document: Any) -> tuple[str, str]:
+def _describe(model: type[Section], details: ErrorDetails, document: Any) -> tuple[str, str]:
     """Return the message and the remedy for one of pydantic's errors."""
     path, value, context = details["loc"], details["input"], details.get("ctx", {})
     # Values of transports and addresses may be secret.
@@ -113,7 +113,7 @@ def _unknown_key(model: type[Section], path: KeyPath, value: object, document: A
         # Where an agent is only named, its type can be repeated but not changed.
         choosable = known.keys() - {"type"} if "name" in known else known.keys()
         return f"iteration_strategy: {value} is no longer a key", retired_keys.strategy_cure(value, choosable)
-    if remedy := retired_keys.replacement(retired_keys.Found(path, value, known, document)):
+    if remedy := retired_keys.replacement(retired_keys.UnknownKey(path, value, known, document)):
         return f'"{key}" is not a key of this TARSy', remedy
     if places := places_of(key, model):
         return f'"{key}" is not a key here', f"it belongs in {places}"
@@ -124,7 +124,7 @@ def _unknown_key(model: type[Section], path: KeyPath, value: object, document: A
             beside = beside[part]
         except (KeyError, IndexError, TypeError):
             beside = None
-    return f'unknown key "{key}"', suggest_key(key, model, useful_keys(section) - frozenset(mapping(beside) or {}))
+    return f'unknown key "{key}"', suggest_key(key, model, useful_keys(section) - frozenset(as_mapping(beside) or {}))
 
 
 def section_at(model: type[BaseModel], path: KeyPath) -> type[BaseModel] | None:
@@ -149,7 +149,7 @@ _FILES: Mapping[type[BaseModel], str] = {TarsyDocument: "tarsy.yaml", ProvidersD
 def useful_keys(section: type[BaseModel] | None) -> frozenset[str]:
     """Return the keys of a section that have an effect; others are not suggested."""
     fields = section.model_fields.items() if section else ()
-    return frozenset(name for name, info in fields if NO_EFFECT not in (mapping(info.json_schema_extra) or {}))  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+    return frozenset(name for name, info in fields if NO_EFFECT not in (as_mapping(info.json_schema_extra) or {}))  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
 
 
 def places_of(key: str, model: type[BaseModel]) -> str:

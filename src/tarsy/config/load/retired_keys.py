@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tarsy.config.parsed_data import listing, mapping, mapping_at
+from tarsy.config.parsed_data import as_list, as_mapping, mapping_at
 from tarsy.config.problems import KeyPath, did_you_mean, dotted
 
 FALLBACK_LISTS = "fallback_lists"
@@ -24,7 +24,7 @@ STRATEGIES: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class UnknownKey:
     """An unknown key: its path and value, the valid keys at its place, and the whole document."""
 
     path: KeyPath
@@ -33,7 +33,7 @@ class Found:
     document: Any
 
 
-def replacement(found: Found) -> str | None:
+def replacement(found: UnknownKey) -> str | None:
     """Return what to write instead of the key; None: neither older nor other versions of TARSy have it there."""
     key = str(found.path[-1])
     remedy, places = _REMEDIES.get(key), _PLACES.get(key)
@@ -52,40 +52,40 @@ def strategy_cure(strategy: object, keys: Collection[str]) -> str:
     return "\n".join(["write instead:", *lines]) if lines else "remove it: this level cannot choose how TARSy reaches the model"
 
 
-def _fallback_list(found: Found) -> str:
+def _fallback_list(found: UnknownKey) -> str:
     if "fallback_providers" not in found.known:
         return "remove it: the fallback_providers of the stage, the chain or defaults apply here too"
     lines: list[str] = []
-    for item in listing(mapping_at(found.document, FALLBACK_LISTS).get(str(found.value))) or []:
-        entry = mapping(item) or {}
+    for item in as_list(mapping_at(found.document, FALLBACK_LISTS).get(str(found.value))) or []:
+        entry = as_mapping(item) or {}
         backend = f", backend: {entry['llm_backend']}" if entry.get("llm_backend") else ""
         lines.append(f"  - {{provider: {entry.get('llm_provider', 'NAME')}{backend}}}")
     return "\n".join(["write instead:", "fallback_providers:", *lines]) if lines else "write fallback_providers: [{provider: NAME}]"
 
 
-def _summary_provider(found: Found) -> str:
+def _summary_provider(found: UnknownKey) -> str:
     """Return the key for the model of the executive summary, which other versions set for all chains or in a block."""
     value = found.value if isinstance(found.value, str) else mapping_at({"block": found.value}, "block").get("llm_provider") or "NAME"
     where = f"at {dotted(found.path[:2])}" if found.path[0] == "agent_chains" else "at every chain"
     return f"write {where}:\nexecutive_summary_provider: {value}"
 
 
-def _agent_pairs(found: Found) -> str:
+def _agent_pairs(found: UnknownKey) -> str:
     lines = ["write it where the agent is named in a stage:"]
-    for name, pair in (mapping(found.value) or {}).items():
-        keys = {key: value for key, value in (mapping(pair) or {}).items() if key in {"llm_provider", "llm_backend"}}
+    for name, pair in (as_mapping(found.value) or {}).items():
+        keys = {key: value for key, value in (as_mapping(pair) or {}).items() if key in {"llm_provider", "llm_backend"}}
         lines.append("- {" + ", ".join(f"{key}: {value}" for key, value in {"name": name, **keys}.items()) + "}")
     return "\n".join(lines)
 
 
-def _fixed(remedy: str) -> Callable[[Found], str]:
+def _fixed(remedy: str) -> Callable[[UnknownKey], str]:
     return lambda _found: remedy
 
 
 _NO_ACTIONS = _fixed("remove it: there are no action agents yet")
 _BACKEND_FOLLOWS = _fixed("remove it: the summary's provider determines how TARSy reaches its model")
 _NO_LABELS = _fixed("remove it: sessions have no labels here")
-_REMEDIES: Mapping[str, Callable[[Found], str]] = {
+_REMEDIES: Mapping[str, Callable[[UnknownKey], str]] = {
     FALLBACK_LISTS: _fixed("write the entries where a list is used, as fallback_providers, and remove this"),
     "fallback_list": _fallback_list,
     "executive_summary_provider": _summary_provider,

@@ -12,9 +12,8 @@ from pydantic import ValidationError
 
 from tarsy.config.load.skill_files import FoundSkills, SkillDirectory, read_skills
 from tarsy.config.load.source import Source, read_source
-from tarsy.config.parsed_data import listing_at, mapping
-from tarsy.config.problems import KeyPath as ConfigPath
-from tarsy.config.problems import Problem
+from tarsy.config.parsed_data import as_mapping, list_at
+from tarsy.config.problems import KeyPath, Problem
 from tarsy.config.schema.skills import SkillSourceConfig, is_commit
 from tarsy.domain.skill import SHIPPED, Skill
 from tarsy.kit.data_directory import data_dir_of
@@ -54,8 +53,8 @@ def read_lock(directory: Path | None) -> SkillLock:
     source = read_source(directory / LOCK_FILE)
     problems = list(source.problems)
     accepted: dict[str, dict[str, str]] = {}
-    for address, refs in (mapping(source.data) or {}).items():
-        for ref, commit in (mapping(refs) or {}).items():
+    for address, refs in (as_mapping(source.data) or {}).items():
+        for ref, commit in (as_mapping(refs) or {}).items():
             if is_commit(str(commit)):
                 accepted.setdefault(address, {})[ref] = str(commit)
             else:
@@ -151,9 +150,9 @@ def read_catalog(directory: Path | None, tarsy: Source, data: object, env: Mappi
     return catalog
 
 
-def skill_sources(data: object) -> Iterator[tuple[ConfigPath, SkillSourceConfig]]:
+def skill_sources(data: object) -> Iterator[tuple[KeyPath, SkillSourceConfig]]:
     """Yield the valid skill sources; problems of the others are reported when the whole document is validated."""
-    for index, entry in enumerate(listing_at(data, "skills")):
+    for index, entry in enumerate(list_at(data, "skills")):
         try:
             yield ("skills", index), SkillSourceConfig.model_validate(entry)
         except ValidationError:
@@ -161,7 +160,7 @@ def skill_sources(data: object) -> Iterator[tuple[ConfigPath, SkillSourceConfig]
 
 
 def _place(
-    source: SkillSourceConfig, path: ConfigPath, directory: Path | None, tarsy: Source, lock: SkillLock, env: Mapping[str, str]
+    source: SkillSourceConfig, path: KeyPath, directory: Path | None, tarsy: Source, lock: SkillLock, env: Mapping[str, str]
 ) -> SkillDirectory | Problem:
     if source.path is not None:
         root = (directory or Path()) / Path(source.path).expanduser()

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tarsy.config.load.source import Source, parse_source
-from tarsy.config.parsed_data import mapping
+from tarsy.config.parsed_data import as_mapping
 from tarsy.config.problems import Problem, did_you_mean
 from tarsy.domain.skill import MAIN_FILE, Skill
 
@@ -18,96 +18,6 @@ MAX_COMPATIBILITY = 500
 _KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FENCE = "---"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillHead:
-    """The front matter of a skill."""
-
-    name: str
-    description: str
-    license: str = ""
-    compatibility: str = ""
-    metadata: tuple[tuple[str, str], ...] = ()
-    allowed_tools: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedSkill:
-    """The parts of a skill's main file, its problems, and remarks about it."""
-
-    head: SkillHead | None
-    text: str
-    problems: tuple[Problem, ...] = ()
-    remarks: tuple[Problem, ...] = ()
-
-
-def parse_skill(file: str, text: str, directory_name: str) -> ParsedSkill:
-    """Parse a skill's main file. `file` is its name in problems, `directory_name` the required name of the skill."""
-    lines = text.removeprefix("\ufeff").splitlines()
-    end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _FENCE), None)
-    if not lines or lines[0].rstrip() != _FENCE or end is None:
-        remedy = "begin with a line ---, then name and description, then a line --- and the instructions"
-        return ParsedSkill(None, "", (Problem(file, 1, "", "this skill has no front matter", remedy),))
-    # The empty line in place of the first fence keeps the line numbers.
-    source = parse_source(Source(file), "\n".join(["", *lines[1:end], ""]))
-    body = "\n".join(lines[end + 1 :]).strip()
-    problems = [*source.problems, *_mistakes(source, directory_name)]
-    if not body:
-        problems.append(Problem(file, end + 1, "", "this skill has no instructions", "write its instructions below the front matter"))
-    data = mapping(source.data) or {}
-    unknown = (key for key in data if key not in _KEYS)
-    remarks = tuple(
-        source.problem((key,), f'"{key}" is not a key of the format and is ignored', did_you_mean(key, _KEYS)) for key in unknown
-    )
-    if problems:
-        return ParsedSkill(None, body, tuple(problems), remarks)
-    tools = data.get("allowed-tools") or ""
-    head = SkillHead(
-        name=str(data["name"]),
-        description=" ".join(str(data["description"]).split()),
-        license=str(data.get("license") or ""),
-        compatibility=str(data.get("compatibility") or ""),
-        metadata=tuple((key, str(value)) for key, value in (mapping(data.get("metadata")) or {}).items()),
-        allowed_tools=tuple(tools.split() if isinstance(tools, str) else map(str, tools)),
-    )
-    return ParsedSkill(head, body, (), remarks)
-
-
-def _mistakes(source: Source, directory_name: str) -> Iterator[Problem]:
-    data = mapping(source.data)
-    if data is None:
-        if not source.problems:
-            yield Problem(source.file, 1, "", "the front matter is not a mapping of keys to values", "write name: … and description: …")
-        return
-    name = "" if data.get("name") is None else str(data["name"])
-    if not name:
-        yield source.problem(("name",), "name is missing", f"write name: {directory_name}")
-    elif len(name) > MAX_NAME or not _NAME.fullmatch(name):
-        suggested = "-".join(re.findall(r"[a-z0-9]+", directory_name.lower()))[:MAX_NAME].strip("-") or "crash-loops"
-        remedy = f"at most {MAX_NAME} lower-case letters, digits and single hyphens, such as {suggested}"
-        yield source.problem(("name",), f'"{name}" is not the name of a skill', remedy)
-    elif name != directory_name:
-        yield source.problem(("name",), f'the skill is called "{name}", but its directory "{directory_name}"', "rename one of them")
-    yield from _text_mistakes(source, data, "description", MAX_DESCRIPTION, required=True)
-    yield from _text_mistakes(source, data, "compatibility", MAX_COMPATIBILITY)
-    yield from _text_mistakes(source, data, "license", MAX_DESCRIPTION)
-    if data.get("metadata") is not None and mapping(data["metadata"]) is None:
-        yield source.problem(("metadata",), "this is not a mapping of keys to texts")
-    if data.get("allowed-tools") is not None and not isinstance(data["allowed-tools"], str | list):
-        yield source.problem(("allowed-tools",), "this is not a list of tools", "write their names with spaces between")
-
-
-def _text_mistakes(source: Source, data: dict[str, Any], key: str, limit: int, *, required: bool = False) -> Iterator[Problem]:
-    value = data.get(key)
-    if value is None or value == "":
-        if required:
-            yield source.problem((key,), f"{key} is missing", "say what the skill does and when to use it")
-    elif not isinstance(value, str | int | float):
-        yield source.problem((key,), "this is not a text")
-    elif len(str(value)) > limit:
-        yield source.problem((key,), f"this has {len(str(value))} characters", f"at most {limit} are allowed")
-
 
 # Some 16,000 tokens: more would not leave a model enough context, and the format recommends a third of it.
 MAX_FILE_BYTES = 64 * 1024
@@ -173,27 +83,84 @@ def _read_skill(place: SkillDirectory, entry: Path, found: FoundSkills) -> None:
         found.problems.append(text)
         found.broken.add(name)
         return
-    parsed = parse_skill(f"{place.shown}/{main}", text, name)
-    found.remarks += parsed.remarks
-    further: dict[str, str] = {} if flat else dict(_further_files(place, entry, found))
-    if parsed.head is None:
-        found.problems += parsed.problems
+    skill = _parse_skill(place, name, main, text, found)
+    further = {} if flat else dict(_further_files(place, entry, found))
+    if skill is None:
         found.broken.add(name)
-        return
-    head = parsed.head
-    found.skills.append(
-        Skill(
-            name=head.name,
-            description=head.description,
-            origin=place.origin,
-            commit=place.commit,
-            files={MAIN_FILE: parsed.text, **further},
-            license=head.license,
-            compatibility=head.compatibility,
-            metadata=dict(head.metadata),
-            allowed_tools=head.allowed_tools,
-        )
+    else:
+        found.skills.append(replace(skill, files={**skill.files, **further}))
+
+
+def _parse_skill(place: SkillDirectory, name: str, main: str, text: str, found: FoundSkills) -> Skill | None:
+    """Parse the main file of the skill `name`, and add its problems and remarks to `found`. Return None if it is invalid."""
+    file = f"{place.shown}/{main}"
+    lines = text.removeprefix("\ufeff").splitlines()
+    end = next((number for number, line in enumerate(lines[1:], start=1) if line.rstrip() == _FENCE), None)
+    if not lines or lines[0].rstrip() != _FENCE or end is None:
+        remedy = "begin with a line ---, then name and description, then a line --- and the instructions"
+        found.problems.append(Problem(file, 1, "", "this skill has no front matter", remedy))
+        return None
+    # The empty line in place of the first fence keeps the line numbers.
+    source = parse_source(Source(file), "\n".join(["", *lines[1:end], ""]))
+    body = "\n".join(lines[end + 1 :]).strip()
+    problems = [*source.problems, *_mistakes(source, name)]
+    if not body:
+        problems.append(Problem(file, end + 1, "", "this skill has no instructions", "write its instructions below the front matter"))
+    data = as_mapping(source.data) or {}
+    unknown = (key for key in data if key not in _KEYS)
+    found.remarks += (
+        source.problem((key,), f'"{key}" is not a key of the format and is ignored', did_you_mean(key, _KEYS)) for key in unknown
     )
+    if problems:
+        found.problems += problems
+        return None
+    tools = data.get("allowed-tools") or ""
+    return Skill(
+        name=name,
+        description=" ".join(str(data["description"]).split()),
+        origin=place.origin,
+        commit=place.commit,
+        files={MAIN_FILE: body},
+        license=str(data.get("license") or ""),
+        compatibility=str(data.get("compatibility") or ""),
+        metadata={key: str(value) for key, value in (as_mapping(data.get("metadata")) or {}).items()},
+        allowed_tools=tuple(tools.split() if isinstance(tools, str) else map(str, tools)),
+    )
+
+
+def _mistakes(source: Source, directory_name: str) -> Iterator[Problem]:
+    data = as_mapping(source.data)
+    if data is None:
+        if not source.problems:
+            yield Problem(source.file, 1, "", "the front matter is not a mapping of keys to values", "write name: … and description: …")
+        return
+    name = "" if data.get("name") is None else str(data["name"])
+    if not name:
+        yield source.problem(("name",), "name is missing", f"write name: {directory_name}")
+    elif len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        suggested = "-".join(re.findall(r"[a-z0-9]+", directory_name.lower()))[:MAX_NAME].strip("-") or "crash-loops"
+        remedy = f"at most {MAX_NAME} lower-case letters, digits and single hyphens, such as {suggested}"
+        yield source.problem(("name",), f'"{name}" is not the name of a skill', remedy)
+    elif name != directory_name:
+        yield source.problem(("name",), f'the skill is called "{name}", but its directory "{directory_name}"', "rename one of them")
+    yield from _text_mistakes(source, data, "description", MAX_DESCRIPTION, required=True)
+    yield from _text_mistakes(source, data, "compatibility", MAX_COMPATIBILITY)
+    yield from _text_mistakes(source, data, "license", MAX_DESCRIPTION)
+    if data.get("metadata") is not None and as_mapping(data["metadata"]) is None:
+        yield source.problem(("metadata",), "this is not a mapping of keys to texts")
+    if data.get("allowed-tools") is not None and not isinstance(data["allowed-tools"], str | list):
+        yield source.problem(("allowed-tools",), "this is not a list of tools", "write their names with spaces between")
+
+
+def _text_mistakes(source: Source, data: dict[str, Any], key: str, limit: int, *, required: bool = False) -> Iterator[Problem]:
+    value = data.get(key)
+    if value is None or value == "":
+        if required:
+            yield source.problem((key,), f"{key} is missing", "say what the skill does and when to use it")
+    elif not isinstance(value, str | int | float):
+        yield source.problem((key,), "this is not a text")
+    elif len(str(value)) > limit:
+        yield source.problem((key,), f"this has {len(str(value))} characters", f"at most {limit} are allowed")
 
 
 def _further_files(place: SkillDirectory, directory: Path, found: FoundSkills) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tarsy.config.parsed_data import listing, mapping
+from tarsy.config.parsed_data import as_list, as_mapping
 from tarsy.config.problems import KeyPath, Problem, dotted
 
 _MERGE = "tag:yaml.org,2002:merge"
@@ -160,21 +160,21 @@ class _Reader:
 
 def join_sources(first: Source, further: Iterable[Source]) -> Source:
     """Join several sources into one; each part keeps the place where it is written."""
-    whole = Source(first.file, dict(mapping(first.data) or {}), dict(first.locations), list(first.problems))
+    whole = Source(first.file, dict(as_mapping(first.data) or {}), dict(first.locations), list(first.problems))
     for piece in further:
         whole.problems += piece.problems
-        for key, value in (mapping(piece.data) or {}).items():
+        for key, value in (as_mapping(piece.data) or {}).items():
             mine = whole.data.get(key)
             if value is None or mine is None:
                 _copy_locations(whole, piece, (key,))
                 whole.data[key] = mine if value is None else value
-            elif (entries := mapping(value)) is not None and mapping(mine) is not None:
+            elif (entries := as_mapping(value)) is not None and as_mapping(mine) is not None:
                 new = {name: entry for name, entry in entries.items() if name not in mine}
                 whole.problems += [_duplicate(whole, piece, (key, name)) for name in entries if name not in new]
                 for name in new:
                     _copy_locations(whole, piece, (key, name))
                 whole.data[key] = {**mine, **new}
-            elif (items := listing(value)) is not None and listing(mine) is not None:
+            elif (items := as_list(value)) is not None and as_list(mine) is not None:
                 _copy_locations(whole, piece, (key,), moved_by=len(mine))
                 whole.data[key] = [*mine, *items]
             else:

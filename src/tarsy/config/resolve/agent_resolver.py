@@ -1,11 +1,11 @@
 """Resolves one agent of a chain: every field has the value of the highest level that sets it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tarsy.config.problems import KeyPath
-from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level, highest
+from tarsy.config.resolve.hierarchy import Layer, Level, highest
 from tarsy.config.resolve.resolved import (
     DEFAULT_ORCHESTRATOR,
     ResolvedAgentConfig,
@@ -24,20 +24,14 @@ from tarsy.domain.execution import AgentType
 from tarsy.domain.skill import Skill, text_hash
 
 
-def loadable_skills(known: Collection[str], keys: Sequence[SkillsKeys], *, has_servers: bool) -> tuple[str, ...]:
-    """Return the skills that an agent may load. `keys` are those of its definition and of its reference in a stage, which adds to them.
+def _loadable_skills(known: Collection[str], definition: SkillsKeys, adds: SkillsKeys, *, has_servers: bool) -> tuple[str, ...]:
+    """Return the skills that an agent may load: those of its definition, and those that its reference in a stage adds.
 
     An agent without tool servers has only the skills that it names: a catalogue would give it function calls, which disable the vendor's native tools.
     """
-    definition, *places = keys
-    named = _joined(key.skills for key in places)
-    if definition.skills is None and (has_servers or not named):
+    if definition.skills is None and (has_servers or not adds.skills):
         return tuple(sorted(known)) if has_servers else ()
-    return _joined([definition.skills, named])
-
-
-def required_skills(keys: Sequence[SkillsKeys]) -> tuple[str, ...]:
-    return _joined(key.required_skills for key in keys)
+    return _joined(definition.skills, adds.skills)
 
 
 def resolved_skill(skill: Skill) -> ResolvedSkill:
@@ -50,7 +44,7 @@ def resolved_skill(skill: Skill) -> ResolvedSkill:
     )
 
 
-def _joined(lists: Iterable[Sequence[str] | None]) -> tuple[str, ...]:
+def _joined(*lists: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in lists for name in names or ()))
 
 
@@ -135,10 +129,10 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     loadable: tuple[str, ...] = ()
     if kind is AgentType.DEFAULT:
         servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers)
-        loadable = loadable_skills(config.skills, (definition, place.adds), has_servers=bool(servers))
+        loadable = _loadable_skills(config.skills, definition, place.adds, has_servers=bool(servers))
     else:
         choice.levels["mcp_servers"] = Level.BUILT_IN
-    required = required_skills((definition, place.adds))
+    required = _joined(definition.required_skills, place.adds.required_skills)
     for key in SkillsKeys.model_fields:
         level = Level.AGENT if getattr(definition, key) is not None else Level.BUILT_IN
         choice.levels[key] = Level.STAGE_AGENT if getattr(place.adds, key) is not None else level
@@ -201,17 +195,16 @@ def _sub_agent(config: Config, place: AgentPlace, entry: SubAgentConfig, selecti
         for layer in place.layers
         if layer.level not in {Level.STAGE_AGENT, Level.CHAT, Level.STAGES}
     )
-    own = replace(Layer.of(Level.SUB_AGENT, entry), max_iterations=entry.max_iterations)
-    sent = AgentPlace(
+    sub_place = AgentPlace(
         title=f"{place.title} → {entry.name}",
         path=place.path,
         name=entry.name,
         below=place.below,
-        layers=(*above, own),
+        layers=(*above, Layer.of(Level.SUB_AGENT, entry)),
         adds=entry,
         is_sub_agent=True,
     )
-    return resolve_agent(config, sent, selection)
+    return resolve_agent(config, sub_place, selection)
 
 
 def _orchestrator(layers: tuple[Layer, ...]) -> ResolvedOrchestrator:
@@ -221,8 +214,3 @@ def _orchestrator(layers: tuple[Layer, ...]) -> ResolvedOrchestrator:
         if layer.orchestrator:
             settings |= layer.orchestrator.model_dump(exclude_none=True)
     return ResolvedOrchestrator.model_validate(settings) if settings else DEFAULT_ORCHESTRATOR
-
-
-def layers_of_all(config: Config) -> tuple[Layer, ...]:
-    """Return the levels below the definitions of agents."""
-    return (BUILT_IN, Layer(level=Level.ENVIRONMENT, llm_provider=config.default_provider), Layer.of(Level.DEFAULTS, config.defaults))

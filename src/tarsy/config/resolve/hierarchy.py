@@ -1,21 +1,11 @@
 """The levels of the configuration, and the rule that decides between them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Self, TypeVar
 
-from tarsy.config.schema.agents import (
-    BackendKeys,
-    FallbackKey,
-    LimitKeys,
-    OrchestratorConfig,
-    OrchestratorKey,
-    ProviderKey,
-    ServersKey,
-    SubAgentConfig,
-    SubAgentKeys,
-)
+from tarsy.config.schema.agents import OrchestratorConfig, SubAgentConfig
 from tarsy.config.schema.providers import FallbackConfig
 from tarsy.config.schema.values import Section
 from tarsy.domain.llm import LLMBackend
@@ -64,23 +54,10 @@ class Layer:
 
     @classmethod
     def of(cls, level: Level, section: Section) -> Self:
-        """Make a layer from the keys that a section has."""
-        backend = section if isinstance(section, BackendKeys) else None
-        limits = section if isinstance(section, LimitKeys) else None
-        return cls(
-            level=level,
-            llm_backend=backend and backend.llm_backend,
-            tool_calling=backend and backend.tool_calling,
-            llm_provider=section.llm_provider if isinstance(section, ProviderKey) else None,
-            max_iterations=limits and limits.max_iterations,
-            iteration_timeout=limits and limits.iteration_timeout,
-            llm_call_timeout=limits and limits.llm_call_timeout,
-            tool_call_timeout=limits and limits.tool_call_timeout,
-            mcp_servers=section.mcp_servers if isinstance(section, ServersKey) else None,
-            fallback_providers=section.fallback_providers if isinstance(section, FallbackKey) else None,
-            sub_agents=section.sub_agents if isinstance(section, SubAgentKeys) else None,
-            orchestrator=section.orchestrator if isinstance(section, OrchestratorKey) else None,
-        )
+        """Make a layer from the keys of a section; keys that have no effect do not count."""
+        known = {field.name for field in fields(cls)}
+        keys = (name for name, info in type(section).model_fields.items() if name in known and info.json_schema_extra is None)  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+        return cls(level=level, **{key: getattr(section, key) for key in keys})
 
 
 BUILT_IN = Layer(

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tarsy.config.parsed_data import listing, mapping
+from tarsy.config.parsed_data import as_list, as_mapping
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.schema.configuration import Config
 
@@ -61,11 +61,11 @@ def _entries(entries: Mapping[str, BaseModel]) -> dict[str, Any]:
 def _shown(value: Any, key: str = "") -> Any:
     if key in _SECRET_KEYS:
         return _hidden(value)
-    if (entries := mapping(value)) is not None:
+    if (entries := as_mapping(value)) is not None:
         if key in _SECRET_MAPPINGS:
             return {name: _hidden(entry) for name, entry in entries.items()}
         return {name: _shown(entry, name) for name, entry in entries.items()}
-    if (items := listing(value)) is not None:
+    if (items := as_list(value)) is not None:
         return _arguments(items) if key == "args" else [_shown(item) for item in items]
     return redacted_text(value) if isinstance(value, str) else value
 

@@ -1,6 +1,7 @@
 """The configuration of one session after resolving: frozen, complete, and stored with the session."""
 
 from collections.abc import Iterator, Mapping
+from operator import not_
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,10 +24,6 @@ def resolved_from(section: Section, kind: type[Copied], /, **resolved: object) -
     """Make a `kind` from the fields that `section` has in common with it, and from `resolved`."""
     common = {name: getattr(section, name) for name in kind.model_fields.keys() & type(section).model_fields}
     return kind.model_validate({**common, **resolved})
-
-
-def _is_empty(entries: Mapping[str, object] | tuple[object, ...]) -> bool:
-    return not entries
 
 
 def _limits_nothing(ceiling: Ceiling) -> bool:
@@ -129,12 +126,12 @@ class ResolvedAgentConfig(Resolved):
     custom_instructions: str = ""
     description: str = ""
     # Tool servers that the agent should have, and why it has not. Empty values are left out of snapshots, which replicas of an older version read too.
-    absent_servers: Mapping[str, str] = Field(default={}, exclude_if=_is_empty)
+    absent_servers: Mapping[str, str] = Field(default={}, exclude_if=not_)
     # Names of the chain's skills: those that the agent may load, and those in its prompt.
-    skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
-    required_skills: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    skills: tuple[str, ...] = Field(default=(), exclude_if=not_)
+    required_skills: tuple[str, ...] = Field(default=(), exclude_if=not_)
     # Resolved sub-agents; they have none themselves.
-    sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=_is_empty)
+    sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=not_)
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
     orchestrator: ResolvedOrchestrator = Field(default=DEFAULT_ORCHESTRATOR, exclude_if=lambda settings: settings == DEFAULT_ORCHESTRATOR)
 
@@ -174,9 +171,9 @@ class ResolvedChain(Resolved):
     scoring: ResolvedAgentConfig | None = None
     mcp_servers: Mapping[str, ResolvedMcpServer] = {}
     # The skills of all its agents.
-    skills: Mapping[str, ResolvedSkill] = Field(default={}, exclude_if=_is_empty)
+    skills: Mapping[str, ResolvedSkill] = Field(default={}, exclude_if=not_)
     # None: verdicts are not challenged.
-    challenge: ResolvedChallenge | None = Field(default=None, exclude_if=lambda challenge: challenge is None)
+    challenge: ResolvedChallenge | None = Field(default=None, exclude_if=not_)
     default_runbook: str = ""
     session_timeout: float = 900.0
     # For the whole investigation, lowered by the request of its alert; also for each chat answer and score.

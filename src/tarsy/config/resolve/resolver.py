@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tarsy.config.problems import KeyPath
-from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, layers_of_all, resolve_agent, resolved_skill
-from tarsy.config.resolve.hierarchy import Layer, Level
+from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, resolve_agent, resolved_skill
+from tarsy.config.resolve.hierarchy import BUILT_IN, Layer, Level
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
@@ -49,7 +49,9 @@ def explain_chain(config: Config, chain_id: str, mcp_selection: McpSelection | N
     chain = config.chains[chain_id]
     if mcp_selection and (problems := check_selection(config, mcp_selection)):
         raise SelectionError(problems)
-    return _ChainResolver(config, chain_id, chain, mcp_selection, layers_of_all(config), Layer.of(Level.CHAIN, chain)).run()
+    environment = Layer(level=Level.ENVIRONMENT, llm_provider=config.default_provider)
+    below = (BUILT_IN, environment, Layer.of(Level.DEFAULTS, config.defaults))
+    return _ChainResolver(config, chain_id, chain, mcp_selection, below, Layer.of(Level.CHAIN, chain)).run()
 
 
 def default_tools(config: Config, alert_type: str | None = None) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The whole configuration as one frozen value, with a registry per section and the choice of a default model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from tarsy.config.problems import did_you_mean
 from tarsy.config.schema import documents
@@ -21,9 +21,6 @@ class UnknownEntryError(KeyError):
     """There is no entry of the given name; the caller can act."""
 
     def __init__(self, kind: str, name: str, known: Mapping[str, object]) -> None:
-        self.kind = kind
-        self.name = name
-        self.known = tuple(sorted(known))
         self.message = f'there is no {kind} "{name}"; {did_you_mean(name, known)}'
         super().__init__(self.message)
 
@@ -32,31 +29,13 @@ class UnknownEntryError(KeyError):
         return self.message
 
 
-class Registry(Mapping[str, Entry], Generic[Entry]):
-    """Entries by name, in the order of the files, built-ins first."""
+class Registry(dict[str, Entry]):
+    """Entries by name, in the order of the files, built-ins first. Looking up a name that is not there raises UnknownEntryError."""
 
     kind = "entry"
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
-        self._entries = dict(entries)
-
-    def __getitem__(self, name: str) -> Entry:
-        """Raises:
-        UnknownEntryError: there is no such entry.
-        """
-        try:
-            return self._entries[name]
-        except KeyError:
-            raise UnknownEntryError(self.kind, name, self._entries) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
+    def __missing__(self, name: str) -> Entry:
+        raise UnknownEntryError(self.kind, name, self)
 
 
 class AgentRegistry(Registry[AgentConfig]):

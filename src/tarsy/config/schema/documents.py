@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, Field
 
-from tarsy.config.parsed_data import mapping, mapping_at
+from tarsy.config.parsed_data import as_mapping, mapping_at
 from tarsy.config.schema.agents import AgentConfig
 from tarsy.config.schema.chains import ChainConfig, DefaultsConfig
 from tarsy.config.schema.mcp_servers import MCPServerConfig
@@ -109,11 +109,11 @@ def _sections(annotation: Any, place: str) -> Iterator[tuple[type[BaseModel], st
         yield from _sections(arguments[-1], f"{place}.NAME")
 
 
-_WRITTEN: Mapping[str, Mapping[str, Any]] = yaml.load(
+_BUILT_IN: Mapping[str, Mapping[str, Any]] = yaml.load(
     Path(__file__).with_name("builtins.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader
 )
-AGENTS, MCP_SERVERS = _WRITTEN["agents"], _WRITTEN["mcp_servers"]
-CHAINS, LLM_PROVIDERS = _WRITTEN["agent_chains"], _WRITTEN["llm_providers"]
+AGENTS, MCP_SERVERS = _BUILT_IN["agents"], _BUILT_IN["mcp_servers"]
+CHAINS, LLM_PROVIDERS = _BUILT_IN["agent_chains"], _BUILT_IN["llm_providers"]
 
 
 def over_builtin(builtin: Any, own: Any) -> Any:
@@ -121,7 +121,7 @@ def over_builtin(builtin: Any, own: Any) -> Any:
 
     A mapping of another `type` replaces too: an `http` transport does not inherit a command.
     """
-    below, above = mapping(builtin), mapping(own)
+    below, above = as_mapping(builtin), as_mapping(own)
     if below is None or own is None:
         return builtin if own is None else own
     if above is None or above.get("type", below.get("type")) != below.get("type"):

@@ -35,8 +35,7 @@ class NativeToolsConfig(Section):
 
     def as_switches(self) -> Mapping[str, bool]:
         """Return the switches that are set."""
-        switches = {"google_search": self.google_search, "code_execution": self.code_execution, "url_context": self.url_context}
-        return {name: value for name, value in switches.items() if value is not None}
+        return self.model_dump(exclude_none=True)
 
 
 class FallbackConfig(Section):

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tarsy.config.parsed_data import mapping
+from tarsy.config.parsed_data import as_mapping
 from tarsy.config.problems import did_you_mean
 from tarsy.domain.llm import LLMBackend
 
@@ -60,7 +60,7 @@ class Section(BaseModel):
     def _without_empty_values(cls, data: Any) -> Any:
         if data is None:
             return {}
-        entries = mapping(data)
+        entries = as_mapping(data)
         return data if entries is None else {key: value for key, value in entries.items() if value is not None}
 
 
