@@ -22,7 +22,6 @@ from tarsy.config.schema.configuration import (
     choose_default_provider,
 )
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
-from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
 from tarsy.config.schema.values import KnownNames, as_text
 
 
@@ -145,8 +144,6 @@ def _known_names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Colle
         described_agents=[name for name, entry in agents.items() if str((as_mapping(entry) or {}).get("description") or "").strip()],
         servers={*documents.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
         alert_types={as_text(name) for chain in chains.values() for name in list_at(chain, "alert_types")},
-        patterns=PATTERNS,
-        pattern_groups=GROUPS,
         skills=skills,
     )
 

@@ -20,6 +20,7 @@ from tarsy.config.schema.agents import (
     SubAgentKeys,
 )
 from tarsy.config.schema.budget import BudgetKey
+from tarsy.config.schema.mcp_servers import PatternGroupName
 from tarsy.config.schema.values import (
     AgentName,
     AlertTypeName,
@@ -27,7 +28,6 @@ from tarsy.config.schema.values import (
     ChatAgentName,
     Count,
     Name,
-    PatternGroupName,
     ProviderName,
     Section,
     ServerName,

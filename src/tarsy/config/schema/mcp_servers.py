@@ -12,13 +12,12 @@ from tarsy.config.schema.values import (
     Count,
     Duration,
     Name,
-    PatternGroupName,
-    PatternName,
     ProviderName,
     Section,
     Switch,
     Text,
     WebAddress,
+    existing,
     refuse,
 )
 from tarsy.config.templates import names_session
@@ -39,6 +38,8 @@ _GROUPS = {
 }
 GROUPS: Mapping[str, tuple[str, ...]] = {name: tuple(members.split()) for name, members in _GROUPS.items()}
 PATTERNS = GROUPS["all"]
+PatternName = Annotated[Name, existing("masking pattern", lambda _known: PATTERNS)]
+PatternGroupName = Annotated[Name, existing("masking pattern group", lambda _known: GROUPS)]
 
 
 class TransportType(StrEnum):

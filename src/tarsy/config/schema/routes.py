@@ -122,7 +122,7 @@ def _matchers(text: str) -> str:
 
 
 Matchers = Annotated[Text, AfterValidator(_matchers)]
-Moment = Annotated[
+UtcMoment = Annotated[
     datetime,
     AfterValidator(lambda moment: moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)),
 ]
@@ -171,8 +171,8 @@ class RouteConfig(Section):
 
 
 class MuteConfig(Section):
-    starts: Moment = Field(alias="from", description="When it begins.")
-    ends: Moment = Field(alias="to", description="When it ends.")
+    starts: UtcMoment = Field(alias="from", description="When it begins.")
+    ends: UtcMoment = Field(alias="to", description="When it ends.")
     match: tuple[Matchers, ...] = Field(default=(), description="Which alerts; unset: all.")
     reason: Text = Field(default="maintenance", description="Shown with muted alerts.")
 

@@ -15,7 +15,7 @@ MAX_TOOLS = 1000
 # Each problem compares a name with all known ones, and a few are enough for the caller.
 SHOWN_PROBLEMS = 10
 
-Name = Annotated[str, Field(max_length=200)]
+ShortName = Annotated[str, Field(max_length=200)]
 
 
 class Selected(BaseModel):
@@ -29,9 +29,9 @@ class NativeToolSelection(Selected):
 
 
 class SelectedServer(Selected):
-    name: Name
+    name: ShortName
     # None: every tool of the server.
-    tools: Annotated[tuple[Name, ...], Field(max_length=MAX_TOOLS)] | None = None
+    tools: Annotated[tuple[ShortName, ...], Field(max_length=MAX_TOOLS)] | None = None
 
 
 class McpSelection(Selected):

@@ -44,8 +44,6 @@ class KnownNames:
     described_agents: Collection[str] = ()
     servers: Collection[str] = ()
     alert_types: Collection[str] = ()
-    patterns: Collection[str] = ()
-    pattern_groups: Collection[str] = ()
     # None: not all skills could be read, so an unknown name may be valid.
     skills: Collection[str] | None = ()
 
@@ -137,7 +135,7 @@ def known_names(info: ValidationInfo) -> KnownNames | None:
     return info.context if isinstance(info.context, KnownNames) else None
 
 
-def _existing(kind: str, options: Callable[[KnownNames], Collection[str] | None]) -> AfterValidator:
+def existing(kind: str, options: Callable[[KnownNames], Collection[str] | None]) -> AfterValidator:
     """Return a validator for names of entries; it accepts all names while the entries are unknown."""
 
     def check(value: str, info: ValidationInfo) -> str:
@@ -201,16 +199,14 @@ Backend = Annotated[
     BeforeValidator(lambda value: LLMBackend.NATIVE_GEMINI.value if value == "google-native" else value),
     WithJsonSchema({"type": "string", "enum": [*(item.value for item in LLMBackend), "google-native"]}),
 ]
-ProviderName = Annotated[Name, _existing("LLM provider", lambda known: known.providers)]
-AgentName = Annotated[Name, _existing("agent", lambda known: known.agents)]
+ProviderName = Annotated[Name, existing("LLM provider", lambda known: known.providers)]
+AgentName = Annotated[Name, existing("agent", lambda known: known.agents)]
 StageAgentName = Annotated[AgentName, AfterValidator(_usable_in_a_stage)]
 ChatAgentName = Annotated[AgentName, AfterValidator(_usable_in_chat)]
 SubAgentName = Annotated[AgentName, AfterValidator(_usable_as_sub_agent)]
-ServerName = Annotated[Name, _existing("MCP server", lambda known: known.servers)]
-AlertTypeName = Annotated[Name, _existing("chain for alert type", lambda known: known.alert_types)]
-PatternName = Annotated[Name, _existing("masking pattern", lambda known: known.patterns)]
-PatternGroupName = Annotated[Name, _existing("masking pattern group", lambda known: known.pattern_groups)]
-SkillName = Annotated[Name, _existing("skill", lambda known: known.skills)]
+ServerName = Annotated[Name, existing("MCP server", lambda known: known.servers)]
+AlertTypeName = Annotated[Name, existing("chain for alert type", lambda known: known.alert_types)]
+SkillName = Annotated[Name, existing("skill", lambda known: known.skills)]
 
 
 def ignored_key(description: str, reason: str) -> Any:

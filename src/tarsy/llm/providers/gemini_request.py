@@ -47,7 +47,7 @@ def thinking_config(model: str, longest: int | None = None) -> types.ThinkingCon
     return types.ThinkingConfig(include_thoughts=True, thinking_budget=min(budget, longest // 2) if longest else budget)
 
 
-def longest_answer(request: GenerateInput) -> int | None:
+def answer_limit(request: GenerateInput) -> int | None:
     """Return the limit to send, or None if the call is not limited. Models before 2.5 refuse a limit above their own."""
     if request.max_output_tokens is None or _LONG_ANSWERS.search(request.provider.model):
         return request.max_output_tokens
@@ -83,8 +83,8 @@ def config(request: GenerateInput) -> types.GenerateContentConfig:
     return types.GenerateContentConfig(
         system_instruction=system or None,
         tools=cast("list[Any]", tools) or None,
-        thinking_config=thinking_config(request.provider.model, longest_answer(request)),
-        max_output_tokens=longest_answer(request),
+        thinking_config=thinking_config(request.provider.model, answer_limit(request)),
+        max_output_tokens=answer_limit(request),
         automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
     )
 

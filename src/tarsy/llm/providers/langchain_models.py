@@ -19,7 +19,6 @@ from tarsy.llm.providers.provider import NO_KEY, ModelKey, ProviderNotInstalledE
 
 # Models that think, and report it only through the Responses API.
 _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")
-_GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d)")
 
 # The type of the content block in which a delta's reasoning passes through LangChain.
 REASONING = "reasoning_content"
@@ -90,9 +89,10 @@ def _openai(key: ModelKey) -> ChatModel:
 def _google(key: ModelKey) -> ChatModel:
     from langchain_google_genai import ChatGoogleGenerativeAI  # noqa: PLC0415 - a vendor's SDK
 
+    from tarsy.llm.providers.gemini_request import is_gemini_3  # noqa: PLC0415 - a vendor's SDK
     from tarsy.llm.providers.google_client import make_client  # noqa: PLC0415 - a vendor's SDK
 
-    thinking: dict[str, Any] = {"thinking_level": "high"} if _GEMINI_3.search(key.model) else {}
+    thinking: dict[str, Any] = {"thinking_level": "high"} if is_gemini_3(key.model) else {}
     # One attempt, because retries are those of `attempts`. The key is not used, because the client is replaced.
     chat = ChatGoogleGenerativeAI(
         model=key.model,
