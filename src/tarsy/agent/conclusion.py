@@ -90,7 +90,7 @@ class Conclusion:
         request = ConversationMessage(Role.USER, context.prompts.build_correction_prompt(draft, context.config.tool_calling))
         stored = replace(answered, messages=(), inputs=())
         try:
-            call = await run.call(LLMInteractionKind.CORRECTION, self._tool_calls.concluding_router(), extra=(request,))
+            call = await run.call(LLMInteractionKind.CORRECTION, self._tool_calls.router(concluding=True), extra=(request,))
         except CeilingMetError as error:
             context.ceilings.note(error.met)
             remark = {"correction": f"It was not asked for a correction because of {error.met.description}."}

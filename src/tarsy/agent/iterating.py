@@ -17,7 +17,7 @@ from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.fence import utc
 from tarsy.agent.prompt.nudges import circle_nudge, looping_text_nudge
 from tarsy.agent.recorder import Recorder
-from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, find_circle
+from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, StoredTurn, find_circle
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import GivesAnswer, Malformed, PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_turn import ToolTurn
@@ -29,7 +29,7 @@ from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.tool import ToolCalling, ToolDefinition
 
 _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMPTY_RESPONSE)
 # Distinguishes this warning from those about missing tools.
@@ -51,8 +51,8 @@ class IteratingController:
         run = self._run
         while True:
             # Only stored turns count, so that a worker that continues the run finds the same circle.
-            answers = (message.body for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
-            newest = [self._tool_calls.summary_of(body) for body in islice(answers, TURNS_THAT_MATTER)]
+            answers = (message for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
+            newest = [self._tool_calls.read(message) for message in islice(answers, TURNS_THAT_MATTER)]
             circle = find_circle(newest[::-1])
             run.state = replace(run.state, stuck=circle is not None and circle.stop)
             move = next_move(run.state)
@@ -87,11 +87,11 @@ class IteratingController:
             await recorder.commit(execution_changes=begins)
         run.catalog = await context.tools.list_tools()
         answers = [message for message in run.messages if message.body.role is Role.ASSISTANT]
-        context.evidence.assign(call for message in answers for call in self._tool_calls.calls_of(message))
+        context.evidence.assign(call for message in answers for call in self._tool_calls.read(message).calls)
         if run.messages:
             return await self._resume(stored)
         prompts, inputs = run.opening()
-        bodies = self._tool_calls.initial_messages(prompts, run.catalog.tools, context.previous, context.chat)
+        bodies = prompts.build_messages(context.config.tool_calling, run.catalog.tools, previous=context.previous, chat=context.chat)
         run.messages = [recorder.message(body) for body in bodies]
         question = (recorder.event(TimelineEventType.USER_QUESTION, context.chat.question),) if context.chat else ()
         warnings = (recorder.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings)
@@ -109,13 +109,17 @@ class IteratingController:
         reopened = run.failures.reopen(stored.calls, run.messages, run.provider.name)
         await self._recorder.commit(mcp_interactions=self._listings(), opened=reopened)
         timed_out = stored.timed_out_tools
-        if pending := self._tool_calls.pending_calls(run.messages):
+        asked = next((message for message in reversed(run.messages) if message.body.role is Role.ASSISTANT), None)
+        written = self._tool_calls.read(asked) if asked else StoredTurn("")
+        # Each result has its reserved place behind the answer.
+        places = enumerate(written.calls, start=asked.sequence_number + 1 if asked else 0)
+        stored_places = {message.sequence_number for message in run.messages}
+        if pending := [PendingCall(call, place) for place, call in places if place not in stored_places]:
             self._recorder.reserve_up_to(pending[-1].sequence_number)
             # Calls may have a result that is not in the conversation: it was to be summarised.
             read = {one.call.id: await context.services.results.read(context.place.execution_id, one.call.id) for one in pending}
             known = {call_id: outcome for call_id, outcome in read.items() if outcome}
-            asked = next(message.body for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
-            turn = ToolTurn(run, self._tool_calls, pending, purpose=self._tool_calls.summary_of(asked).text, known=known)
+            turn = ToolTurn(run, self._tool_calls, pending, purpose=written.text, known=known)
             await self._recorder.commit(opened=turn.announce())
             outcome = await turn.run(deadline=anyio.current_time() + context.config.iteration_timeout)
             timed_out |= outcome.timed_out
@@ -123,7 +127,7 @@ class IteratingController:
             errors: list[str | None] = []
             for message in run.messages:
                 if message.body.role is Role.ASSISTANT:
-                    calls = self._tool_calls.calls_of(message)
+                    calls = self._tool_calls.read(message).calls
                     overdue = [call.name for call in calls if call.id in timed_out]
                     errors.append(tools_timed_out(overdue) if overdue and len(overdue) == len(calls) else None)
             config = context.config
@@ -149,7 +153,8 @@ class IteratingController:
         """Make one model call and act on the answer; return a result when the agent is done."""
         run, recorder = self._run, self._recorder
         deadline = anyio.current_time() + self._context.config.iteration_timeout
-        tools = self._tool_calls.bound_tools(run.catalog.tools)
+        # Without function calling, the prompt describes them.
+        tools = run.catalog.tools if self._context.config.tool_calling is ToolCalling.NATIVE else ()
         await run.make_room(self._pointer, tools)
         call = await run.call(LLMInteractionKind.ITERATION, self._tool_calls.router(), tools=tools)
         answer = call.answer
@@ -246,7 +251,7 @@ class IteratingController:
             text = context.prompts.build_forced_conclusion_prompt(run.state.used, context.config.tool_calling, utc(now.value.at))
             prompt = ConversationMessage(Role.USER, text)
             await run.make_room(self._pointer, ())
-            call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._tool_calls.concluding_router(), extra=(prompt,))
+            call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._tool_calls.router(concluding=True), extra=(prompt,))
             error = call.answer.error or (None if call.answer.text.strip() else _EMPTY_CONCLUSION)
             if error is None:
                 break

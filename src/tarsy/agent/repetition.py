@@ -5,6 +5,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tarsy.domain.conversation import ToolCall
+
 # The same call twice can be polling; after three times the model is nudged, after five it is stopped.
 NUDGE_AFTER = 3
 STOP_AFTER = 5
@@ -28,11 +30,11 @@ LOOP_NOTE = "[The same passage followed over and over, until this message was cu
 
 
 @dataclass(frozen=True, slots=True)
-class TurnSummary:
-    """The text of a turn, and the tools it calls with their arguments."""
+class StoredTurn:
+    """The text and the tool calls of an answer."""
 
     text: str
-    calls: tuple[tuple[str, str], ...] = ()
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def was_cut_off(self) -> bool:
@@ -55,7 +57,7 @@ class Circle:
     tools: tuple[str, ...] = ()
 
 
-def find_circle(turns: Sequence[TurnSummary]) -> Circle | None:
+def find_circle(turns: Sequence[StoredTurn]) -> Circle | None:
     """Compare the newest turn with those before it. The same turns always give the same result, so that a circle leads to one nudge."""
     if not turns:
         return None
@@ -72,15 +74,15 @@ def find_circle(turns: Sequence[TurnSummary]) -> Circle | None:
     return Circle(CircleKind.WORDS, times, stop=times >= STOP_AFTER) if _matters(times, 1) else None
 
 
-def _circle_of_calls(turns: Sequence[TurnSummary]) -> Circle | None:
+def _circle_of_calls(turns: Sequence[StoredTurn]) -> Circle | None:
     if len(turns) < NUDGE_AFTER or not turns[-1].calls:
         return None
-    calls = [tuple(sorted((name, _canonical(arguments)) for name, arguments in turn.calls)) for turn in turns]
+    calls = [tuple(sorted((call.name, _canonical(call.arguments)) for call in turn.calls)) for turn in turns]
     for length in range(1, _LONGEST_CIRCLE + 1):
         span = _span(calls, length)
         round_of_turns = turns[-length:]
         if _matters(span, length) and all(turn.calls for turn in round_of_turns):
-            tools = tuple(dict.fromkeys(name for turn in round_of_turns for name, _ in turn.calls))
+            tools = tuple(dict.fromkeys(call.name for turn in round_of_turns for call in turn.calls))
             return Circle(CircleKind.CALLS, span // length, span >= STOP_AFTER * length, tools)
     return None
 

@@ -134,7 +134,7 @@ async def test_the_prompt_holds_what_is_required_and_names_what_can_be_loaded() 
     assert section.endswith("\n- pods: About pods.")
     assert "Read events" not in section
     context = PromptContext(agent_name="A", alert_type="t", alert_data="d", nonce="n", received_at="2026", skills=section)
-    assert section in PromptBuilder(context).build_native_messages()[0].content
+    assert section in PromptBuilder(context).build_messages(ToolCalling.NATIVE, ())[0].content
 
 
 def test_without_skills_the_prompt_says_nothing_about_them() -> None:

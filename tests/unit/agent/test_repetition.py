@@ -13,25 +13,27 @@ from tarsy.agent.repetition import (
     TURNS_THAT_MATTER,
     CircleKind,
     LoopWatch,
-    TurnSummary,
+    StoredTurn,
     find_circle,
     find_loop,
     without_loop,
 )
+from tarsy.domain.conversation import ToolCall
 
+PODS, LOGS = ToolCall("", "k8s.pods", "{}"), ToolCall("", "k8s.logs", "{}")
 PARAGRAPH = (
     "I still do not know why the pods of the shop are evicted, so I look at the node once more to see what its disk is filled with. "
 )
 
 
-def judgements(turns: list[TurnSummary]) -> list[str]:
+def judgements(turns: list[StoredTurn]) -> list[str]:
     """What is decided after each turn."""
     circles = [find_circle(turns[: count + 1]) for count in range(len(turns))]
     return ["go on" if circle is None else "stop" if circle.stop else "nudge" for circle in circles]
 
 
-def call(arguments: str, words: str = "", tool: str = "k8s.pods") -> TurnSummary:
-    return TurnSummary(words, ((tool, arguments),))
+def call(arguments: str, words: str = "", tool: str = "k8s.pods") -> StoredTurn:
+    return StoredTurn(words, (ToolCall("", tool, arguments),))
 
 
 ONE_NUDGE_THEN_STOP = ["go on", "go on", "nudge", "go on", "stop", "stop"]
@@ -43,10 +45,10 @@ ONE_NUDGE_THEN_STOP = ["go on", "go on", "nudge", "go on", "stop", "stop"]
         [call("{}")] * 6,
         [call('{"a": 1, "b": 2}'), call('{"b":2,"a":1}'), call('{ "a": 1,\n"b": 2}')] * 2,
         [call("{}", words=f"Attempt {number}.") for number in range(6)],
-        [TurnSummary("", (("k8s.pods", "{}"), ("k8s.logs", "{}"))), TurnSummary("", (("k8s.logs", "{}"), ("k8s.pods", "{}")))] * 3,
-        [TurnSummary("I would like to see the pods.")] * 6,
-        [TurnSummary("I would like\nto see the pods. "), TurnSummary("I would like to see the pods.")] * 3,
-        [TurnSummary("")] * 6,
+        [StoredTurn("", (PODS, LOGS)), StoredTurn("", (LOGS, PODS))] * 3,
+        [StoredTurn("I would like to see the pods.")] * 6,
+        [StoredTurn("I would like\nto see the pods. "), StoredTurn("I would like to see the pods.")] * 3,
+        [StoredTurn("")] * 6,
         [call(f'{{"limit": {number}}}', words=PARAGRAPH * 2) for number in range(6)],
     ],
     ids=[
@@ -60,7 +62,7 @@ ONE_NUDGE_THEN_STOP = ["go on", "go on", "nudge", "go on", "stop", "stop"]
         "words beside calls that differ",
     ],
 )
-def test_saying_the_same_again_is_nudged_once_then_stopped(turns: list[TurnSummary]) -> None:
+def test_saying_the_same_again_is_nudged_once_then_stopped(turns: list[StoredTurn]) -> None:
     assert judgements(turns) == ONE_NUDGE_THEN_STOP
 
 
@@ -76,7 +78,7 @@ def test_a_few_calls_over_and_over_are_a_circle_too(length: int) -> None:
 
 
 def test_a_second_answer_cut_off_in_a_loop_is_the_last() -> None:
-    cut = TurnSummary(f"Let me check.\n\n{LOOP_NOTE}")
+    cut = StoredTurn(f"Let me check.\n\n{LOOP_NOTE}")
     assert judgements([cut, cut]) == ["nudge", "stop"]
     assert judgements([cut, call("{}"), cut]) == ["nudge", "go on", "nudge"]
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import assert_never
 
 from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt import instructions
@@ -106,20 +105,21 @@ class PromptBuilder:
     def fence(self) -> Fence:
         return Fence(self.context.nonce)
 
-    def build_native_messages(self, previous: str = "") -> Messages:
-        """Open an investigation with function calling; `previous` are the findings of earlier stages."""
-        return _conversation(self.compose_instructions(instructions.FUNCTION_CALLING), self._investigation(previous))
-
-    def build_react_messages(self, tools: Sequence[ToolDefinition], previous: str = "") -> Messages:
-        """Open an investigation with tool calls as text."""
-        system = self.compose_instructions(FORMAT, describe_tools(tools))
+    def build_messages(
+        self, tool_calling: ToolCalling, tools: Sequence[ToolDefinition], *, previous: str = "", chat: ChatPrompt | None = None
+    ) -> Messages:
+        """Open an investigation, or the answer to the question of `chat`; `previous` are the findings of earlier stages."""
+        is_native = tool_calling is ToolCalling.NATIVE
+        protocol = (instructions.FUNCTION_CALLING,) if is_native else (FORMAT, describe_tools(tools))
+        if chat:
+            system = self._compose(instructions.CHAT, self._evidence(), self._untrusted(), *protocol)
+            return _conversation(system, self._chat(chat))
+        if self.context.challenges:
+            role, answer = instructions.CHALLENGE_ROLE, instructions.CHALLENGE_ANSWER
+        else:
+            role, answer = instructions.GENERAL, self._answer()
+        system = self._compose(role, self._evidence(), self._untrusted(instructions.STEERING_IS_A_FINDING), answer, *protocol)
         return _conversation(system, self._investigation(previous))
-
-    def build_native_chat_messages(self, chat: ChatPrompt) -> Messages:
-        return _conversation(self.compose_chat_instructions(instructions.FUNCTION_CALLING), self._chat(chat))
-
-    def build_react_chat_messages(self, tools: Sequence[ToolDefinition], chat: ChatPrompt) -> Messages:
-        return _conversation(self.compose_chat_instructions(FORMAT, describe_tools(tools)), self._chat(chat))
 
     def build_synthesis_messages(self, investigations: str) -> Messages:
         """Ask for one analysis of the reports of several agents."""
@@ -176,31 +176,14 @@ class PromptBuilder:
             "State what the evidence supports, with your confidence; name what remains unknown and what should be checked next. "
             "Do not present an unverified hypothesis as the cause."
         )
-        match tool_calling:
-            case ToolCalling.NATIVE:
-                return f"{text} {_NATIVE_CONCLUSION}"
-            case ToolCalling.REACT:
-                return f"{text} {_REACT_CONCLUSION}"
-            case _:
-                assert_never(tool_calling)
+        return f"{text} {_conclusion_form(tool_calling)}"
 
     def build_correction_prompt(self, draft: Review, tool_calling: ToolCalling) -> str:
         """Return the request to correct an answer, with what checking found."""
         asked = correction_task(draft, asks_verdict=self.context.asks_verdict)
         points = correction_points(draft)
         found = f"These points were found:\n{self.fence.wrap('CHECK', points)}\n" if points else ""
-        form = _NATIVE_CONCLUSION if tool_calling is ToolCalling.NATIVE else _REACT_CONCLUSION
-        return f"Code has checked your answer against the results. {found}{asked}\n{form}"
-
-    def compose_instructions(self, *protocol: str) -> str:
-        """Return the instructions: what every investigator does, what the tool servers need, what this agent is for."""
-        untrusted = self._untrusted(instructions.STEERING_IS_A_FINDING)
-        if self.context.challenges:
-            return self._compose(instructions.CHALLENGE_ROLE, self._evidence(), untrusted, instructions.CHALLENGE_ANSWER, *protocol)
-        return self._compose(instructions.GENERAL, self._evidence(), untrusted, self._answer(), *protocol)
-
-    def compose_chat_instructions(self, *protocol: str) -> str:
-        return self._compose(instructions.CHAT, self._evidence(), self._untrusted(), *protocol)
+        return f"Code has checked your answer against the results. {found}{asked}\n{_conclusion_form(tool_calling)}"
 
     def _evidence(self) -> str:
         return _lines(instructions.EVIDENCE, instructions.EVIDENCE_OF_RUNBOOK if self._has_runbook else "")
@@ -291,6 +274,10 @@ def is_compaction_pointer(content: str) -> bool:
     """Whether a result was replaced by a pointer before."""
     _, line = line_of(content)
     return content.removeprefix(line).lstrip("\n").startswith(_POINTER)
+
+
+def _conclusion_form(tool_calling: ToolCalling) -> str:
+    return _NATIVE_CONCLUSION if tool_calling is ToolCalling.NATIVE else _REACT_CONCLUSION
 
 
 def _conversation(system: str, user: str) -> Messages:

@@ -33,7 +33,7 @@ class WrittenCall:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenAnswer:
+class ReActFinalAnswer:
     thought: str
     answer: str
 
@@ -110,7 +110,7 @@ def json_end(text: str) -> int | None:
     return None if decoded is None else decoded[1]
 
 
-def json_call(text: str, *, within: str) -> WrittenCall | WrittenAnswer | None:
+def json_call(text: str, *, within: str) -> WrittenCall | ReActFinalAnswer | None:
     """Read a call or an answer written as one JSON value, in any of the shapes models know from other formats.
 
     A name that its escapes hide from `within` is not accepted.
@@ -128,7 +128,7 @@ def json_call(text: str, *, within: str) -> WrittenCall | WrittenAnswer | None:
         return None
 
 
-def _call_of(fields: Mapping[str, Any], within: str) -> WrittenCall | WrittenAnswer | None:
+def _call_of(fields: Mapping[str, Any], within: str) -> WrittenCall | ReActFinalAnswer | None:
     thought = _first(fields, "thought", "reasoning")
     function = fields.get("function")
     if isinstance(function, Mapping):
@@ -141,7 +141,7 @@ def _call_of(fields: Mapping[str, Any], within: str) -> WrittenCall | WrittenAns
     elif isinstance(name, str) and name in within and (word := _FIRST_WORD.fullmatch(name)):
         return WrittenCall(word["tool"], None if arguments is None else _as_text(arguments))
     text = _as_text(answer or "").strip()
-    return WrittenAnswer(_as_text(thought or ""), text) if text else None
+    return ReActFinalAnswer(_as_text(thought or ""), text) if text else None
 
 
 def tool_names(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tarsy.agent.react.call import (
     DOTTED_NAME,
     NO_ARGUMENTS,
-    WrittenAnswer,
+    ReActFinalAnswer,
     WrittenCall,
     clean_input,
     is_answer_as_action,
@@ -33,12 +33,6 @@ from tarsy.agent.react.sections import (
     line_headers,
     split_reasoning,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReActFinalAnswer:
-    thought: str
-    answer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +200,7 @@ def _from_json(text: str) -> ReActAction | ReActFinalAnswer | None:
         match json_call(text[start.end() :], within=text):
             case WrittenCall(tool, arguments):
                 return ReActAction(before, tool, arguments or NO_ARGUMENTS)
-            case WrittenAnswer(own_thought, answer):
+            case ReActFinalAnswer(own_thought, answer):
                 return ReActFinalAnswer(own_thought or before, answer)
             case None:
                 continue

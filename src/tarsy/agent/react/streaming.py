@@ -1,29 +1,20 @@
-"""Assigns the characters of a ReAct turn to its sections while it is written.
+"""Routes the text of a ReAct turn to timeline events while it is written.
 
 For a turn that follows the format, the pieces of a section add up to exactly what the parser makes of it. Any other turn is streamed as a
 thought, and the parser decides when it is complete.
 """
 
 import re
-from enum import StrEnum
 
+from tarsy.agent.answer_text import TextPiece
 from tarsy.agent.react.sections import LINE_HEADER, SectionKind, kind_of
+from tarsy.domain.timeline import TimelineEventType
 
-
-class StreamSection(StrEnum):
-    THOUGHT = "thought"
-    ACTION = "action"
-    FINAL_ANSWER = "final_answer"
-
-
-_SECTION_OF = {
-    SectionKind.PREAMBLE: StreamSection.THOUGHT,
-    SectionKind.THOUGHT: StreamSection.THOUGHT,
-    SectionKind.ACTION: StreamSection.ACTION,
-    SectionKind.INPUT: StreamSection.ACTION,
-    # Invented by the model: not shown.
-    SectionKind.OBSERVATION: StreamSection.ACTION,
-    SectionKind.ANSWER: StreamSection.FINAL_ANSWER,
+# Calls are not shown, nor are observations: the model invented them.
+_SHOWN_AS = {
+    SectionKind.PREAMBLE: TimelineEventType.LLM_THINKING,
+    SectionKind.THOUGHT: TimelineEventType.LLM_THINKING,
+    SectionKind.ANSWER: TimelineEventType.FINAL_ANALYSIS,
 }
 
 # No header with all its decoration is longer; a line beyond this length is not one.
@@ -48,33 +39,34 @@ _DECORATION = re.compile(r"^(?:[ \t]*(?:#{1,6}|>|-|\*|\d{1,2}[.)]?)){0,3}[ \t]*[
 _AFTER_NAME = re.compile(r"[*_`]{0,3}[ \t]{0,4}[:\uff1a]?[*_`]{0,3}")
 
 
-class SectionSplitter:
-    """Takes a turn in pieces and returns each piece with its section, as soon as that is certain."""
+class ReActRouter:
+    """Shows a Thought as thinking and a Final Answer as the analysis, each piece as soon as its section is certain."""
 
     def __init__(self) -> None:
         self._reasoning = _ReasoningTags()
-        self._section = StreamSection.THOUGHT
+        # As what the current section is shown.
+        self._shown_as: TimelineEventType | None = TimelineEventType.LLM_THINKING
         self._line = ""
         self._at_line_start = True
         self._called = False
         # White space is given out only before more text, so that no section ends or begins with it.
         self._space: list[str] = []
-        self._begun: set[StreamSection] = set()
+        self._begun: set[TimelineEventType | None] = set()
         self._new_part = False
 
-    def feed(self, delta: str) -> list[tuple[StreamSection, str]]:
+    def route(self, delta: str) -> list[TextPiece]:
         """Take the next characters of the turn; return those whose section is certain."""
         return self._take_all(self._reasoning.feed(delta))
 
-    def finish(self) -> list[tuple[StreamSection, str]]:
+    def finish(self) -> list[TextPiece]:
         """End the turn; return the text that was held back."""
         pieces = self._take_all(self._reasoning.finish())
         if self._line:
             self._decide(pieces)
         return _merged(pieces)
 
-    def _take_all(self, parts: list[tuple[bool, str]]) -> list[tuple[StreamSection, str]]:
-        pieces: list[tuple[StreamSection, str]] = []
+    def _take_all(self, parts: list[tuple[bool, str]]) -> list[TextPiece]:
+        pieces: list[TextPiece] = []
         for inside, text in parts:
             if inside:
                 self._emit(text, pieces)
@@ -91,7 +83,7 @@ class SectionSplitter:
                     self._at_line_start = True
         return _merged(pieces)
 
-    def _decide(self, pieces: list[tuple[StreamSection, str]]) -> None:
+    def _decide(self, pieces: list[TextPiece]) -> None:
         line, self._line = self._line, ""
         self._at_line_start = False
         header = LINE_HEADER.match(line)
@@ -102,30 +94,31 @@ class SectionSplitter:
 
     def _enter(self, kind: SectionKind) -> bool:
         """Enter a section; return False if its name is only a word of the current one."""
-        if self._section is StreamSection.FINAL_ANSWER:
+        if self._shown_as is TimelineEventType.FINAL_ANALYSIS:
             return kind is SectionKind.ANSWER
         # Text after a call is invented, since its result is not known yet.
         if not self._called:
-            self._section = _SECTION_OF[kind]
+            self._shown_as = _SHOWN_AS.get(kind)
             self._new_part = True
         self._called = self._called or kind is SectionKind.INPUT
         return True
 
-    def _emit(self, text: str, pieces: list[tuple[StreamSection, str]]) -> None:
+    def _emit(self, text: str, pieces: list[TextPiece]) -> None:
         body = text.strip()
         if not body:
             self._space.append(text)
             return
         lead = len(text) - len(text.lstrip())
         before = ("".join(self._space) + text[:lead]).replace("\r\n", "\n")
-        if self._section not in self._begun:
+        if self._shown_as not in self._begun:
             before = ""
         elif self._new_part:
             before = "\n\n"
-        self._begun.add(self._section)
+        self._begun.add(self._shown_as)
         self._new_part = False
         self._space = [text[lead + len(body) :]]
-        pieces.append((self._section, before + body.replace("\r\n", "\n")))
+        if self._shown_as:
+            pieces.append((self._shown_as, before + body.replace("\r\n", "\n")))
 
 
 class _ReasoningTags:
@@ -185,11 +178,11 @@ def _may_become_header(line: str) -> bool:
     return longest > 0 and _AFTER_NAME.fullmatch(rest[longest:]) is not None
 
 
-def _merged(pieces: list[tuple[StreamSection, str]]) -> list[tuple[StreamSection, str]]:
-    merged: list[tuple[StreamSection, str]] = []
-    for section, text in pieces:
-        if merged and merged[-1][0] is section:
-            merged[-1] = (section, merged[-1][1] + text)
+def _merged(pieces: list[TextPiece]) -> list[TextPiece]:
+    merged: list[TextPiece] = []
+    for kind, text in pieces:
+        if merged and merged[-1][0] is kind:
+            merged[-1] = (kind, merged[-1][1] + text)
         else:
-            merged.append((section, text))
+            merged.append((kind, text))
     return merged

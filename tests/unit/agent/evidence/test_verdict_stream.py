@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tarsy.agent.answer_text import WholeText, WithoutVerdict
 from tarsy.agent.evidence.verdict import VerdictFilter, without_verdict
-from tarsy.agent.tool_calls import ReActRouter
+from tarsy.agent.react.streaming import ReActRouter
 from tarsy.domain.timeline import TimelineEventType
 
 BLOCK = "```verdict\noutcome: fault\nobject: Deployment/shop/cart\n```\n"

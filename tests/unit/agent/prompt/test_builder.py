@@ -71,15 +71,23 @@ def as_text(messages: tuple[ConversationMessage, ...] | str) -> str:
     return "\n\n".join(f"===== {message.role} =====\n{message.content}" for message in messages)
 
 
+def native(builder: PromptBuilder, **more: Any) -> tuple[ConversationMessage, ...]:
+    return builder.build_messages(ToolCalling.NATIVE, TOOLS, **more)
+
+
+def react(builder: PromptBuilder, tools: tuple[ToolDefinition, ...], **more: Any) -> tuple[ConversationMessage, ...]:
+    return builder.build_messages(ToolCalling.REACT, tools, **more)
+
+
 BUILDER = PromptBuilder(FULL)
 PROMPTS: dict[str, Callable[[], tuple[ConversationMessage, ...] | str]] = {
-    "native": BUILDER.build_native_messages,
-    "native-after-a-stage": lambda: BUILDER.build_native_messages("### Results from 'triage' stage:\n\nA finalizer is left."),
-    "native-bare": PromptBuilder(BARE).build_native_messages,
-    "react": lambda: BUILDER.build_react_messages(TOOLS, "A finalizer is left."),
-    "react-without-tools": lambda: PromptBuilder(BARE).build_react_messages(()),
-    "native-chat": lambda: BUILDER.build_native_chat_messages(CHAT),
-    "react-chat": lambda: BUILDER.build_react_chat_messages(TOOLS, CHAT),
+    "native": lambda: native(BUILDER),
+    "native-after-a-stage": lambda: native(BUILDER, previous="### Results from 'triage' stage:\n\nA finalizer is left."),
+    "native-bare": lambda: native(PromptBuilder(BARE)),
+    "react": lambda: react(BUILDER, TOOLS, previous="A finalizer is left."),
+    "react-without-tools": lambda: react(PromptBuilder(BARE), ()),
+    "native-chat": lambda: native(BUILDER, chat=CHAT),
+    "react-chat": lambda: react(BUILDER, TOOLS, chat=CHAT),
     "synthesis": lambda: BUILDER.build_synthesis_messages("Agent 1: finalizer. Agent 2: API service down."),
     "executive-summary": lambda: BUILDER.build_executive_summary_messages("# Summary\nA finalizer is left."),
     "scoring": lambda: BUILDER.build_scoring_messages("The agent listed the pods and concluded."),
@@ -127,24 +135,23 @@ def test_a_conversation_begins_with_instructions_and_one_request(name: str) -> N
 
 
 def test_instructions_come_from_the_general_to_the_particular() -> None:
-    system = BUILDER.build_native_messages()[0].content
+    system = native(BUILDER)[0].content
     tiers = [system.index("site reliability engineer"), system.index("one namespace at a time"), system.index("events first")]
     assert tiers == sorted(tiers)
     assert "silent" not in system
 
 
 def test_the_same_session_says_the_same_again_and_another_one_does_not() -> None:
-    again = PromptBuilder(FULL).build_react_messages(TOOLS)
-    assert again == BUILDER.build_react_messages(TOOLS)
-    assert again != PromptBuilder(
-        PromptContext(agent_name="A", alert_type="t", alert_data="d", nonce="x", received_at="r")
-    ).build_react_messages(TOOLS)
+    again = react(PromptBuilder(FULL), TOOLS)
+    assert again == react(BUILDER, TOOLS)
+    other = PromptContext(agent_name="A", alert_type="t", alert_data="d", nonce="x", received_at="r")
+    assert again != react(PromptBuilder(other), TOOLS)
 
 
 def test_the_instructions_stay_about_as_long_as_a_page() -> None:
     # Some 900 tokens with a runbook and all else that a chain may add: what is longer costs every call, and is read less well.
     for context in (BARE, FULL):
-        system, _ = PromptBuilder(context).build_native_messages()
+        system, _ = native(PromptBuilder(context))
         assert 700 < tokens_of(system) < 1_000
 
 
@@ -162,9 +169,9 @@ def test_untrusted_text_never_stands_outside_its_fence() -> None:
     reported = builder.fence.wrap("TOOL RESULT", poison)
     chat = ChatPrompt(number=2, question="q", investigation=reported, history=(ChatExchange(poison, poison, 1, reported),))
     conversations = [
-        builder.build_native_messages(reported),
-        builder.build_react_messages((), reported),
-        builder.build_native_chat_messages(chat),
+        native(builder, previous=reported),
+        react(builder, (), previous=reported),
+        native(builder, chat=chat),
         builder.build_synthesis_messages(reported),
         builder.build_scoring_messages(reported),
         builder.build_executive_summary_messages(poison),
@@ -188,10 +195,10 @@ def test_arguments_cannot_forge_a_line_a_fence_or_length(forged: str) -> None:
 
 def test_rules_appear_only_where_they_can_apply() -> None:
     bare = PromptBuilder(BARE)
-    native, chat = bare.build_native_messages()[0].content, bare.build_native_chat_messages(CHAT)[0].content
-    assert "RUNBOOK" not in native + chat
-    assert "```verdict" not in native + chat
-    assert "```verdict" in BUILDER.build_native_messages()[0].content
+    opening, chat = native(bare)[0].content, native(bare, chat=CHAT)[0].content
+    assert "RUNBOOK" not in opening + chat
+    assert "```verdict" not in opening + chat
+    assert "```verdict" in native(BUILDER)[0].content
     assert "Other findings" not in bare.build_executive_summary_messages("x")[0].content
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.react.parser import ReActAction, forced_answer, parse
-from tarsy.agent.react.streaming import SectionSplitter
+from tarsy.agent.react.streaming import ReActRouter
 
 FRAGMENTS = st.sampled_from(
     [
@@ -84,10 +84,10 @@ def read_whole(text: str) -> None:
 
 
 def read_in_pieces(text: str) -> None:
-    splitter = SectionSplitter()
+    router = ReActRouter()
     for begin in range(0, len(text), 7):
-        splitter.feed(text[begin : begin + 7])
-    splitter.finish()
+        router.route(text[begin : begin + 7])
+    router.finish()
 
 
 @pytest.mark.growth

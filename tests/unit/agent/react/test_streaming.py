@@ -6,14 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.react.parser import ReActAction, ReActFinalAnswer, parse
-from tarsy.agent.react.streaming import SectionSplitter, StreamSection
+from tarsy.agent.react.streaming import ReActRouter
+from tarsy.domain.timeline import TimelineEventType
+
+THINKING, ANALYSIS = TimelineEventType.LLM_THINKING, TimelineEventType.FINAL_ANALYSIS
 
 
-def split(pieces: list[str]) -> dict[StreamSection, str]:
-    splitter = SectionSplitter()
-    texts: dict[StreamSection, str] = {}
-    for section, text in [part for piece in pieces for part in splitter.feed(piece)] + splitter.finish():
-        texts[section] = texts.get(section, "") + text
+def split(pieces: list[str]) -> dict[TimelineEventType, str]:
+    router = ReActRouter()
+    texts: dict[TimelineEventType, str] = {}
+    for kind, text in [part for piece in pieces for part in router.route(piece)] + router.finish():
+        texts[kind] = texts.get(kind, "") + text
     return texts
 
 
@@ -41,7 +44,7 @@ PROSE = st.lists(SENTENCE, min_size=1, max_size=6).map("\n".join).filter(lambda 
 DECORATION = st.sampled_from(["{}: ", "{}:\n", "**{}:** ", "**{}**: ", "## {}\n", "{}:", "- {}: "])
 
 
-# Anything, and often what the splitter has to look at twice.
+# Anything, and often what the router has to look at twice.
 TURNS = st.lists(
     st.sampled_from(
         ["Thought:", "**Action:**", "Action Input", "Final Answer:", "<think>", "</think>", "\n", "\r\n", " ", ":", "1. ", "*", "\x0b"]
@@ -61,7 +64,7 @@ def test_an_answering_turn_is_split_as_it_is_parsed(h1: str, thought: str, h2: s
     turn = f"{h1}{thought}\n{h2}{answer}"
     parsed = parse(turn)
     assert isinstance(parsed, ReActFinalAnswer)
-    expected = {StreamSection.THOUGHT: parsed.thought, StreamSection.FINAL_ANSWER: parsed.answer}
+    expected = {THINKING: parsed.thought, ANALYSIS: parsed.answer}
     assert split(cut(turn, places)) == expected
 
 
@@ -71,8 +74,8 @@ def test_a_calling_turn_is_split_as_it_is_parsed(h1: str, thought: str, places: 
     parsed = parse(turn)
     assert isinstance(parsed, ReActAction)
     texts = split(cut(turn, places))
-    assert texts[StreamSection.THOUGHT] == parsed.thought
-    assert StreamSection.FINAL_ANSWER not in texts
+    assert texts[THINKING] == parsed.thought
+    assert ANALYSIS not in texts
 
 
 @given(TURNS, st.lists(st.integers(0, 400)))
@@ -81,27 +84,27 @@ def test_how_a_turn_is_cut_makes_no_difference(turn: str, places: list[int]) -> 
 
 
 def test_a_thought_is_given_out_while_it_is_written() -> None:
-    splitter = SectionSplitter()
-    assert splitter.feed("Thou") == []
-    assert splitter.feed("ght: I look") == [(StreamSection.THOUGHT, "I look")]
-    assert splitter.feed(" at the pods") == [(StreamSection.THOUGHT, " at the pods")]
-    assert splitter.feed(".\nFinal") == [(StreamSection.THOUGHT, ".")]
-    assert splitter.feed(" Answer: it is") == [(StreamSection.FINAL_ANSWER, "it is")]
-    assert splitter.feed(" DNS\n") == [(StreamSection.FINAL_ANSWER, " DNS")]
-    assert splitter.finish() == []
+    router = ReActRouter()
+    assert router.route("Thou") == []
+    assert router.route("ght: I look") == [(THINKING, "I look")]
+    assert router.route(" at the pods") == [(THINKING, " at the pods")]
+    assert router.route(".\nFinal") == [(THINKING, ".")]
+    assert router.route(" Answer: it is") == [(ANALYSIS, "it is")]
+    assert router.route(" DNS\n") == [(ANALYSIS, " DNS")]
+    assert router.finish() == []
 
 
 def test_plain_prose_is_not_held_back() -> None:
-    splitter = SectionSplitter()
-    assert splitter.feed("I ") == [(StreamSection.THOUGHT, "I")]
-    assert splitter.feed("look") == [(StreamSection.THOUGHT, " look")]
+    router = ReActRouter()
+    assert router.route("I ") == [(THINKING, "I")]
+    assert router.route("look") == [(THINKING, " look")]
 
 
 def test_an_answer_keeps_headings_that_look_like_sections() -> None:
     texts = split(["Final Answer: DNS\nAction: restart it\nObservation: n", "one"])
-    assert texts == {StreamSection.FINAL_ANSWER: "DNS\nAction: restart it\nObservation: none"}
+    assert texts == {ANALYSIS: "DNS\nAction: restart it\nObservation: none"}
 
 
 def test_reasoning_tags_are_thought_without_the_tags() -> None:
     texts = split(["<th", "ink>hm\nAction: no.no\n</thi", "nk>\nThought: t\nFinal Answer: a"])
-    assert texts == {StreamSection.THOUGHT: "hm\nAction: no.no\n\nt", StreamSection.FINAL_ANSWER: "a"}
+    assert texts == {THINKING: "hm\nAction: no.no\n\nt", ANALYSIS: "a"}
