@@ -80,7 +80,7 @@ class Conclusion:
                 close = partial(recorder.close, content=draft.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
                 recorder.close_when_stopped(call.open_event.id, close)
         if recorder.notes.hold(self._run.turn):
-            shown = show_as_response(recorder, call, draft.text, {"draft": True})
+            shown = show_answer(recorder, call, TimelineEventType.LLM_RESPONSE, draft.text, {"draft": True})
             return await self._run.reconsider({"closed": shown.closed, "opened": shown.opened})
         return await self._correct(answered, draft)
 
@@ -108,10 +108,10 @@ class Conclusion:
         corrected = await self._review(turn.text)
         messages = (recorder.message(request), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
         if corrected.improves(draft):
-            drafted = show_as_response(recorder, answered.call, draft.text, {"draft": True})
+            drafted = show_answer(recorder, answered.call, TimelineEventType.LLM_RESPONSE, draft.text, {"draft": True})
             answer = replace(answered, turn=turn, call=call, messages=messages)
             return await self._store(answer, corrected, drafted + self._as_analysis(answer, corrected, {"corrected": True}), call)
-        rejected = show_as_response(recorder, call, turn.text, {"rejected_correction": True})
+        rejected = show_answer(recorder, call, TimelineEventType.LLM_RESPONSE, turn.text, {"rejected_correction": True})
         shown = self._as_analysis(answered, draft, {"correction": "The corrected answer was no better, so this one stands."})
         return await self._store(replace(stored, messages=messages), draft, rejected + shown, call)
 
@@ -143,35 +143,33 @@ class Conclusion:
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=final.text)
 
     def _as_analysis(self, answered: Answered, final: Review, more: Mapping[str, Any] | None = None) -> ShownAnswer:
-        """Show the answer as the analysis: in the event that it was streamed to, or in a new one."""
         metadata = {**answered.metadata, **final.metadata(), **(more or {})}
-        if answered.call is None:
-            return ShownAnswer(opened=(self._recorder.event(TimelineEventType.FINAL_ANALYSIS, final.text, metadata=metadata),))
-        return show_analysis(self._recorder, answered.call, replace(answered.turn, text=final.text), metadata)
+        kind, thought = TimelineEventType.FINAL_ANALYSIS, answered.turn.thought
+        return show_answer(self._recorder, answered.call, kind, final.text, metadata, thought=thought)
 
 
-def show_analysis(recorder: Recorder, call: CompletedCall, turn: GivesAnswer, metadata: Mapping[str, Any] | None = None) -> ShownAnswer:
-    """Show an answer as `final_analysis`: the event that it was streamed to is renamed, or a new one is made."""
-    event = call.open_event
-    if event:
+def show_answer(
+    recorder: Recorder,
+    call: CompletedCall | None,
+    kind: TimelineEventType,
+    text: str,
+    metadata: Mapping[str, Any],
+    *,
+    thought: str = "",
+) -> ShownAnswer:
+    """Show an answer as an event of this `kind`: the event that it was streamed to is renamed, or a new one is made."""
+    if call and (event := call.open_event):
         # Without its header, a ReAct answer is streamed as a thought.
         streamed_as_thought = (
-            event.metadata.get("source") == REACT
-            and not turn.thought
-            and without_loop(recorder.text_of(event.id)).strip() == turn.text.strip()
+            kind is TimelineEventType.FINAL_ANALYSIS
+            and event.metadata.get("source") == REACT
+            and not thought
+            and without_loop(recorder.text_of(event.id)).strip() == text.strip()
         )
-        if event.event_type in _ANSWERS or streamed_as_thought:
-            return close_text(recorder, call, event, turn.text, TimelineEventType.FINAL_ANALYSIS, metadata)
-    shown = show_thought(recorder, call, turn.thought)
-    return shown + ShownAnswer(opened=(recorder.event(TimelineEventType.FINAL_ANALYSIS, turn.text, metadata=metadata),))
-
-
-def show_as_response(recorder: Recorder, call: CompletedCall | None, text: str, metadata: Mapping[str, Any]) -> ShownAnswer:
-    """Show an answer that is not the analysis after all: the event that it was streamed to is renamed, or a new one is made."""
-    if call and call.open_event and call.open_event.event_type in _ANSWERS:
-        return close_text(recorder, call, call.open_event, text, TimelineEventType.LLM_RESPONSE, metadata)
-    before = show_thought(recorder, call, "") if call else ShownAnswer()
-    return before + ShownAnswer(opened=(recorder.event(TimelineEventType.LLM_RESPONSE, text, metadata=metadata),))
+        if event.event_type in {*_ANSWERS, kind} or streamed_as_thought:
+            return close_text(recorder, call, event, text, kind, metadata)
+    before = show_thought(recorder, call, thought) if call else ShownAnswer()
+    return before + ShownAnswer(opened=(recorder.event(kind, text, metadata=metadata),))
 
 
 def show_thought(recorder: Recorder, call: CompletedCall, thought: str) -> ShownAnswer:

@@ -68,10 +68,7 @@ class Hopeless:
     outlasted: bool = False
 
 
-AfterFailure = TryAgain | FallBack | Outage | Hopeless
-
-
-def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> AfterFailure:
+def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> TryAgain | FallBack | Outage | Hopeless:
     """Decide how to continue after `failures` failed calls of one model in a row, the last with `error`."""
     if not error.retryable:
         return FallBack() if has_fallback else Hopeless()

@@ -65,10 +65,7 @@ class GiveUp:
     reason: str
 
 
-NextMove = Iterate | ForceConclusion | GiveUp
-
-
-def next_move(state: IterationState) -> NextMove:
+def next_move(state: IterationState) -> Iterate | ForceConclusion | GiveUp:
     """Decide how the loop continues."""
     if state.consecutive_timeouts >= MAX_CONSECUTIVE_TIMEOUTS and not state.model_was_out:
         return GiveUp(f"stopped after {state.consecutive_timeouts} timeouts in a row: {state.last_error}")

@@ -9,12 +9,10 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.answer_text import ChunkMasker, TextRouter
-from tarsy.agent.budget.ceilings import Ceilings
-from tarsy.agent.execution import AgentServices
+from tarsy.agent.execution import ExecutionContext
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import LOOP_NOTE, LoopWatch, find_loop, without_loop
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.llm import (
     Chunk,
@@ -84,17 +82,13 @@ class ModelCall:
 
     def __init__(
         self,
-        place: ExecutionPlace,
-        services: AgentServices,
-        ceilings: Ceilings,
+        context: ExecutionContext,
         recorder: Recorder,
         router: TextRouter,
         continued: TimelineEvent | None = None,
     ) -> None:
-        self._place = place
-        self._services = services
-        self._ceilings = ceilings
-        self._mask = services.mask
+        self._context = context
+        self._mask = context.services.mask
         self._recorder = recorder
         self._router = router
         self._id = str(uuid4())
@@ -118,8 +112,9 @@ class ModelCall:
         Raises:
             CeilingMetError: the call does not fit under a ceiling, and was not made.
         """
-        answer, services, clock, place = self._answer, self._services, self._services.clock, self._place
-        with await self._ceilings.admit(request, kind) as admission:
+        answer, services, place = self._answer, self._context.services, self._context.place
+        clock = services.clock
+        with await self._context.ceilings.admit(request, kind) as admission:
             request, within = admission.request, admission.time_limit(within)
             started_at, started = clock.now(), clock.monotonic()
             first_chunk_ms: int | None = None

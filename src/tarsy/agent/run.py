@@ -132,7 +132,7 @@ class Run:
         # The rest of an answer that was cut is shown in the event of its beginning.
         continued = self._continued
         shown = WithoutVerdict(router, pieces_so_far(self.messages), continued.event_type if continued else None)
-        call = await ModelCall(context.place, context.services, context.ceilings, self.recorder, shown, continued).run(
+        call = await ModelCall(context, self.recorder, shown, continued).run(
             request,
             kind,
             within=min(config.llm_call_timeout, config.iteration_timeout),

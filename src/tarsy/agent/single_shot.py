@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tarsy.agent.answer_text import MAX_CONTINUATIONS, WholeText, joined, pieces_so_far
-from tarsy.agent.conclusion import Answered, Conclusion, ShownAnswer, close_text, show_thought
+from tarsy.agent.conclusion import Answered, Conclusion, show_answer
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failures import MAX_CONSECUTIVE_TIMEOUTS
 from tarsy.agent.model_call import CompletedCall, ModelAnswer
@@ -75,10 +75,7 @@ async def _end(run: Run, config: SingleShotConfig, call: CompletedCall, text: st
     if config.reviewed:
         return await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text), call=call, messages=(message,)))
     metadata = run.shortcoming(text, cut=call.answer.finish is not None) if kind is TimelineEventType.FINAL_ANALYSIS else {}
-    if call.open_event and call.open_event.event_type is kind:
-        shown = close_text(recorder, call, call.open_event, text, kind, metadata)
-    else:
-        shown = show_thought(recorder, call, "") + ShownAnswer(opened=(recorder.event(kind, text, metadata=metadata),))
+    shown = show_answer(recorder, call, kind, text, metadata)
     await recorder.commit(
         messages=(message,),
         closed=shown.closed,

@@ -102,7 +102,7 @@ class ResultPresenter:
             backend=settings.backend or self._run.backend,
             track=f"{context.place.track}/summary/{seen.result.call.id}",
         )
-        model_call = ModelCall(context.place, context.services, context.ceilings, recorder, WholeText(TimelineEventType.MCP_TOOL_SUMMARY))
+        model_call = ModelCall(context, recorder, WholeText(TimelineEventType.MCP_TOOL_SUMMARY))
         try:
             call = await model_call.run(
                 request, LLMInteractionKind.SUMMARIZATION, within=context.config.llm_call_timeout, own_messages=True

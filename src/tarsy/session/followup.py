@@ -12,8 +12,8 @@ from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.ports import Journal
 from tarsy.agent.prompt.builder import ChatExchange, ChatPrompt
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.stage_context import record_formatter
-from tarsy.agent.prompt.transcript import TranscriptView, transcript
+from tarsy.agent.prompt.stage_context import ContextFormatter
+from tarsy.agent.prompt.transcript import transcript
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
 from tarsy.domain.claim import CHAT_ANSWER, SCORING
 from tarsy.domain.evidence import question_prefix
@@ -64,7 +64,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
         stage_id = self._stage_id(claimed.subject)
         stored = next((record for record in records if record.stage.id == stage_id), None)
         index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
-        formatter = record_formatter(Fence(session.nonce), read_tool=read_tool_of(agent))
+        formatter = ContextFormatter(fence=Fence(session.nonce), with_transcript=True, judges=True, read_tool=read_tool_of(agent))
         investigation = formatter.format_investigation(records, limit=context_limit(agent.provider))
         chat = await self._prompt(claimed.subject, investigation, records, agent)
         planned = PlannedStage(
@@ -114,9 +114,9 @@ class _FollowUps(ABC, Generic[FollowUp]):
     ) -> ChatPrompt | None:
         """Return the question and what precedes it, if a person asks."""
 
-    @abstractmethod
     async def _finish(self, claimed: Claimed[FollowUp], result: ExecutionResult, stage: StageClose) -> RunEnd:
         """Store the result of the agent, and the end of its stage."""
+        return await self._close(claimed, result.status, result.error, stages=(stage,))
 
     async def _close(
         self,
@@ -150,10 +150,15 @@ class ChatAnswers(_FollowUps[ChatWork]):
     ) -> ChatPrompt | None:
         questions = await self.history.questions(work.session.id)
         number = next(place for place, question in enumerate(questions, start=1) if question.id == work.question.id)
-        view = TranscriptView(fence=Fence(work.session.nonce), result_limit=_FOUND_BEFORE, read_tool=read_tool_of(agent))
+        fence, read_tool = Fence(work.session.nonce), read_tool_of(agent)
         answers = {record.stage.id: record.executions[0] for record in records if record.executions}
         history = [
-            ChatExchange(question.content, answer.conclusion, place, transcript(answer.events, view))
+            ChatExchange(
+                question.content,
+                answer.conclusion,
+                place,
+                transcript(answer.events, fence, result_limit=_FOUND_BEFORE, read_tool=read_tool),
+            )
             for place, question in enumerate(questions[: number - 1], start=1)
             if question.status is RunStatus.COMPLETED and (answer := answers.get(question.stage_id or ""))
         ]
@@ -165,9 +170,6 @@ class ChatAnswers(_FollowUps[ChatWork]):
             history=recent,
             left_out=len(history) - len(recent),
         )
-
-    async def _finish(self, claimed: Claimed[ChatWork], result: ExecutionResult, stage: StageClose) -> RunEnd:
-        return await self._close(claimed, result.status, result.error, stages=(stage,))
 
 
 class Scorings(_FollowUps[ScoreWork]):
@@ -191,7 +193,7 @@ class Scorings(_FollowUps[ScoreWork]):
 
     async def _finish(self, claimed: Claimed[ScoreWork], result: ExecutionResult, stage: StageClose) -> RunEnd:
         if result.status is not RunStatus.COMPLETED:
-            return await self._close(claimed, result.status, result.error, stages=(stage,))
+            return await super()._finish(claimed, result, stage)
         judgement = parse_score(result.final_analysis)
         if judgement is None:
             return await self._close(claimed, RunStatus.FAILED, NO_SCORE, stages=(stage,))

@@ -79,9 +79,6 @@ class FinishSession:
     ceiling: str | None = None
 
 
-NextStep = PlannedStage | FinishSession
-
-
 def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
     """Return the stages of a chain: a synthesis after each with several agents, a challenge and an executive summary if configured."""
     planned: list[PlannedStage] = []
@@ -112,7 +109,9 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
     return (*planned, summary)
 
 
-def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], passed_over: Collection[int] = ()) -> NextStep:
+def next_step(
+    stages: Sequence[PlannedStage], done: Sequence[StageOutcome], passed_over: Collection[int] = ()
+) -> PlannedStage | FinishSession:
     """Decide what follows the stages in `done`; those `passed_over`, by index, are skipped."""
     if not done:
         return stages[0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.transcript import TranscriptView, transcript
+from tarsy.agent.prompt.transcript import transcript
 from tarsy.domain.execution import AgentType
 from tarsy.domain.history import ExecutionRecord, StageRecord, concluding_stages, last_text
 from tarsy.domain.stage import StageType
@@ -31,8 +31,8 @@ class ContextFormatter:
 
     fence: Fence
     with_transcript: bool = False
-    with_thinking: bool = False
-    with_metadata: bool = False
+    # Whether the reader judges the work, and is shown thinking and models too.
+    judges: bool = False
     # The tool with which the reader can read a whole result; empty if it has none.
     read_tool: str = ""
     # Bytes of each analysis.
@@ -47,8 +47,7 @@ class ContextFormatter:
             return analysis
         if result_limit == 0:
             return f"{analysis}\n\n[The steps that led to it were left out for length.]"
-        view = TranscriptView(fence=self.fence, result_limit=result_limit, with_thinking=self.with_thinking, read_tool=self.read_tool)
-        steps = transcript(record.events, view)
+        steps = transcript(record.events, self.fence, result_limit=result_limit, read_tool=self.read_tool, with_thinking=self.judges)
         return f"{analysis}\n\nHow it was found:\n\n{steps}" if steps else analysis
 
     def format_stage_context(self, record: StageRecord, *, limit: int = CONTEXT_LIMIT) -> str:
@@ -87,10 +86,10 @@ class ContextFormatter:
         parts = [f"### Results from '{record.stage.stage_name}' stage:"]
         several = len(record.executions) > 1
         for number, execution in enumerate(record.executions, start=1):
-            if several or self.with_metadata:
+            if several or self.judges:
                 made = execution.execution
                 lines = [f"#### Agent {number}: {made.agent_name}", f"**Status**: {made.status}"]
-                if self.with_metadata:
+                if self.judges:
                     model = f"{made.llm_provider}, {made.llm_backend}, {made.tool_calling} tool calling"
                     lines.append(f"**Model**: {made.model_name} ({model})")
                 if made.error_message:
@@ -103,19 +102,12 @@ class ContextFormatter:
 def formatter_for(agent_type: AgentType, fence: Fence, *, read_tool: str) -> ContextFormatter:
     """Return the formatter for an agent of this type; `read_tool` is its tool for reading whole results, if it has one."""
     # A synthesis judges how agents came to their conclusions; an investigator builds on what they saw.
-    judges = agent_type is AgentType.SYNTHESIS
     return ContextFormatter(
         fence=fence,
         with_transcript=agent_type in {AgentType.SYNTHESIS, AgentType.DEFAULT},
-        with_thinking=judges,
-        with_metadata=judges,
+        judges=agent_type is AgentType.SYNTHESIS,
         read_tool=read_tool,
     )
-
-
-def record_formatter(fence: Fence, *, read_tool: str) -> ContextFormatter:
-    """Return the formatter for the agent that answers questions about an investigation, or scores it."""
-    return ContextFormatter(fence=fence, with_transcript=True, with_thinking=True, with_metadata=True, read_tool=read_tool)
 
 
 def verdict_text(verdict: Verdict | None) -> str:

@@ -19,20 +19,11 @@ _ENDED = frozenset({TimelineStatus.COMPLETED, TimelineStatus.FAILED, TimelineSta
 _CLIPPED = "… [{omitted} more characters left out here]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptView:
-    """The parts of a transcript that a reader is shown."""
+def transcript(events: Sequence[TimelineEvent], fence: Fence, *, result_limit: int, read_tool: str, with_thinking: bool = False) -> str:
+    """Render the steps before the conclusion, oldest first, with `result_limit` characters of each tool result.
 
-    fence: Fence
-    # Characters of each tool result.
-    result_limit: int
-    with_thinking: bool = False
-    # The tool with which the reader can read a whole result; empty if it has none.
-    read_tool: str = ""
-
-
-def transcript(events: Sequence[TimelineEvent], view: TranscriptView) -> str:
-    """Render the steps before the conclusion, oldest first."""
+    `read_tool` is the tool with which the reader can read a whole result; empty if it has none.
+    """
     summarized = {
         call_of(event)
         for event in events
@@ -40,7 +31,7 @@ def transcript(events: Sequence[TimelineEvent], view: TranscriptView) -> str:
     } - {""}
     calls = {call_of(event): event for event in events if event.event_type is TimelineEventType.LLM_TOOL_CALL}
     results = {call_of(event): event for event in events if event.event_type is TimelineEventType.TOOL_RESULT and event.status in _ENDED}
-    renderer = _Renderer(view, calls, results)
+    renderer = _Renderer(fence, result_limit, read_tool, with_thinking, calls, results)
     shown = (event for event in events if _is_shown(event, summarized, results))
     return "\n\n".join(step for step in map(renderer.step, shown) if step)
 
@@ -68,7 +59,10 @@ def _is_shown(event: TimelineEvent, summarized: set[str], results: Mapping[str, 
 class _Renderer:
     """Renders single steps; calls and results are looked up by their call ids."""
 
-    view: TranscriptView
+    fence: Fence
+    result_limit: int
+    read_tool: str
+    with_thinking: bool
     calls: Mapping[str, TimelineEvent]
     results: Mapping[str, TimelineEvent]
 
@@ -76,7 +70,7 @@ class _Renderer:
         kind = event.event_type
         match kind:
             case TimelineEventType.LLM_THINKING:
-                step = self._fenced("Thought:", "THOUGHT", event.content) if self.view.with_thinking else ""
+                step = self._fenced("Thought:", "THOUGHT", event.content) if self.with_thinking else ""
             case TimelineEventType.LLM_RESPONSE:
                 # A draft was replaced by the analysis.
                 step = "" if event.metadata.get("draft") else self._fenced("Response:", "RESPONSE", event.content)
@@ -96,7 +90,7 @@ class _Renderer:
                 # Notes are delivered to an agent that investigates directly.
                 author = defused(" ".join(str(event.metadata.get("author")).split()))
                 head = f"[{evidence_of(event)}] The agent was told by {author}:" if kind is TimelineEventType.NOTE else "Note:"
-                step = self._fenced(head, "NOTE", event.content, clipped=True) if self.view.with_thinking else ""
+                step = self._fenced(head, "NOTE", event.content, clipped=True) if self.with_thinking else ""
             case TimelineEventType.FINAL_ANALYSIS | TimelineEventType.EXECUTIVE_SUMMARY | TimelineEventType.USER_QUESTION:
                 # Conclusions are shown apart from the steps, questions by the chat.
                 step = ""
@@ -112,8 +106,8 @@ class _Renderer:
         if result.metadata.get("refused"):
             line += " has no result:"
         fenced = self._fenced(line, "TOOL RESULT", event.content, clipped=True, scope=evidence_of(result))
-        left_out = len(event.content.strip()) > self.view.result_limit or summary
-        how = reading_back(self.view.read_tool, evidence_of(result)).strip() if left_out and evidence_of(result) else ""
+        left_out = len(event.content.strip()) > self.result_limit or summary
+        how = reading_back(self.read_tool, evidence_of(result)).strip() if left_out and evidence_of(result) else ""
         return f"{fenced}\n[{how}]" if how else fenced
 
     def _line(self, event: TimelineEvent) -> str:
@@ -127,8 +121,8 @@ class _Renderer:
         return result_line(evidence_of(call), tool_of(call), arguments, moment)
 
     def _fenced(self, head: str, label: str, text: str, *, clipped: bool = False, scope: str = "") -> str:
-        shown = clip(text.strip(), self.view.result_limit, notice=_CLIPPED) if clipped else text.strip()
-        return f"{head}\n{self.view.fence.wrap(label, shown, scope=scope)}"
+        shown = clip(text.strip(), self.result_limit, notice=_CLIPPED) if clipped else text.strip()
+        return f"{head}\n{self.fence.wrap(label, shown, scope=scope)}"
 
 
 def tool_of(event: TimelineEvent) -> str:

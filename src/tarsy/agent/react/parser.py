@@ -53,8 +53,6 @@ class ReActMalformed:
     feedback: str
 
 
-ParsedReAct = ReActFinalAnswer | ReActAction | ReActMalformed
-
 # A turn holds one call; text in which none is found within this many attempts is prose, and the time stays linear.
 _ATTEMPTS = 16
 _JSON_START = re.compile(r"(?:\A|<tool_call>|\[TOOL_CALLS\]|^```\w{0,12}[ \t]{0,4}$)\s{0,8}(?=[{\[])", re.MULTILINE)
@@ -73,7 +71,7 @@ class _Turn:
     observed: bool = False
 
 
-def parse(text: str) -> ParsedReAct:
+def parse(text: str) -> ReActFinalAnswer | ReActAction | ReActMalformed:
     """Parse one turn of a model. Never raises; a tool's name is always a piece of `text`."""
     reasoning, body = split_reasoning(text.replace("\r\n", "\n"))
     strict = _read(cut(body, line_headers(body)), reasoning)

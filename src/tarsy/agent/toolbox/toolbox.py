@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import anyio
@@ -19,8 +20,6 @@ log = structlog.get_logger(__name__)
 
 # A model that makes thirty calls at once should not open thirty connections.
 MAX_CONCURRENT_TOOLS = 8
-# The prefix of the names of built-in tools, where others have their server's name.
-SERVER = BUILT_IN_SERVER
 
 OnOutput = Callable[[str], None]
 
@@ -48,20 +47,6 @@ class LimitedTools(ToolWrapper):
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         async with self._limiter:
             return await super().execute(call, on_output)
-
-
-class AbsentServers(ToolWrapper):
-    """Adds a warning for each tool server that the agent should have and has not."""
-
-    def __init__(self, inner: ToolExecutor, reasons: Sequence[str]) -> None:
-        super().__init__(inner)
-        self._reasons = reasons
-
-    async def list_tools(self) -> ToolCatalog:
-        catalog = await super().list_tools()
-        # The catalog of a replayed run has them already.
-        new = tuple(reason for reason in self._reasons if reason not in catalog.warnings)
-        return ToolCatalog(catalog.tools, (*catalog.warnings, *new), catalog.listings)
 
 
 class BudgetedTools(ToolWrapper):
@@ -126,8 +111,8 @@ class BuiltInTools(ToolWrapper):
         self._of_servers = frozenset(tool.name for tool in catalog.tools)
         offered = [tool for tool in self._tools.values() if tool.is_offered(catalog)]
         tools = (*catalog.tools, *(tool.definition for tool in offered))
-        names = tuple(tool.definition.name.removeprefix(f"{SERVER}.") for tool in offered if tool.is_recorded)
-        listing = ToolListing(server=SERVER, tools=names, error=None, started_at=self._clock.now(), duration_ms=0)
+        names = tuple(tool.definition.name.removeprefix(f"{BUILT_IN_SERVER}.") for tool in offered if tool.is_recorded)
+        listing = ToolListing(server=BUILT_IN_SERVER, tools=names, error=None, started_at=self._clock.now(), duration_ms=0)
         return ToolCatalog(tools, catalog.warnings, (*catalog.listings, *((listing,) if names else ())))
 
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
@@ -143,17 +128,26 @@ class BuiltInTools(ToolWrapper):
 
 
 class GuardedTools(ToolWrapper):
-    """Refuses tools that do not exist; a bug in a wrapper or an adapter ends the call, not the investigation."""
+    """Refuses tools that do not exist; a bug in a wrapper or an adapter ends the call, not the investigation.
 
-    def __init__(self, inner: ToolExecutor, *, tool_calling: ToolCalling, mask: Callable[[str], str], clock: Clock) -> None:
+    `absent` are warnings about tool servers that the agent should have and has not.
+    """
+
+    def __init__(
+        self, inner: ToolExecutor, absent: Sequence[str], *, tool_calling: ToolCalling, mask: Callable[[str], str], clock: Clock
+    ) -> None:
         super().__init__(inner)
+        self._absent = absent
         self._tool_calling = tool_calling
         self._mask = mask
         self._clock = clock
         self._catalog = ToolCatalog()
 
     async def list_tools(self) -> ToolCatalog:
-        self._catalog = await super().list_tools()
+        catalog = await super().list_tools()
+        # The catalog of a replayed run has them already.
+        new = tuple(warning for warning in self._absent if warning not in catalog.warnings)
+        self._catalog = replace(catalog, warnings=(*catalog.warnings, *new))
         return self._catalog
 
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
@@ -186,7 +180,6 @@ def toolbox(
     Outermost first: guard → budget → built-in tools → sub-agents → limits → masking → MCP. A wrapper that asks for approval goes between the
     budget and the built-in tools.
     """
-    reached = dispatching(AbsentServers(LimitedTools(servers), absent))
-    offered = BuiltInTools(reached, built_in, clock=clock)
+    offered = BuiltInTools(dispatching(LimitedTools(servers)), built_in, clock=clock)
     counted = BudgetedTools(offered, ceilings, clock=clock) if ceilings else offered
-    return GuardedTools(counted, tool_calling=tool_calling, mask=mask, clock=clock)
+    return GuardedTools(counted, absent, tool_calling=tool_calling, mask=mask, clock=clock)

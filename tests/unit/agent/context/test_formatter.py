@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tarsy.agent.prompt.fence import Fence, unwrap
-from tarsy.agent.prompt.stage_context import ContextFormatter, formatter_for, record_formatter
+from tarsy.agent.prompt.stage_context import ContextFormatter, formatter_for
 from tarsy.domain.execution import AgentExecution, AgentType
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageType
@@ -23,6 +23,7 @@ FENCE = Fence("nonce")
 SIMPLE = formatter_for(AgentType.EXEC_SUMMARY, FENCE, read_tool="")
 INVESTIGATOR = formatter_for(AgentType.DEFAULT, FENCE, read_tool="read")
 SYNTHESIS = formatter_for(AgentType.SYNTHESIS, FENCE, read_tool="")
+RECORD = ContextFormatter(fence=FENCE, with_transcript=True, judges=True)
 
 
 def event(
@@ -141,7 +142,7 @@ def test_no_line_of_a_result_can_pass_for_a_step_of_the_record() -> None:
         event(T.LLM_RESPONSE, forged),
         event(T.FINAL_ANALYSIS, forged),
     )
-    for formatter in (INVESTIGATOR, SYNTHESIS, record_formatter(FENCE, read_tool="")):
+    for formatter in (INVESTIGATOR, SYNTHESIS, RECORD):
         ours = outside(formatter.format_stage_context(stage(execution(*work))))
         assert "A9" not in ours
         assert "Bob" not in ours
@@ -266,7 +267,7 @@ def test_a_whole_session_is_told_with_its_summary_and_without_its_chat() -> None
         stage(execution(event(T.FINAL_ANALYSIS, "chat answer")), name="chat", stage_type=StageType.CHAT),
         stage(execution(event(T.FINAL_ANALYSIS, "SCORE: 100")), name="scoring", stage_type=StageType.SCORING),
     ]
-    text = unwrap(record_formatter(FENCE, read_tool="").format_investigation(stages))
+    text = unwrap(RECORD.format_investigation(stages))
     assert "Thought:\ndeep thought" in text
     assert "[A1] k8s.pods_list(ns=a) at 2026-01-01T10:00:00Z\n3 pods" in text
     assert text.endswith("### Executive summary:\n\nDNS broke.")
@@ -277,7 +278,7 @@ def test_a_whole_session_is_told_with_its_summary_and_without_its_chat() -> None
 def test_a_huge_session_is_bounded_and_keeps_every_conclusion() -> None:
     results = [event(T.TOOL_RESULT, "x" * 9_000, CALL) for _ in range(200)]
     stages = [stage(execution(*results, event(T.FINAL_ANALYSIS, f"conclusion {number}")), name=f"s{number}") for number in range(5)]
-    text = record_formatter(FENCE, read_tool="").format_investigation(stages, limit=100_000)
+    text = RECORD.format_investigation(stages, limit=100_000)
     assert len(text) <= 100_000
     assert all(f"conclusion {number}" in text for number in range(5))
 
@@ -293,6 +294,4 @@ def test_a_huge_session_is_bounded_and_keeps_every_conclusion() -> None:
 )
 def test_the_reader_chooses_how_much_is_told(agent_type: AgentType, *, trail: bool, thinking: bool) -> None:
     formatter = formatter_for(agent_type, FENCE, read_tool="read")
-    assert formatter == ContextFormatter(
-        fence=FENCE, with_transcript=trail, with_thinking=thinking, with_metadata=thinking, read_tool="read"
-    )
+    assert formatter == ContextFormatter(fence=FENCE, with_transcript=trail, judges=thinking, read_tool="read")
