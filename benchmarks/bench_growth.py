@@ -198,7 +198,7 @@ async def turns(machine: Machine) -> None:
         async def run(count: int = count) -> None:
             async with load(machine.engine, concurrency=2, turns=count) as running:
                 await running.submit(2)
-                await running.work_off()
+                await running.run_waiting()
 
         found.append((count, await machine.cost(run, rounds=4) / 2))
     report("session", "turns", *found)
@@ -211,7 +211,7 @@ async def live(machine: Machine) -> None:
         before = machine.cpu()
         async with load(machine.engine, concurrency=count, pause=1.0, first=2.0 + count * BEGIN_SECONDS, turns=1) as running:
             await running.submit(count)
-            await running.work_off(look_every=0.5)
+            await running.run_waiting(look_every=0.5)
         found.append((count, machine.cpu() - before))
     report("sessions", "live at once", *found)
 

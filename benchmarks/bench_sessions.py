@@ -63,12 +63,12 @@ async def committed(engine: AsyncEngine) -> int:
 async def throughput(engine: AsyncEngine, url: str) -> None:
     async with load(engine, concurrency=CONCURRENCY) as warm_up:
         await warm_up.submit(CONCURRENCY)
-        await warm_up.work_off()
+        await warm_up.run_waiting()
     async with load(engine, concurrency=CONCURRENCY) as running:
         await running.submit(SESSIONS)
         CountingJournal.steps = 0
         before, cpu, started = await committed(engine), cpu_seconds(), time.monotonic()
-        await running.work_off()
+        await running.run_waiting()
         elapsed, cpu = time.monotonic() - started, cpu_seconds() - cpu
         transactions = await committed(engine) - before
     calls = SESSIONS * CALLS_PER_SESSION
@@ -91,7 +91,7 @@ async def memory(engine: AsyncEngine) -> bool:
     process, peak, running_most = psutil.Process(), 0, 0
     async with load(engine, concurrency=CROWD, pause=1.0) as crowd, anyio.create_task_group() as tasks:
         await crowd.submit(CROWD)
-        tasks.start_soon(crowd.work_off)
+        tasks.start_soon(crowd.run_waiting)
         while (state := await crowd.sessions.queue_state()).pending + state.running:
             running_most = max(running_most, state.running)
             peak = max(peak, process.memory_info().rss)

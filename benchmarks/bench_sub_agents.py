@@ -67,7 +67,7 @@ async def seconds_for(url: str, agents: int) -> tuple[float, int]:
         await running.services.repositories.sessions.insert(_session())
         assert running.pool is not None
         started = time.monotonic()
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         return time.monotonic() - started, _in_use(running)
 
 

@@ -108,7 +108,7 @@ class Bench:
         # Not the workers' own loop: how often they look for work depends on the time that passes, in which no mode has a share.
         async with anyio.create_task_group() as tasks:
             for _ in range(SESSIONS):
-                tasks.start_soon(running.pool.work_off, INVESTIGATION)
+                tasks.start_soon(running.pool.run_waiting, INVESTIGATION)
         return (process_time() - self._senders.seconds() - before) / ITERATIONS * 1000
 
     async def _add_sending(self, seconds: float) -> None:

@@ -47,7 +47,7 @@ async def work(url: str) -> None:
     ):
         await running.submit(1)
         tasks.start_soon(partial(running.submit, share - 1, over=RAMP * 0.9))
-        await running.work_off(LOOK_SECONDS)
+        await running.run_waiting(LOOK_SECONDS)
     await engine.dispose()
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)

@@ -175,7 +175,7 @@ class Load:
             await self.sessions.insert(session)
             await anyio.sleep(over / count)
 
-    async def work_off(self, look_every: float = 0.02) -> None:
+    async def run_waiting(self, look_every: float = 0.02) -> None:
         """Run the pool until nothing waits and nothing runs."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.pool.run)

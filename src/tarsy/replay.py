@@ -130,18 +130,18 @@ async def _run(running: Application, recording: Recording, source: str) -> Recor
     await SkillTextRepository(running.engine).store(recording.skills.values())
     await services.repositories.sessions.insert(session)
     if pool:
-        await pool.work_off(INVESTIGATION)
+        await pool.run_waiting(INVESTIGATION)
         questions = iter(recording.questions)
         for kind in follow_ups(recording):
             if kind is StageType.CHAT:
                 await services.repositories.chats.ask(session.id, next(questions), author="replay")
-                await pool.work_off(CHAT_ANSWER)
+                await pool.run_waiting(CHAT_ANSWER)
                 continue
             # The end of the session has already requested the first score.
             latest = await services.repositories.scores.latest(session.id)
             if latest is None or latest.status is not RunStatus.PENDING:
                 await services.repositories.scores.request(session.id, requested_by="replay")
-            await pool.work_off(SCORING)
+            await pool.run_waiting(SCORING)
     found = await RecordingSource(running.engine).read(session.id)
     if found is None or found.outcome is None:
         raise NotReplayableError("the replayed session has vanished")

@@ -90,7 +90,7 @@ async def test_a_planted_secret_never_survives_a_whole_session(
     story = scenario(planted, forms)
     # The scenario stores its alert directly; a submission would have masked it.
     async with overheard(story, database_url, alert=Masker.for_group("security").mask(story.alert)) as session:
-        await session.work_off()
+        await session.run_waiting()
         kept = await stored(session.running, database_url)
         analysis = (await session.running.services.repositories.sessions.get(SESSION_ID)).final_analysis
         await session.running.services.repositories.sessions.purge(SESSION_ID, actor="tester")
@@ -118,7 +118,7 @@ async def test_the_arguments_of_a_call_that_is_cut_short_are_masked_too(database
         ],
     )
     async with overheard(story, database_url) as session:
-        await session.work_off()
+        await session.run_waiting()
         kept = await stored(session.running, database_url)
     printed = capsys.readouterr()
     assert "did not answer before the time of this iteration was up" in kept
@@ -226,11 +226,11 @@ async def test_no_way_in_lets_a_secret_through(
     story = every_way_in(planting, tool_calling)
     alert = Masker.for_group("security").mask(planting.secret())
     async with overheard(story, database_url, alert=alert) as session, serving(session.running.services) as api:
-        await session.work_off()
+        await session.run_waiting()
         asked = await api.client.post(f"/api/v1/sessions/{SESSION_ID}/chat/messages", json={"content": planting.secret()})
         assert asked.status_code == 202, asked.text
         assert session.running.pool is not None
-        await session.running.pool.work_off(CHAT_ANSWER)
+        await session.running.pool.run_waiting(CHAT_ANSWER)
         kept = await stored(session.running, database_url)
         shown = [(await api.client.get(f"/api/v1/sessions/{SESSION_ID}{part}")).text for part in ("", "/timeline", "/trace")]
         analysis = (await session.running.services.repositories.sessions.get(SESSION_ID)).final_analysis
@@ -252,7 +252,7 @@ async def test_no_way_in_lets_a_secret_through(
 async def test_what_a_model_said_in_secrets_replays_to_the_letter(database_url: str) -> None:
     story = every_way_in(Planting(0), ToolCalling.REACT)
     async with overheard(story, database_url) as session:
-        await session.work_off()
+        await session.run_waiting()
         recording = await read_back(session.running)
     assert await replayed(database_url, recording) == []
 

@@ -196,10 +196,10 @@ class Scenario:
         """Run it all and read it back."""
         async with self.running(database_url) as running:
             assert running.pool is not None
-            await running.pool.work_off(INVESTIGATION)
+            await running.pool.run_waiting(INVESTIGATION)
             for question in self.questions:
                 await running.services.repositories.chats.ask(SESSION_ID, question, author="tester")
-                await running.pool.work_off(CHAT_ANSWER)
+                await running.pool.run_waiting(CHAT_ANSWER)
             return await read_back(running)
 
 

@@ -35,14 +35,14 @@ def deadly(directory: Path, ceiling: Ceiling, kill_at: int) -> Scenario:
     return runaway(Deadly(endless_tools, kill_at=kill_at), directory, with_ceiling(priced_chain(), ceiling))
 
 
-async def _work_off(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> None:
+async def _run_waiting(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> None:
     async with deadly(directory, ceiling, kill_at).continued(url) as running:
         assert running.pool
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
 
 
 def _worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> None:
-    anyio.run(_work_off, url, directory, ceiling, kill_at)
+    anyio.run(_run_waiting, url, directory, ceiling, kill_at)
 
 
 async def worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> int | None:

@@ -25,7 +25,7 @@ class Forking:
 
     async def work(self) -> None:
         assert self.running.pool is not None
-        await self.running.pool.work_off(INVESTIGATION)
+        await self.running.pool.run_waiting(INVESTIGATION)
 
     async def get(self, path: str) -> dict[str, Any]:
         return (await self.http.get(f"/api/v1/sessions/{path}")).raise_for_status().json()

@@ -13,7 +13,7 @@ from support.agent_scenario import NONCE, SERVER, Scenario
 from tarsy.agent.agent import execute
 from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.budget.ledger import SESSION, Ledger
-from tarsy.agent.execution import AgentServices, EvidenceIds, ExecutionContext, ExecutionResult, RecordedCut, SessionOverrides, Stopping
+from tarsy.agent.execution import AgentServices, EvidenceIds, ExecutionContext, ExecutionResult, RecordedCut, SessionOverrides, StopState
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder, PromptContext
 from tarsy.agent.toolbox.read_result import ReadResult
@@ -206,9 +206,9 @@ class MemoryRun:
         return result
 
     async def _run(self) -> ExecutionResult:
-        return await self.run_until_stopped(Stopping())
+        return await self.run_until_stopped(StopState())
 
-    async def run_until_stopped(self, stopping: Stopping) -> ExecutionResult:
+    async def run_until_stopped(self, stopping: StopState) -> ExecutionResult:
         async with self._context() as context:
             return await execute(context, stopping)
 

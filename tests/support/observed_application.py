@@ -45,13 +45,13 @@ class Overheard:
     asked: list[str]
     told: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
-    async def work_off(self, on_told: Callable[[], object] = bool) -> None:
+    async def run_waiting(self, on_told: Callable[[], object] = bool) -> None:
         """Run the session to its end, watching; `on_told` is called whenever the watcher has got something."""
         assert self.running.pool is not None
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._watch, on_told)
-                await self.running.pool.work_off(INVESTIGATION)
+                await self.running.pool.run_waiting(INVESTIGATION)
 
     async def _watch(self, on_told: Callable[[], object], *, task_status: anyio.abc.TaskStatus[None]) -> None:
         hub = self.running.services.live.hub

@@ -31,10 +31,10 @@ async def replay_recording(database_url: str, recording: Recording) -> Recording
         await SkillTextRepository(running.engine).store(recording.skills.values())
         await running.services.repositories.sessions.insert(session)
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         for question in recording.questions:
             await running.services.repositories.chats.ask(session.id, question, author="tester")
-            await running.pool.work_off(CHAT_ANSWER)
+            await running.pool.run_waiting(CHAT_ANSWER)
         found = await RecordingSource(running.engine).read(session.id)
     assert found is not None
     return found

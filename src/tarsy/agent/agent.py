@@ -7,7 +7,7 @@ import structlog
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from tarsy.agent.budget.ceilings import CeilingMetError
-from tarsy.agent.execution import ExecutionContext, ExecutionResult, Stopping, StopReason
+from tarsy.agent.execution import ExecutionContext, ExecutionResult, StopReason, StopState
 from tarsy.agent.iterating import IteratingController, ceiling_warning
 from tarsy.agent.notes import Notes
 from tarsy.agent.recorder import Recorder
@@ -26,7 +26,7 @@ LAST_WRITE_SECONDS = 5.0
 log = structlog.get_logger(__name__)
 
 
-async def execute(context: ExecutionContext, stopping: Stopping, stored: StoredRun | None = None) -> ExecutionResult:
+async def execute(context: ExecutionContext, stopping: StopState, stored: StoredRun | None = None) -> ExecutionResult:
     """Run an execution from its start or from where it was interrupted, to its end or until it has to wait.
 
     `stored` is what it has stored, if the caller knows; else it is loaded.
@@ -38,7 +38,7 @@ async def execute(context: ExecutionContext, stopping: Stopping, stored: StoredR
     place, recorded = context.place, context.overrides.recorded_inputs
     notes = Notes(place.track, recorded, stored.inputs, wanted=context.receives_notes)
     recorder = Recorder(place, context.services, context.ceilings, notes, stored)
-    stopping.attended = True
+    stopping.ends_itself = True
     try:
         # An agent that is stopped before it begins calls no model. Its first writes are shielded, and would hide the cancellation.
         await checkpoint_if_cancelled()
@@ -85,7 +85,7 @@ async def _end_at_ceiling(context: ExecutionContext, recorder: Recorder, error: 
     return ExecutionResult(status=RunStatus.FAILED, error=reason)
 
 
-async def _close(recorder: Recorder, stopping: Stopping) -> None:
+async def _close(recorder: Recorder, stopping: StopState) -> None:
     """Write the last step of a stopped execution. One that another worker continues keeps its status."""
     cut = recorder.cut_short(stopping)
     with anyio.move_on_after(LAST_WRITE_SECONDS, shield=True):

@@ -35,34 +35,34 @@ class StopReason(StrEnum):
 
 
 @dataclass(slots=True)
-class Stopping:
+class StopState:
     """Why a session, stage or execution is stopped. The reason is set before the scope is cancelled, and read for the last write.
 
     A part without a reason of its own has that of its `parent`.
     """
 
-    parent: "Stopping | None" = None
-    own: StopReason | None = None
+    parent: "StopState | None" = None
+    own_reason: StopReason | None = None
     # The error message of a run that timed out.
     timeout_message: str = "the session ran out of time"
-    # Whether the agent runs far enough to write its last step itself.
-    attended: bool = False
+    # Whether the agent has begun, and so writes its last step itself.
+    ends_itself: bool = False
 
     @property
     def reason(self) -> StopReason:
-        if self.own is not None:
-            return self.own
+        if self.own_reason is not None:
+            return self.own_reason
         return self.parent.reason if self.parent else StopReason.HANDED_OVER
 
     @property
-    def alone(self) -> bool:
+    def is_partial(self) -> bool:
         """Whether only a part of the session is stopped."""
-        return self.parent is not None and (self.own is not None or self.parent.alone)
+        return self.parent is not None and (self.own_reason is not None or self.parent.is_partial)
 
     @property
     def message(self) -> str:
         """The error message of the part whose time was up."""
-        return self.timeout_message if self.own is not None or self.parent is None else self.parent.message
+        return self.timeout_message if self.own_reason is not None or self.parent is None else self.parent.message
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_m
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.fence import utc
-from tarsy.agent.prompt.nudges import circle_nudge, looping_text_nudge
+from tarsy.agent.prompt.nudges import looping_text_nudge, repetition_nudge
 from tarsy.agent.recorder import Recorder
-from tarsy.agent.repetition import TURNS_THAT_MATTER, Circle, StoredTurn, find_circle
+from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_repetition
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import GivesAnswer, Malformed, PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_turn import ToolTurn
@@ -50,16 +50,16 @@ class IteratingController:
             return ended
         run = self._run
         while True:
-            # Only stored turns count, so that a worker that continues the run finds the same circle.
+            # Only stored turns count, so that a worker that continues the run finds the same repetition.
             answers = (message for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
-            newest = [self._tool_calls.read(message) for message in islice(answers, TURNS_THAT_MATTER)]
-            circle = find_circle(newest[::-1])
-            run.state = replace(run.state, stuck=circle is not None and circle.stop)
+            newest = [self._tool_calls.read(message) for message in islice(answers, COMPARED_TURNS)]
+            repetition = find_repetition(newest[::-1])
+            run.state = replace(run.state, stuck=repetition is not None and repetition.stop)
             move = next_move(run.state)
             match move:
                 case Iterate():
-                    if circle:
-                        await self._nudge(circle)
+                    if repetition:
+                        await self._nudge(repetition)
                     try:
                         result = await self._iterate()
                     except CeilingMetError as error:
@@ -140,9 +140,9 @@ class IteratingController:
         answered = Answered(turn=self._tool_calls.conclusion(text), metadata=self._forced_metadata() if forced else {})
         return await Conclusion(run, self._tool_calls).end(answered)
 
-    async def _nudge(self, circle: Circle) -> None:
+    async def _nudge(self, repetition: Repetition) -> None:
         """Add a message that the model repeats itself, unless there is one since its last answer."""
-        text = circle_nudge(circle)
+        text = repetition_nudge(repetition)
         since = takewhile(lambda message: message.body.role is not Role.ASSISTANT, reversed(self._run.messages))
         if all(message.body.content != text for message in since):
             nudge = self._recorder.message(ConversationMessage(Role.USER, text))

@@ -9,7 +9,7 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.budget.ceilings import Ceilings
-from tarsy.agent.execution import AgentServices, Stopping, StopReason
+from tarsy.agent.execution import AgentServices, StopReason, StopState
 from tarsy.agent.notes import Notes
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange, ExecutionPlace
@@ -219,9 +219,9 @@ class Recorder:
         closes = self._close_when_stopped if status in _FOR_GOOD else {}
         return tuple(closes[event_id](event_id) if event_id in closes else self.close(event_id, status) for event_id in list(self._open))
 
-    def cut_short(self, stopping: Stopping) -> tuple[ExecutionInput, ...]:
+    def cut_short(self, stopping: StopState) -> tuple[ExecutionInput, ...]:
         """Return where the execution is being cut short, as an input; nothing if the whole session is stopped."""
-        if not stopping.alone:
+        if not stopping.is_partial:
             return ()
         cancelled = stopping.reason is StopReason.CANCELLED
         unfinished = (Unfinished(event.event_type.value, self.text_of(event.id), event.metadata) for event in self._unfinished())

@@ -12,10 +12,10 @@ NUDGE_AFTER = 3
 STOP_AFTER = 5
 # A model that was cut off in a loop gets one more chance, and is stopped if it loops again.
 STOP_AFTER_LOOPS = 2
-# Two or three turns over and over are a circle as well.
-_LONGEST_CIRCLE = 3
+# A round of two or three turns over and over is a repetition as well.
+_LONGEST_ROUND = 3
 # As many of the newest turns are compared.
-TURNS_THAT_MATTER = STOP_AFTER * _LONGEST_CIRCLE + 1
+COMPARED_TURNS = STOP_AFTER * _LONGEST_ROUND + 1
 # Beside different calls, a repeated short phrase is a habit ("Let me check the next one."); a repeated paragraph is not.
 _PARAGRAPH = 200
 
@@ -41,49 +41,49 @@ class StoredTurn:
         return self.text.endswith(LOOP_NOTE)
 
 
-class CircleKind(StrEnum):
+class RepetitionKind(StrEnum):
     CALLS = "calls"
     WORDS = "words"
     LOOP = "loop"
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
+class Repetition:
     """A repetition among the newest turns; `stop` if a nudge would not help any more."""
 
-    kind: CircleKind
+    kind: RepetitionKind
     times: int
     stop: bool
     tools: tuple[str, ...] = ()
 
 
-def find_circle(turns: Sequence[StoredTurn]) -> Circle | None:
-    """Compare the newest turn with those before it. The same turns always give the same result, so that a circle leads to one nudge."""
+def find_repetition(turns: Sequence[StoredTurn]) -> Repetition | None:
+    """Compare the newest turn with those before it. The same turns always give the same result, so that a repetition leads to one nudge."""
     if not turns:
         return None
-    newest = turns[-TURNS_THAT_MATTER:]
+    newest = turns[-COMPARED_TURNS:]
     if newest[-1].was_cut_off:
         cut_off = _span([turn.was_cut_off for turn in newest], 1)
-        return Circle(CircleKind.LOOP, cut_off, stop=cut_off >= STOP_AFTER_LOOPS)
-    if circle := _circle_of_calls(newest):
-        return circle
+        return Repetition(RepetitionKind.LOOP, cut_off, stop=cut_off >= STOP_AFTER_LOOPS)
+    if repetition := _repeated_calls(newest):
+        return repetition
     words = [" ".join(turn.text.split()) for turn in newest]
     if newest[-1].calls and len(words[-1]) < _PARAGRAPH:
         return None
     times = _span(words, 1)
-    return Circle(CircleKind.WORDS, times, stop=times >= STOP_AFTER) if _matters(times, 1) else None
+    return Repetition(RepetitionKind.WORDS, times, stop=times >= STOP_AFTER) if _matters(times, 1) else None
 
 
-def _circle_of_calls(turns: Sequence[StoredTurn]) -> Circle | None:
+def _repeated_calls(turns: Sequence[StoredTurn]) -> Repetition | None:
     if len(turns) < NUDGE_AFTER or not turns[-1].calls:
         return None
     calls = [tuple(sorted((call.name, _canonical(call.arguments)) for call in turn.calls)) for turn in turns]
-    for length in range(1, _LONGEST_CIRCLE + 1):
+    for length in range(1, _LONGEST_ROUND + 1):
         span = _span(calls, length)
         round_of_turns = turns[-length:]
         if _matters(span, length) and all(turn.calls for turn in round_of_turns):
             tools = tuple(dict.fromkeys(call.name for turn in round_of_turns for call in turn.calls))
-            return Circle(CircleKind.CALLS, span // length, span >= STOP_AFTER * length, tools)
+            return Repetition(RepetitionKind.CALLS, span // length, span >= STOP_AFTER * length, tools)
     return None
 
 

@@ -133,7 +133,7 @@ class WorkerPool:
                 workers.start_soon(self._enforce_grace, workers, name="shutdown grace")
             maintenance.cancel_scope.cancel()
 
-    async def work_off(self, kind: WorkKind) -> None:
+    async def run_waiting(self, kind: WorkKind) -> None:
         """Do all waiting work of a kind one after the other, without heartbeats, and return."""
         handler = self._handlers[kind]
         slot = Slot("only", handler.rules.lane)

@@ -17,8 +17,8 @@ from tarsy.agent.execution import (
     ExecutionResult,
     RecordedCut,
     SessionOverrides,
-    Stopping,
     StopReason,
+    StopState,
 )
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL, ChatPrompt, PromptBuilder, PromptContext
 from tarsy.agent.prompt.fence import Fence
@@ -94,7 +94,7 @@ class _Agent:
     execution: AgentExecution
     config: ResolvedAgentConfig
     track: str
-    stopping: Stopping
+    stopping: StopState
     cut: RecordedCut | None
 
 
@@ -114,18 +114,18 @@ class AgentRunner:
         self._default = SessionOverrides(clock=services.clock, recorded_inputs=recorded_inputs)
 
     async def run(
-        self, job: StageJob, stage: Stage, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: Stopping
+        self, job: StageJob, stage: Stage, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: StopState
     ) -> ExecutionResult:
         """Run one agent in a scope of its own: stopping it, or its failure, does not affect the others."""
         execution = record.execution
         if execution.status.is_final:
             return ExecutionResult(status=execution.status, final_analysis=record.conclusion, error=execution.error_message)
-        own = Stopping(parent=stopping)
+        state = StopState(parent=stopping)
         with anyio.CancelScope() as scope:
 
             def stop(cut: CutShort = _CANCELLED) -> None:
-                own.own = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT
-                own.timeout_message = cut.reason
+                state.own_reason = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT
+                state.timeout_message = cut.reason
                 scope.cancel()
 
             logged = structlog.contextvars.bound_contextvars(stage_id=stage.id, execution_id=execution.id, agent=config.agent_name)
@@ -137,16 +137,16 @@ class AgentRunner:
                 cut = RecordedCut.find(self._overrides_of(job.session.id).recorded_inputs, track, stop)
                 if cut and not cut.cut.begun:
                     stop(cut.cut)
-                agent = _Agent(execution, continued_with(config, execution), track, own, cut)
+                agent = _Agent(execution, continued_with(config, execution), track, state, cut)
                 try:
                     return await self._guarded(job, stage, agent)
                 except anyio.get_cancelled_exc_class():
                     # Stopped while its tools were being opened, or before: it could not write its last step itself.
-                    if own.alone and not own.attended:
+                    if state.is_partial and not state.ends_itself:
                         await self._write_end(job, agent)
                     raise
-        if own.reason is StopReason.TIMED_OUT:
-            return ExecutionResult(status=RunStatus.TIMED_OUT, error=own.message)
+        if state.reason is StopReason.TIMED_OUT:
+            return ExecutionResult(status=RunStatus.TIMED_OUT, error=state.message)
         return ExecutionResult(status=RunStatus.CANCELLED, error="cancelled")
 
     def _overrides_of(self, session_id: str) -> SessionOverrides:
@@ -205,7 +205,7 @@ class AgentRunner:
             built_in.append(await RecentChanges.on(services.changes, mask=services.mask, clock=overrides.clock))
 
         async def run_sub_agent(
-            dispatch: Dispatch, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: Stopping
+            dispatch: Dispatch, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: StopState
         ) -> ExecutionResult:
             return await self.run(job.for_sub_agent(dispatch, config), stage, record, config, stopping)
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 
-from tarsy.agent.execution import Stopping, StopReason
+from tarsy.agent.execution import StopReason, StopState
 from tarsy.domain.work import Park
 from tarsy.kit.groups import single_errors
 
@@ -40,28 +40,28 @@ class Cancellations:
 class RunScope:
     """The scope of one run, which can be stopped for a reason."""
 
-    def __init__(self, stopping: Stopping | None = None) -> None:
-        self.stopping = stopping or Stopping()
+    def __init__(self, stopping: StopState | None = None) -> None:
+        self.stopping = stopping or StopState()
         # Set if the run was stopped to be parked.
         self.parking: Park | None = None
         self._scope = anyio.CancelScope()
 
     def stop(self, reason: StopReason) -> None:
         """Stop the run; the first reason counts."""
-        if self.stopping.own is None:
-            self.stopping.own = reason
+        if self.stopping.own_reason is None:
+            self.stopping.own_reason = reason
         self._scope.cancel()
 
     def park(self, parking: Park) -> None:
         """Stop the run until the event it waits for has happened."""
-        if self.stopping.own is None:
+        if self.stopping.own_reason is None:
             self.parking = parking
         self.stop(StopReason.PARKED)
 
     @property
     def stopped(self) -> StopReason | None:
         """Why the run was cut short, once it was."""
-        return self.stopping.own if self._scope.cancelled_caught else None
+        return self.stopping.own_reason if self._scope.cancelled_caught else None
 
     @asynccontextmanager
     async def limited(self, seconds: float | None) -> AsyncGenerator[None]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from tarsy.agent.execution import ExecutionResult, Stopping
+from tarsy.agent.execution import ExecutionResult, StopState
 from tarsy.agent.ports import Journal
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.domain.execution import AgentExecution, ExecutionChange
@@ -35,7 +35,7 @@ class StageRunner:
     journal: Journal
     clock: Clock
 
-    async def run(self, job: StageJob, stopping: Stopping) -> RanStage | Park:
+    async def run(self, job: StageJob, stopping: StopState) -> RanStage | Park:
         """Run the stage to its end, or until its agents have to wait. On cancellation, what is done is stored."""
         record = await self._begin(job)
         stage, planned = record.stage, job.planned

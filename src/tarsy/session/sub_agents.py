@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.execution import AgentServices, ExecutionResult, Stopping
+from tarsy.agent.execution import AgentServices, ExecutionResult, StopState
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.fence import result_line
 from tarsy.agent.toolbox.run_agent import DispatchingTools, Report, SubAgentTask
@@ -40,7 +40,7 @@ class Dispatch:
     given: Mapping[str, Evidence]
 
 
-RunSubAgent = Callable[[Dispatch, ExecutionRecord, ResolvedAgentConfig, Stopping], Awaitable[ExecutionResult]]
+RunSubAgent = Callable[[Dispatch, ExecutionRecord, ResolvedAgentConfig, StopState], Awaitable[ExecutionResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ParentAgent:
     track: str
     documents: Mapping[str, str]
     config: ResolvedAgentConfig
-    stopping: Stopping
+    stopping: StopState
 
 
 class SubAgents:
@@ -105,7 +105,7 @@ class SubAgents:
         message = f"it did not end within {settings.agent_timeout:g} s" if settings.agent_timeout is not None else ""
         if settings.max_budget is not None and seconds is not None and seconds != settings.agent_timeout:
             message = f"the time for all agents that were sent, {settings.max_budget:g} s, was used up"
-        scope = RunScope(Stopping(parent=self._parent.stopping, timeout_message=message))
+        scope = RunScope(StopState(parent=self._parent.stopping, timeout_message=message))
         async with scope.limited(seconds):
             return await self._run(dispatch, child, config, scope.stopping)
         return ExecutionResult(status=RunStatus.TIMED_OUT, error=scope.stopping.timeout_message)

@@ -44,7 +44,7 @@ HALF_A_DOLLAR = Ceiling(usd=Decimal("0.5"))
 async def played(scenario: Scenario, database_url: str) -> tuple[Recording, AlertSession, Spent]:
     async with scenario.running(database_url) as running:
         assert running.pool
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         found = await read_back(running)
         return found, await running.services.repositories.sessions.get(SESSION_ID), await used(running)
 
@@ -164,7 +164,7 @@ async def test_calls_of_workers_that_died_stay_spent(database_url: str, tmp_path
         assert running.pool
         while not (await running.services.repositories.sessions.get(SESSION_ID)).status.is_final:
             with suppress(DiedError):
-                await running.pool.work_off(INVESTIGATION)
+                await running.pool.run_waiting(INVESTIGATION)
             deaths += await fall_silent(running.engine)
         spent = await used(running)
         session = await running.services.repositories.sessions.get(SESSION_ID)
@@ -217,10 +217,10 @@ async def test_a_question_has_the_ceiling_of_its_own(database_url: str, tmp_path
     scenario = runaway(Runaway(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(model_calls=3)))
     async with scenario.running(database_url) as running:
         assert running.pool
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         before = await used(running)
         await running.services.repositories.chats.ask(SESSION_ID, "Why?", author="tester")
-        await running.pool.work_off(CHAT_ANSWER)
+        await running.pool.run_waiting(CHAT_ANSWER)
         (answered,) = await running.services.repositories.chats.list(SESSION_ID)
         after = await used(running)
     assert answered.status is RunStatus.COMPLETED

@@ -54,7 +54,7 @@ def _scenario(
 
 async def _investigated(running: Application) -> dict[str, Any]:
     assert running.pool is not None
-    await running.pool.work_off(INVESTIGATION)
+    await running.pool.run_waiting(INVESTIGATION)
     session = await running.services.repositories.sessions.get(SESSION_ID)
     checked = await running.services.repositories.citations.of_analysis(SESSION_ID)
     return {"session": session, "checked": checked, "recording": await read_back(running)}
@@ -196,7 +196,7 @@ async def test_a_chat_answer_cites_old_and_new_results_which_stay_citable(databa
         assert running.pool is not None
         for question in ("Is it well?", "Sure?"):
             await running.services.repositories.chats.ask(SESSION_ID, question, author="tester")
-            await running.pool.work_off(CHAT_ANSWER)
+            await running.pool.run_waiting(CHAT_ANSWER)
         recording = await read_back(running)
         executions = [
             one for one in (await running.services.repositories.interactions.run(SESSION_ID)).executions if one.agent_name == "ChatAgent"
@@ -215,7 +215,7 @@ async def _watched(scenario: Scenario, database_url: str) -> list[dict[str, Any]
     """What a watcher of the session is told while it runs."""
     async with scenario.running(database_url) as running:
         watcher = Overheard(running, [])
-        await watcher.work_off()
+        await watcher.run_waiting()
         return watcher.told
 
 
@@ -295,7 +295,7 @@ async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(databa
         await _investigated(running)
         assert running.pool is not None
         await running.services.repositories.chats.ask(SESSION_ID, "Is it well?", author="tester")
-        await running.pool.work_off(CHAT_ANSWER)
+        await running.pool.run_waiting(CHAT_ANSWER)
         made = {name: await to_thread.run_sync(_reported, database_url, tmp_path / name) for name in ("a.html", "a.md", "a.pdf")}
     assert (made["a.html"][0], made["a.md"][0], made["a.pdf"][0]) == (0, 0, 2)
     page, text = made["a.html"][1], made["a.md"][1]

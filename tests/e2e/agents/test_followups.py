@@ -52,8 +52,8 @@ async def test_a_finished_session_is_judged(database_url: str) -> None:
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
-        await running.pool.work_off(SCORING)
+        await running.pool.run_waiting(INVESTIGATION)
+        await running.pool.run_waiting(SCORING)
         score = await running.services.repositories.scores.latest(SESSION_ID)
         agrees_with_golden(await read_back(running), "scoring")
     assert score is not None
@@ -64,8 +64,8 @@ async def test_a_judge_without_a_score_fails_and_leaves_the_session_alone(databa
     scenario = Scenario(chain(stage(agent())), [*INVESTIGATED, says("2.scoring/1.ScoringAgent", 0, "Very good!")])
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
-        await running.pool.work_off(SCORING)
+        await running.pool.run_waiting(INVESTIGATION)
+        await running.pool.run_waiting(SCORING)
         score = await running.services.repositories.scores.latest(SESSION_ID)
         run = await running.services.repositories.interactions.run(SESSION_ID)
         recording = await read_back(running)

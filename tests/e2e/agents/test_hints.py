@@ -53,7 +53,7 @@ class Hinted:
     async def play(self, database_url: str) -> Recording:
         async with self.running(database_url) as running:
             assert running.pool is not None
-            await running.pool.work_off(INVESTIGATION)
+            await running.pool.run_waiting(INVESTIGATION)
             self.notes = await running.services.repositories.notes.of_session(SESSION_ID)
             return await read_back(running)
 
@@ -136,13 +136,13 @@ async def test_a_hint_that_no_agent_can_hear_any_more_came_too_late_and_may_be_a
     hinted = Hinted(replace(scenario, calls=[*scenario.calls, chat]), {(f"1.{SUMMARY}", 0): HINT})
     async with hinted.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         notes = running.services.repositories.notes
         [late] = await notes.of_session(SESSION_ID)
         assert (late.state, late.delivered_to) == (NoteState.TOO_LATE, ())
         with pytest.raises(ConflictError, match="came too late"):
             await notes.hint(SESSION_ID, HINT, author="ada")
         await running.services.repositories.chats.ask(SESSION_ID, late.note.text, author="ada")
-        await running.pool.work_off(CHAT_ANSWER)
+        await running.pool.run_waiting(CHAT_ANSWER)
         recording = await read_back(running)
     assert [len(received(recording, track)) for track in sorted(outcome(recording).conversations)] == [0, 0, 0]

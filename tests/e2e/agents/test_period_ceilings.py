@@ -39,9 +39,9 @@ async def submit(running: Application, made: Scenario, **changes: Any) -> str:
     return session.id
 
 
-async def work_off(running: Application) -> None:
+async def run_waiting(running: Application) -> None:
     assert running.pool
-    await running.pool.work_off(INVESTIGATION)
+    await running.pool.run_waiting(INVESTIGATION)
 
 
 async def sql(running: Application, statement: str, values: Mapping[str, Any] | None = None) -> None:
@@ -53,7 +53,7 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_questio
     made = scenario(tmp_path)
     async with made.continued(database_url) as running:
         ids = await submit(running, made), await submit(running, made)
-        await work_off(running)
+        await run_waiting(running)
 
         # Submitted at the same moment: either may be claimed first.
         both = [await running.services.repositories.sessions.get(session_id) for session_id in ids]
@@ -67,7 +67,7 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_questio
 
         await running.services.repositories.chats.ask(ended.id, "Why?", author="tester")
         assert running.pool
-        await running.pool.work_off(CHAT_ANSWER)
+        await running.pool.run_waiting(CHAT_ANSWER)
         (question,) = await running.services.repositories.chats.list(ended.id)
         assert (question.status, question.error_message) == (RunStatus.FAILED, "It was not begun because of the ceiling of $1.20 a day.")
 
@@ -76,7 +76,7 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_questio
         await sql(running, "UPDATE reservations SET created_at = created_at - interval '1 day'")
         await sql(running, "UPDATE work SET wake_at = now() WHERE state = 'parked'")
         await wake_due(running.engine, INVESTIGATION)
-        await work_off(running)
+        await run_waiting(running)
         assert (await running.services.repositories.sessions.get(second)).status is SessionStatus.COMPLETED
 
 
@@ -91,7 +91,7 @@ async def test_three_replicas_together_stay_under_the_ceiling_of_a_day(database_
         sessions = [await submit(replicas[0], made) for _ in range(6)]
         async with anyio.create_task_group() as tasks:
             for replica in replicas:
-                tasks.start_soon(work_off, replica)
+                tasks.start_soon(run_waiting, replica)
         spent = sum([(await used(replicas[0], one)).usd for one in sessions], Decimal(0))
         states = {(await replicas[0].services.repositories.sessions.get(one)).status for one in sessions}
     assert Decimal("0.6") < spent <= Decimal("1.2")
@@ -109,7 +109,7 @@ async def test_a_ceiling_of_one_chain_is_nothing_to_the_others(database_url: str
     made = replace(made, chain=made.chain.model_copy(update={"budget": replace(made.chain.budget, model_calls=3)}))
     async with made.continued(database_url) as running:
         session = await submit(running, made)
-        await work_off(running)
+        await run_waiting(running)
         assert (await running.services.repositories.sessions.get(session)).status is SessionStatus.COMPLETED
 
 
@@ -120,7 +120,7 @@ async def test_what_is_critical_is_investigated_all_the_same(database_url: str, 
         incident = str(uuid4())
         await sql(running, _INCIDENT, {"id": incident})
         session = await submit(running, made, incident_id=incident)
-        await work_off(running)
+        await run_waiting(running)
         assert (await running.services.repositories.sessions.get(session)).status is SessionStatus.COMPLETED
 
 
@@ -130,7 +130,7 @@ async def test_a_raised_budget_wakes_what_waits_as_far_as_there_is_room_and_by_p
         low, high, middle = [await submit(running, made) for _ in range(3)]
         await sql(running, "UPDATE work SET priority = 9, rank = rank - interval '90 min' WHERE subject_id = :id", {"id": high})
         await sql(running, "UPDATE work SET priority = 5, rank = rank - interval '50 min' WHERE subject_id = :id", {"id": middle})
-        await work_off(running)
+        await run_waiting(running)
         assert await waiting(running) == {low, high, middle}
         needs = await least_needed(running)
 
@@ -148,13 +148,13 @@ async def test_what_became_critical_while_it_waited_is_woken_by_a_raise_too_smal
         await sql(running, _INCIDENT, {"id": incident})
         await sql(running, "UPDATE incidents SET severity = 'warning'")
         critical, *others = [await submit(running, made, incident_id=incident), await submit(running, made), await submit(running, made)]
-        await work_off(running)
+        await run_waiting(running)
         assert await waiting(running) == {critical, *others}
         await sql(running, "UPDATE incidents SET severity = 'critical'")
 
         await raise_to(running, tmp_path, await least_needed(running) / 2)
         await until_waiting(running, set(others))
-        await work_off(running)
+        await run_waiting(running)
         assert (await running.services.repositories.sessions.get(critical)).status is SessionStatus.COMPLETED
         assert await waiting(running) == set(others)
 
@@ -189,7 +189,7 @@ async def test_what_a_budget_holds_up_is_cancelled_when_its_incident_is_over(dat
         taken = (await ground.take(alert("f1"))).main
         assert taken
         await sql(running, "UPDATE alert_sessions SET chain_snapshot = CAST(:chain AS jsonb)", {"chain": made.chain.model_dump_json()})
-        await work_off(running)
+        await run_waiting(running)
         assert (await running.services.repositories.sessions.get(str(taken.session_id))).status is SessionStatus.WAITING
         await ground.take(alert("f1", RESOLVED))
         session = await running.services.repositories.sessions.get(str(taken.session_id))

@@ -67,7 +67,7 @@ async def _interrupted(database_url: str, scenario: Scenario) -> Recording:
         running.pool.stop_now()
     async with playing(database_url, scenario.recording, RecordedToolServers(scenario.recording)) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         return await read_back(running)
 
 
@@ -197,7 +197,7 @@ async def test_parallel_agents_have_letters_of_their_own_and_the_next_stage_the_
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         seen = await running.services.repositories.evidence.list(SESSION_ID)
         found = await running.services.repositories.evidence.read(SESSION_ID, "B1")
     assert {(one.id, one.tool, one.refused) for one in seen} == {

@@ -133,7 +133,7 @@ async def test_a_model_with_a_far_smaller_window_than_anybody_knew_still_conclud
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         sent = [call.message_count for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
     assert recording.outcome is not None
@@ -210,7 +210,7 @@ async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_a
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         trace = await running.services.repositories.interactions.trace(SESSION_ID)
         summary = next(call for call in trace.llm if call.kind == "summarization")
         asked = (await running.services.repositories.interactions.llm_call(SESSION_ID, summary.id)).conversation[1].body.content
@@ -279,7 +279,7 @@ async def test_hundreds_of_iterations_and_calls_stay_within_the_window(database_
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         sent = [call.message_count for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
     assert recording.outcome is not None

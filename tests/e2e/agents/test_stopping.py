@@ -110,7 +110,7 @@ async def test_a_session_cancelled_in_its_last_moment_keeps_its_analysis_and_is_
     async with scenario.running(database_url) as running:
         assert running.pool is not None
         tools.engine = running.engine
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         score = await running.services.repositories.scores.latest(SESSION_ID)
     assert (session.status, session.final_analysis) == (SessionStatus.CANCELLED, "It is the disk.")

@@ -93,7 +93,7 @@ async def test_a_client_that_joins_in_mid_stream_finds_the_text_and_gets_the_res
         hub = running.services.live.hub
         with hub.connect() as early, hub.connect() as late:
             await hub.subscribe(early, session_channel(SESSION_ID), 0)
-            tasks.start_soon(running.pool.work_off, INVESTIGATION)
+            tasks.start_soon(running.pool.run_waiting, INVESTIGATION)
             first = (await received(early, "stream.chunk"))[-1]
             stored = [event.id for event in await timeline(running) if event.status == "streaming"]
             assert stored == [first["event_id"]], "the row of a text is committed before its first words are delivered"

@@ -36,7 +36,7 @@ async def test_no_agent_that_is_sent_uses_more_than_its_share(database_url: str,
     results = [answers(track, "any", "k8s.logs", "disk full", f'{{"since": {n}}}') for track in tracks for n in range(200)]
     async with replace(scenario, tools=results, extra_tracks=[LEAD, *tracks, CHAT_TRACK]).running(database_url) as running:
         assert running.pool
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         session, spent = await running.services.repositories.sessions.get(SESSION_ID), await used(running)
         outcome = (await read_back(running)).outcome
     assert outcome is not None

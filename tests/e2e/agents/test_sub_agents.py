@@ -51,7 +51,7 @@ def sends(call_id: str, name: str, task: str, **more: Any) -> dict[str, Any]:
 
 async def investigated(running: Application) -> RecordedOutcome:
     assert running.pool is not None
-    await running.pool.work_off(INVESTIGATION)
+    await running.pool.run_waiting(INVESTIGATION)
     return outcome_of(await read_back(running))
 
 

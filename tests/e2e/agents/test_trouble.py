@@ -60,7 +60,7 @@ async def test_timeouts_of_tools_count_like_those_of_the_model(database_url: str
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         (execution,) = (await running.services.repositories.interactions.run(SESSION_ID)).executions
         stored = await PostgresJournal(running.engine, lambda _: None).load(execution.id)
         recording = await read_back(running)
@@ -175,7 +175,7 @@ async def test_a_model_that_is_turned_away_is_replaced_for_good(database_url: st
     )
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         (execution,) = [
             one for one in (await running.services.repositories.interactions.run(SESSION_ID)).executions if one.agent_name == "Investigator"
@@ -207,7 +207,7 @@ async def test_a_failing_executive_summary_does_not_fail_the_session(database_ur
     scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, "It is the disk."), says(END, 0, fails("rate_limited", "429"))])
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         recording = await read_back(running)
     agrees_with_golden(recording, "summary_failed")

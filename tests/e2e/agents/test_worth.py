@@ -37,7 +37,7 @@ POD = answers(TRACK, "a", "k8s.pods", "web-1 Evicted")
 async def played(scenario: Scenario, database_url: str) -> tuple[AlertSession, RecordedOutcome]:
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         page = await running.services.repositories.sessions.list()
         recording = await read_back(running)
@@ -171,7 +171,7 @@ async def test_models_that_fail_for_good_end_a_session_after_at_most_three_calls
     scenario = Scenario(chain(stage(agent(max_iterations=20, fallback_providers=(fallback(OTHER),)))), failing)
     async with scenario.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)

@@ -76,7 +76,7 @@ def _later(agents: int) -> Sequence[Any]:
 async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and_metrics(database_url: str, tmp_path: Path) -> None:
     async with story(tmp_path, "model-1", "unheard-of").running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         async with serving(running.services) as api:
             detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
             trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
@@ -106,7 +106,7 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
         for session in sessions:
             await running.services.repositories.sessions.insert(session)
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         shown = (await api.client.get(f"/api/v1/incidents/{incident}")).json()
         (listed,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
         reports = [(await api.client.get(f"/api/v1/sessions/{one.id}/report", params={"format": "md"})).text for one in sessions]
@@ -125,7 +125,7 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
 async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tmp_path: Path) -> None:
     async with story(tmp_path, "model-1").running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         call = (await running.services.repositories.interactions.trace(SESSION_ID)).llm[0]
         stored = (await running.services.repositories.interactions.llm_call(SESSION_ID, call.id)).interaction
     assert stored.price is not None

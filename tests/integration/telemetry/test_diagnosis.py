@@ -44,7 +44,7 @@ async def test_a_model_that_fails_again_and_again_is_told(database_url: str) -> 
         for _ in range(3):
             await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4()), created_at=SystemClock().now()))
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         reported = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
     (model,) = [one["message"] for one in reported if one["source"] == "model"]
     assert "last with invalid_request" in model

@@ -27,7 +27,7 @@ async def test_a_line_of_a_running_agent_names_session_trace_stage_and_execution
             original(events)  # pyright: ignore[reportArgumentType] - as it came
 
         running.services.live.hub.deliver = deliver
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         (execution, _) = (await running.services.repositories.interactions.run(SESSION_ID)).executions
     found = [context for context in seen if context.get("execution_id") == execution.id]
     assert found

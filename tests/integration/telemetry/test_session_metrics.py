@@ -44,15 +44,15 @@ STORY = Scenario(
 )
 
 
-async def work_off(running: Application) -> bytes:
+async def run_waiting(running: Application) -> bytes:
     assert running.pool is not None
-    await running.pool.work_off(INVESTIGATION)
+    await running.pool.run_waiting(INVESTIGATION)
     return running.services.health.metrics()
 
 
 async def test_a_finished_session_is_counted_with_its_model_and_tool_calls_and_an_invented_tool_makes_no_series(database_url: str) -> None:
     async with STORY.running(database_url) as running:
-        reported = await work_off(running)
+        reported = await run_waiting(running)
     assert value(reported, "tarsy_sessions_ended_total", alert_type="test", status="completed") == 1
     assert value(reported, "tarsy_alert_to_verdict_seconds_count") == 1
     assert value(reported, "tarsy_session_wait_seconds_count") == 1
@@ -75,7 +75,7 @@ async def test_errors_and_fallbacks_of_models_are_counted(database_url: str) -> 
         [says(TRACK, 0, fails("credentials")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
     )
     async with story.running(database_url) as running:
-        reported = await work_off(running)
+        reported = await run_waiting(running)
     assert value(reported, "tarsy_model_calls_total", **MODEL, kind="iteration", outcome="credentials") == 1
     assert value(reported, "tarsy_model_fallbacks_total", provider="other", model="model-2") == 1
 
@@ -102,7 +102,7 @@ async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str
 async def test_ceilings_that_were_met_are_counted(database_url: str, tmp_path: Path) -> None:
     made = runaway(Runaway(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(model_calls=3)))
     async with made.running(database_url) as running:
-        reported = await work_off(running)
+        reported = await run_waiting(running)
     # The end itself, the correction that was not asked for, and the summary.
     assert value(reported, "tarsy_ceilings_met_total", account="session", limit="model_calls") == 3
 
@@ -110,7 +110,7 @@ async def test_ceilings_that_were_met_are_counted(database_url: str, tmp_path: P
 async def test_work_that_is_let_go_of_before_its_end_is_counted(database_url: str, tmp_path: Path) -> None:
     made = runaway(Runaway(endless_tools), tmp_path, priced_chain(), "  budgets: [{per: day, usd: 0}]\n")
     async with made.running(database_url) as running:
-        reported = await work_off(running)
+        reported = await run_waiting(running)
     assert value(reported, "tarsy_work_released_total", kind="session", how="parking") == 1
     assert value(reported, "tarsy_session_run_seconds_count", status="completed") is None
 
@@ -128,7 +128,7 @@ async def test_citations_and_folded_results_are_counted(database_url: str) -> No
         [answers(TRACK, "a", "k8s.pods", folded)],
     )
     async with story.running(database_url) as running:
-        reported = await work_off(running)
+        reported = await run_waiting(running)
     assert value(reported, "tarsy_tool_results_shortened_total", how="folded") == 1
     assert value(reported, "tarsy_citations_total", status="quote_found") == 1
     assert value(reported, "tarsy_citations_total", status="failed") == 1

@@ -60,16 +60,16 @@ def collector() -> Iterator[Collector]:
         yield received
 
 
-async def work_off(story: Scenario, database_url: str) -> None:
+async def run_waiting(story: Scenario, database_url: str) -> None:
     async with story.running(database_url) as running:
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
 
 
 async def test_an_investigation_is_one_trace_named_and_measured_by_the_conventions_without_a_word_that_was_said(
     database_url: str, collector: Collector
 ) -> None:
-    await work_off(replace(STORY, env=collector.env), database_url)
+    await run_waiting(replace(STORY, env=collector.env), database_url)
     assert collector.parents() == {
         "invoke_workflow chain": None,
         "invoke_workflow look": "invoke_workflow chain",
@@ -110,7 +110,7 @@ async def test_failures_and_fallbacks_are_events_of_their_agent(database_url: st
         [says(TRACK, 0, fails("credentials", SECRET)), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
         env=collector.env,
     )
-    await work_off(story, database_url)
+    await run_waiting(story, database_url)
     assert [event.name for event in collector.named("invoke_agent Investigator").events] == ["tarsy.model_call_failed", "tarsy.fallback"]
     failed = [attributes(span) for span in collector.spans if span.name == "chat model-1" and span.status.code == 2]
     assert [reported["error.type"] for reported in failed] == ["credentials"]
@@ -149,7 +149,7 @@ async def test_a_session_that_another_process_continues_is_still_one_trace(datab
                 first.pool.stop_now()
     async with replace(STORY, env=collector.env).continued(database_url) as second:
         assert second.pool is not None
-        await second.pool.work_off(INVESTIGATION)
+        await second.pool.run_waiting(INVESTIGATION)
     assert {format_trace_id(int.from_bytes(span.trace_id)) for span in collector.spans} == {UUID(SESSION_ID).hex}
     assert collector.named("invoke_workflow chain").parent_span_id == b""
     agent_span = collector.named("invoke_agent Investigator")
@@ -167,7 +167,7 @@ async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collec
             env=collector.env,
             real_tools=True,
         )
-        await work_off(story, database_url)
+        await run_waiting(story, database_url)
     (meta,) = remote.metas
     span = collector.named("execute_tool f.echo")
     assert meta["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
@@ -191,7 +191,7 @@ async def test_the_llm_service_continues_the_trace_of_its_caller(database_url: s
     models = in_process_client(env={}, recordings=lambda _: STORY.recording)
     service = await start_service(TracedService(models, Tracing(collector.env)), host="127.0.0.1", port=0)
     try:
-        await work_off(replace(STORY, env=collector.env, llm=GrpcLLMClient(f"127.0.0.1:{service.port}", env={})), database_url)
+        await run_waiting(replace(STORY, env=collector.env, llm=GrpcLLMClient(f"127.0.0.1:{service.port}", env={})), database_url)
     finally:
         await service.stop(0)
     served = [span for span in collector.spans if span.name == "chat model-1" and span.kind == span.SPAN_KIND_SERVER]
@@ -217,7 +217,7 @@ async def test_what_is_switched_off_is_not_sent(
     spans: bool,  # noqa: FBT001 - a parameter of the test
     metrics: bool,  # noqa: FBT001 - the same
 ) -> None:
-    await work_off(replace(STORY, env={**collector.env, **answered}), database_url)
+    await run_waiting(replace(STORY, env={**collector.env, **answered}), database_url)
     assert (bool(collector.spans), bool(collector.metrics)) == (spans, metrics)
     # Not only unread: nothing came.
     assert bool(collector.bodies) == (spans or metrics)
@@ -234,7 +234,7 @@ async def test_what_is_said_of_the_collector_beside_its_address_holds_wherever_i
         "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
         "OTEL_SERVICE_NAME": "first-responder",
     }
-    await work_off(replace(STORY, env=env), database_url)
+    await run_waiting(replace(STORY, env=env), database_url)
     assert collector.named("invoke_workflow chain")
     assert {(headers["x-tenant"], headers["content-encoding"]) for headers in collector.headers} == {("ours", "gzip")}
     assert collector.origin["service.name"] == "first-responder"
@@ -259,7 +259,7 @@ async def test_a_collector_can_be_reached_by_grpc(database_url: str) -> None:
     server.start()
     try:
         env = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
-        await work_off(replace(STORY, env=env), database_url)
+        await run_waiting(replace(STORY, env=env), database_url)
     finally:
         server.stop(0)
     spans = [

@@ -41,7 +41,7 @@ async def used(database_url: str, directory: Path, *, sessions: int = 2) -> Asyn
             session = replace(STORY.session(), id=str(uuid4()), alert_type=f"type-{number}", created_at=datetime.now(UTC))
             await running.services.repositories.sessions.insert(session)
         assert running.pool is not None
-        await running.pool.work_off(INVESTIGATION)
+        await running.pool.run_waiting(INVESTIGATION)
         yield api
 
 

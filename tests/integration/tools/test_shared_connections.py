@@ -39,7 +39,7 @@ async def test_two_sessions_have_as_many_connections_as_the_configuration_says(
             assert running.pool is not None
             for _ in range(2):
                 await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4())))
-            await running.pool.work_off(INVESTIGATION)
+            await running.pool.run_waiting(INVESTIGATION)
         assert remote.calls == ["echo", "echo"]
         opened = [headers for method, _, headers in remote.requests if method == "POST" and "mcp-session-id" not in headers]
         ended = [method for method, _, _ in remote.requests if method == "DELETE"]

@@ -60,7 +60,7 @@ async def test_what_a_tool_says_is_seen_live_and_masked_while_it_still_runs(data
     seen = tmp_path / "seen"
     async with overheard(story(calls("a", "f.say_and_wait", marker=str(seen))), database_url) as session:
         # The tool ends only when what it said has been seen.
-        await session.work_off(lambda: answered(session.told) == expected and seen.touch())
+        await session.run_waiting(lambda: answered(session.told) == expected and seen.touch())
     assert answered(session.told) == expected
 
 
@@ -68,7 +68,7 @@ async def test_a_server_that_does_not_come_up_is_a_warning_for_the_model_and_for
     database_url: str,
 ) -> None:
     async with overheard(story(calls("a", "f.echo", text="hello")), database_url) as session:
-        await session.work_off()
+        await session.run_waiting()
         stored = await session.running.services.repositories.sessions.get(SESSION_ID)
     assert (stored.status.value, stored.final_analysis) == ("completed", "It is the disk.")
     assert "Tool server 'gone' is not available" in session.asked[0]
@@ -83,7 +83,7 @@ async def test_a_server_that_does_not_come_up_is_a_warning_for_the_model_and_for
 async def test_every_listing_and_every_call_is_kept_failures_included(database_url: str) -> None:
     turns = (calls("a", "f.echo", text="hello"), calls("b", "f.say_error"), calls("c", "f.crash"), calls("d", "f.hang"))
     async with overheard(story(*turns, tool_call_timeout=2.0), database_url) as session:
-        await session.work_off()
+        await session.run_waiting()
     kept = await rows(database_url, "kind, server, tool, is_error, error_message, result, duration_ms", "mcp_interactions")
     listings = {row[1]: row for row in kept if row[0] == "tool_list"}
     assert not listings["f"][3]

@@ -9,7 +9,7 @@ import pytest
 from support.agent_scenario import Scenario, agent, answers, calls, chain, says, stage, thinks
 from support.long_texts import lines_apart
 from support.memory_run import MemoryJournal, MemoryRun
-from tarsy.agent.execution import Stopping, StopReason
+from tarsy.agent.execution import StopReason, StopState
 from tarsy.domain.run_input import CutShort, InputKind, input_fields, input_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
@@ -42,7 +42,7 @@ class Cutting(MemoryJournal):
     """Stops the run once it has written `after` steps."""
 
     after: int | None = None
-    stopping: Stopping = field(default_factory=lambda: Stopping(parent=Stopping()))
+    stopping: StopState = field(default_factory=lambda: StopState(parent=StopState()))
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     def write(self, step: Step) -> None:
@@ -51,7 +51,10 @@ class Cutting(MemoryJournal):
             self.end(CutShort(cancelled=False, reason="it did not end within 5 s"))
 
     def end(self, cut: CutShort) -> None:
-        self.stopping.own, self.stopping.timeout_message = StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT, cut.reason
+        self.stopping.own_reason, self.stopping.timeout_message = (
+            StopReason.CANCELLED if cut.cancelled else StopReason.TIMED_OUT,
+            cut.reason,
+        )
         self.scope.cancel()
 
 

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.agent.repetition import (
+    COMPARED_TURNS,
     LOOP_NOTE,
     NUDGE_AFTER,
     STOP_AFTER,
-    TURNS_THAT_MATTER,
-    CircleKind,
     LoopWatch,
+    RepetitionKind,
     StoredTurn,
-    find_circle,
     find_loop,
+    find_repetition,
     without_loop,
 )
 from tarsy.domain.conversation import ToolCall
@@ -28,7 +28,7 @@ PARAGRAPH = (
 
 def judgements(turns: list[StoredTurn]) -> list[str]:
     """What is decided after each turn."""
-    circles = [find_circle(turns[: count + 1]) for count in range(len(turns))]
+    circles = [find_repetition(turns[: count + 1]) for count in range(len(turns))]
     return ["go on" if circle is None else "stop" if circle.stop else "nudge" for circle in circles]
 
 
@@ -72,9 +72,9 @@ def test_a_few_calls_over_and_over_are_a_circle_too(length: int) -> None:
     decided = judgements(turns)
     assert [place for place, what in enumerate(decided, start=1) if what == "nudge"] == [length * NUDGE_AFTER]
     assert [place for place, what in enumerate(decided, start=1) if what == "stop"] == [length * STOP_AFTER]
-    circle = find_circle(turns[: length * NUDGE_AFTER])
+    circle = find_repetition(turns[: length * NUDGE_AFTER])
     assert circle is not None
-    assert (circle.kind, circle.times, len(circle.tools)) == (CircleKind.CALLS, NUDGE_AFTER, length)
+    assert (circle.kind, circle.times, len(circle.tools)) == (RepetitionKind.CALLS, NUDGE_AFTER, length)
 
 
 def test_a_second_answer_cut_off_in_a_loop_is_the_last() -> None:
@@ -91,8 +91,8 @@ def test_going_through_a_list_with_the_same_short_phrase_is_no_circle() -> None:
 @given(st.lists(st.integers(0, 2), max_size=12), st.lists(st.integers(0, 2), max_size=40))
 def test_what_lies_further_back_than_matters_changes_nothing(long_ago: list[int], lately: list[int]) -> None:
     old, new = ([call(str(number)) for number in numbers] for numbers in (long_ago, lately))
-    if len(new) >= TURNS_THAT_MATTER:
-        assert find_circle([*old, *new]) == find_circle(new)
+    if len(new) >= COMPARED_TURNS:
+        assert find_repetition([*old, *new]) == find_repetition(new)
 
 
 @given(st.lists(st.integers(0, 1_000_000), unique=True, max_size=40))

@@ -11,7 +11,7 @@ import pytest
 from support.agent_scenario import OTHER, PROVIDER, Scenario, agent, answers, calls, chain, fails, fallback, says, stage, thinks
 from support.long_texts import lines_apart
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
-from tarsy.agent.execution import ExecutionResult, Stopping, StopReason
+from tarsy.agent.execution import ExecutionResult, StopReason, StopState
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, LLMHealth
 from tarsy.domain.recording import Recording
@@ -287,11 +287,11 @@ async def test_an_analysis_whose_correction_is_cut_short_by_the_clock_is_kept() 
     scenario = _native(_call(0), "It is the cat [A9].", CITED)
     held = HeldModel(scenario.recording, after=2)
     run = MemoryRun(replace(scenario, llm=held), TRACK)
-    stopping = Stopping()
+    stopping = StopState()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run.run_until_stopped, stopping)
         await held.asked.wait()
-        stopping.own = StopReason.TIMED_OUT
+        stopping.own_reason = StopReason.TIMED_OUT
         tasks.cancel_scope.cancel()
     assert run.journal.status is RunStatus.TIMED_OUT
     assert run.journal.timeline()[-1] == ("final_analysis", "completed", "It is the cat [A9].")

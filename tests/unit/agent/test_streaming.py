@@ -8,7 +8,7 @@ import pytest
 
 from support.agent_scenario import PROVIDER, Scenario, agent, answers, calls, chain, says, stage, thinks
 from support.memory_run import MemoryJournal, MemoryRun
-from tarsy.agent.execution import Stopping, StopReason
+from tarsy.agent.execution import StopReason, StopState
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, TextChunk
 from tarsy.domain.status import RunStatus
@@ -81,7 +81,7 @@ async def test_a_run_that_is_cancelled_while_the_database_is_away_ends_at_once_a
     model, journal = Model(), Watched()
     config = agent(provider=PROVIDER.model_copy(update={"name": "slow"}))
     run = MemoryRun(Scenario(chain(stage(config)), [], llm=model), TRACK, journal)
-    stopping = Stopping(parent=Stopping(), own=StopReason.CANCELLED)
+    stopping = StopState(parent=StopState(), own_reason=StopReason.CANCELLED)
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run.run_until_stopped, stopping)

@@ -6,7 +6,7 @@ from typing import assert_never
 from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt.fence import Fence, defused, utc
 from tarsy.agent.prompt.instructions import VERDICT
-from tarsy.agent.repetition import Circle, CircleKind
+from tarsy.agent.repetition import Repetition, RepetitionKind
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import DeliveredNote
@@ -51,17 +51,17 @@ def looping_text_nudge() -> str:
     )
 
 
-def circle_nudge(circle: Circle) -> str:
+def repetition_nudge(repetition: Repetition) -> str:
     """Return the reply to a model that repeats itself from turn to turn."""
-    match circle.kind:
-        case CircleKind.CALLS:
-            return repeated_call_nudge(circle.tools, circle.times)
-        case CircleKind.WORDS:
+    match repetition.kind:
+        case RepetitionKind.CALLS:
+            return repeated_call_nudge(repetition.tools, repetition.times)
+        case RepetitionKind.WORDS:
             return repeating_text_nudge()
-        case CircleKind.LOOP:
+        case RepetitionKind.LOOP:
             return looping_text_nudge()
         case _:
-            assert_never(circle.kind)
+            assert_never(repetition.kind)
 
 
 def error_note(message: str) -> str:
