@@ -20,6 +20,7 @@ from tarsy.agent.execution import (
     StopReason,
     StopState,
 )
+from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import READ_RESULT_TOOL, ChatPrompt, PromptBuilder, PromptContext
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.sections import agent_section, handed_over
@@ -212,8 +213,11 @@ class AgentRunner:
         # With the sub-agents that an interrupted run began.
         stored = job.stored.executions if job.stored else ()
         record = next((one for one in stored if one.execution.id == execution.id), ExecutionRecord(execution))
-        parent = ParentAgent(job.claim, record, agent.track, documents, config, agent.stopping)
-        sub_agents = SubAgents(services, overrides.recorded_inputs, parent, run_sub_agent)
+        parent = ParentAgent(job.claim, record, agent.track, documents, evidence.of_calls, config, agent.stopping)
+
+        def with_sub_agents(tools: ToolExecutor) -> ToolExecutor:
+            return SubAgents(tools, services, overrides.recorded_inputs, parent, run_sub_agent) if config.sub_agents else tools
+
         account, ceiling = (*SESSION, place.stage_id), config.budget
         if job.dispatch and execution.parent_execution_id:
             # The ceiling of a sub-agent is a share of what its parent has left.
@@ -241,7 +245,7 @@ class AgentRunner:
                     absent=tuple(config.absent_servers.values()),
                     mask=services.mask,
                     clock=services.clock,
-                    dispatching=lambda tools: sub_agents.around(tools, evidence.of_calls),
+                    dispatching=with_sub_agents,
                 ),
                 ceilings=ceilings,
                 evidence=evidence,
