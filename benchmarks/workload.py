@@ -11,6 +11,7 @@ from uuid import uuid4
 import anyio
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.config.schema.budget import CostEstimationConfig
@@ -40,7 +41,6 @@ from tarsy.llm.prices import PriceList
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.session.handlers import session_handlers
-from tarsy.session.ledgers import Ledgers
 from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
 from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, Telemetry

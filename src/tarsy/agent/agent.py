@@ -75,7 +75,7 @@ async def _end_at_ceiling(context: ExecutionContext, recorder: Recorder, error: 
     if error.waits is not None:
         reason = f"It waits because of {met.description}: {met.detail}."
         return ExecutionResult(status=RunStatus.ACTIVE, waits=Wait(reason, error.waits, error.budget))
-    context.ceilings.note(met)
+    context.ceilings.record(met)
     reason = f"It was not begun because of {met.description}."
     await recorder.commit(
         closed=recorder.close_all(TimelineStatus.FAILED),

@@ -92,7 +92,7 @@ class Conclusion:
         try:
             call = await run.call(LLMInteractionKind.CORRECTION, self._tool_calls.router(concluding=True), extra=(request,))
         except CeilingMetError as error:
-            context.ceilings.note(error.met)
+            context.ceilings.record(error.met)
             remark = {"correction": f"It was not asked for a correction because of {error.met.description}."}
             return await self._store(stored, draft, self._as_analysis(answered, draft, remark))
         error = call.answer.error

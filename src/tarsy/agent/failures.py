@@ -43,7 +43,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class TryAgain:
+class Retry:
     """The failure may pass: call the same model again."""
 
 
@@ -62,29 +62,29 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True)
-class Hopeless:
+class Fail:
     """No model is left, and waiting does not help, or has not (`outlasted`): a person has to change something."""
 
     outlasted: bool = False
 
 
-def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> TryAgain | FallBack | Outage | Hopeless:
+def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> Retry | FallBack | Outage | Fail:
     """Decide how to continue after `failures` failed calls of one model in a row, the last with `error`."""
     if not error.retryable:
-        return FallBack() if has_fallback else Hopeless()
+        return FallBack() if has_fallback else Fail()
     if has_fallback and error.code in _TRIED_BY_CLIENT:
         patience = 1
     else:
         patience = MAX_CONSECUTIVE_TIMEOUTS if has_fallback or error.code.is_timeout else MAX_CONSECUTIVE_FAILURES
     waits = failures - patience + 1
     if waits < 1:
-        return TryAgain()
+        return Retry()
     if has_fallback:
         return FallBack()
     if not error.code.is_outage:
-        return Hopeless()
+        return Fail()
     seconds = _PAUSES.delay_after(waits)
-    return Hopeless(outlasted=True) if seconds is None else Outage(seconds, begins=waits == 1)
+    return Fail(outlasted=True) if seconds is None else Outage(seconds, begins=waits == 1)
 
 
 def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> int:
@@ -163,7 +163,7 @@ class FailureLog:
         decided = after_failure(error, failed_in_a_row(calls, provider), has_fallback=False)
         # Notes may have come after it.
         last_messages = takewhile(lambda message: message.body.role is Role.USER, reversed(messages))
-        if all(message.body.content != error_note(error.message) for message in last_messages) or decided != TryAgain():
+        if all(message.body.content != error_note(error.message) for message in last_messages) or decided != Retry():
             return ()
         same = takewhile(lambda call: call == replace(newest, turn=call.turn), reversed(conversation))
         event = self._recorder.open(TimelineEventType.ERROR, _metadata(error), content=error.message)

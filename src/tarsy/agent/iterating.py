@@ -234,7 +234,7 @@ class IteratingController:
         ceilings, met = self._context.ceilings, error.met
         if not ceilings.has_begun:
             raise error
-        ceilings.note(met)
+        ceilings.record(met)
         if ceilings.is_new:
             await self._recorder.commit(opened=(ceiling_warning(self._recorder, met, "It concludes with what it knows."),))
         if met.room:

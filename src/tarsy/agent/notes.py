@@ -34,7 +34,7 @@ class Notes:
         """Whether an unread note keeps an answer from being final."""
         return self._wanted and not self._held
 
-    def learn(self, notes: Iterable[Note]) -> None:
+    def add(self, notes: Iterable[Note]) -> None:
         for note in notes:
             self._unread.append(note)
             self._last = note.number

@@ -94,7 +94,7 @@ class Recorder:
         try:
             step = Step(claim=self._place.claim, notes_after=self.notes.after, unless_notes=unless_notes, **parts)
             committed = await self._journal.commit(step)
-            self.notes.learn(committed.notes)
+            self.notes.add(committed.notes)
             if not committed.refused:
                 self._calls += _conversation_calls(step.llm_interactions)
                 self._has_messages = self._has_messages or bool(step.messages)

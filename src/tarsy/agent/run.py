@@ -7,11 +7,11 @@ from tarsy.agent.answer_text import CONTINUE, TextRouter, WithoutVerdict, pieces
 from tarsy.agent.context_window import USABLE_SHARE, Pointer, TokenCounter, fit, tokens_of, tokens_of_tools, window_of, without_oldest_turns
 from tarsy.agent.execution import ExecutionContext, ExecutionResult, Inputs, RecordedCut
 from tarsy.agent.failures import (
+    Fail,
     FailureLog,
     FallBack,
-    Hopeless,
     Outage,
-    TryAgain,
+    Retry,
     after_failure,
     failed_in_a_row,
     failure_message,
@@ -226,7 +226,7 @@ class Run:
         self.failed_calls += 1
         decision = after_failure(error, self.failed_calls, has_fallback=len(self._models) > 1)
         match decision:
-            case TryAgain():
+            case Retry():
                 note = recorder.message(ConversationMessage(Role.USER, error_note(error.message)))
                 await recorder.commit(**self.failures.retried(call, error), messages=(note,))
                 self.messages.append(note)
@@ -245,7 +245,7 @@ class Run:
                 # The next answer of a recording does not depend on when it is requested.
                 wait = 0.0 if self.provider.type is ProviderType.REPLAY else seconds
                 return ExecutionResult(status=RunStatus.ACTIVE, waits=Wait(reason, wait))
-            case Hopeless(outlasted):
+            case Fail(outlasted):
                 reason = mask(failure_message(self.provider, error, self.failed_calls, outlasted=outlasted))
                 failed = recorder.moved(RunStatus.FAILED, reason)
                 await recorder.commit(**self.failures.ended(call, error, reason), execution_changes=(failed,))

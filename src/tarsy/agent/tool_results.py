@@ -66,7 +66,7 @@ class ResultPresenter:
         if folded.is_folded:
             note = f"Folded: what repeats is shown once with its count, which leaves out {folded.lines} lines of this result."
             return ShownResult(folded.text, f"{note}{reading_back(self._run.read_tool, seen.evidence_id)}")
-        return ShownResult(folded.text, "" if seen.result.is_error else emptiness(seen.result.call, folded.text))
+        return ShownResult(folded.text, "" if seen.result.is_error else empty_result_note(seen.result.call, folded.text))
 
     def summarization(self, result: ToolResult, text: str) -> ResolvedSummarization | None:
         """Return the server's settings if they want a result whose text is that long summarised."""
@@ -108,7 +108,7 @@ class ResultPresenter:
                 request, LLMInteractionKind.SUMMARIZATION, within=context.config.llm_call_timeout, own_messages=True
             )
         except CeilingMetError as error:
-            context.ceilings.note(error.met)
+            context.ceilings.record(error.met)
             return self._cut(seen, folded, min(settings.size_threshold_tokens, self._limit()))
         if call.answer.error or not call.answer.text.strip():
             cut = self._cut(seen, folded, min(settings.size_threshold_tokens, self._limit()))
@@ -141,7 +141,7 @@ _YAML_KIND = re.compile(rf"^kind:[ \t]*{_KIND.pattern}[ \t]*$", re.MULTILINE)
 _MORE_PAGES = ("continue", "nextToken", "next_token", "nextPageToken", "cursor")
 
 
-def emptiness(call: ToolCall, text: str) -> str:
+def empty_result_note(call: ToolCall, text: str) -> str:
     """Return the note on an empty result, such as "Empty: 0 pods in namespace shop."; an empty string for any other result.
 
     Without it, a model may take the absence of output for any finding. The note stands outside the fence, so at most one plain word of the

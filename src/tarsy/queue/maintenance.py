@@ -47,10 +47,10 @@ class Retention:
         self._reconfigured.set()
 
     async def run(self) -> None:
-        """Clear away now and then, until cancelled."""
+        """Clean up now and then, until cancelled."""
         while True:
             try:
-                await self.clear_away()
+                await self.clean_up()
             except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
                 log.warning("retention.failed", error=str(error))
             pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
@@ -59,7 +59,7 @@ class Retention:
                 await self._reconfigured.wait()
                 self._reconfigured = anyio.Event()
 
-    async def clear_away(self) -> None:
+    async def clean_up(self) -> None:
         """Do one round."""
         config = self._config
         hidden = await self._store.hide_sessions(days=config.session_retention_days, actor=ACTOR)
@@ -78,14 +78,13 @@ class Retention:
 # Reservations are released when calls end; a session that waits for one has waited for minutes already.
 BUDGET_CHECK_SECONDS = 30.0
 
-Wake = Callable[[Sequence[PeriodBudget]], Awaitable[Sequence[StoredLiveEvent]]]
-Deliver = Callable[[Sequence[StoredLiveEvent]], None]
-
 
 class BudgetWatch:
     """Wakes sessions that a budget keeps waiting as soon as there is room: it was raised, or not all that was reserved was spent."""
 
-    def __init__(self, budgets: Sequence[PeriodBudget], wake: Wake) -> None:
+    def __init__(
+        self, budgets: Sequence[PeriodBudget], wake: Callable[[Sequence[PeriodBudget]], Awaitable[Sequence[StoredLiveEvent]]]
+    ) -> None:
         # Those in force.
         self.budgets = budgets
         self._wake = wake
@@ -96,7 +95,7 @@ class BudgetWatch:
         self.budgets = budgets
         self._changed.set()
 
-    async def run(self, deliver: Deliver) -> None:
+    async def run(self, deliver: Callable[[Sequence[StoredLiveEvent]], None]) -> None:
         """Check at once, because the configuration may have changed while no process ran, and then now and then, until cancelled."""
         while True:
             try:
@@ -128,13 +127,11 @@ class Presence:
         processes: Processes,
         process: Callable[[], LiveProcess],
         report: Callable[[Overview | None], None],
-        interval: float = HEARTBEAT_SECONDS,
     ) -> None:
         self._processes = processes
         # A function: a reload may change the number of workers.
         self._process = process
         self._report = report
-        self._interval = interval
 
     async def run(self) -> None:
         """Send heartbeats until cancelled, then leave."""
@@ -142,12 +139,12 @@ class Presence:
             while True:
                 overview = None
                 try:
-                    with anyio.fail_after(self._interval):
+                    with anyio.fail_after(HEARTBEAT_SECONDS):
                         overview = await self._processes.heartbeat(self._process())
                 except Exception as error:  # noqa: BLE001 - the next heartbeat is near
                     log.warning("presence.failed", error=str(error) or type(error).__name__)
                 self._report(overview)
-                await anyio.sleep(self._interval)
+                await anyio.sleep(HEARTBEAT_SECONDS)
         finally:
             with anyio.move_on_after(LEAVE_SECONDS, shield=True):
                 try:

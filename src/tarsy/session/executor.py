@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import structlog
 
+from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.budget.unpriced import limits_dollars, unpriced_models, unpriced_warning
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
@@ -27,24 +28,23 @@ from tarsy.domain.work import Claimed, Lane, Park, RunEnd, WorkRules
 from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.agent_runner import StageJob, read_tool_of
-from tarsy.session.ledgers import Ledgers
 from tarsy.session.plan import (
     FinishSession,
     PlannedStage,
     StageOutcome,
+    after_challenge,
     challenge_context,
     concluded,
-    cut_short,
     ended_by_ceiling,
+    ended_early,
     next_step,
-    passed_over,
     plan,
-    weakened,
+    skipped_stages,
 )
 from tarsy.session.ports import History, Progress
 from tarsy.session.run_scope import RunScope
 from tarsy.session.runbook import RunbookSource
-from tarsy.session.stage_runner import Closing, StageRunner, abandoned, outcome_of
+from tarsy.session.stage_runner import Closing, StageRunner, close_unfinished, outcome_of
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +79,7 @@ class SessionExecutor:
         # The end of the last stage, stored with the next step.
         ended: tuple[StageClose, ...] = ()
         while True:
-            planned = next_step(stages, done, passed_over(chain, stages, records, at_ceiling=bool(ledger.ended)))
+            planned = next_step(stages, done, skipped_stages(chain, stages, records, at_ceiling=bool(ledger.ended)))
             if isinstance(planned, FinishSession):
                 finish = planned
                 break
@@ -125,9 +125,9 @@ class SessionExecutor:
         reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
         records = await self.history.timelines(claimed.subject.id)
         stages = plan(chain)
-        closing = abandoned(records, status, reason=reason, at=self.clock.now())
+        closing = close_unfinished(records, status, reason=reason, at=self.clock.now())
         analysis = best_analysis([conclusions_of(record) for record in records])
-        finish = cut_short(stages, finished_stages(stages, records), status, reason, analysis)
+        finish = ended_early(stages, finished_stages(stages, records), status, reason, analysis)
         await self._finish(claimed, chain, finish, records, closing)
         return RunEnd.WRITTEN
 
@@ -186,7 +186,7 @@ class SessionExecutor:
             executive_summary=finish.executive_summary,
             executive_summary_error=finish.executive_summary_error,
             # A session that was cut short has no verdict, and several agents have several.
-            verdict=weakened(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
+            verdict=after_challenge(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
             citations=sum(counts, CitationCounts()) if counts else None,
             error_message=finish.error,
         )

@@ -7,6 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 import structlog
 
+from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.ports import Journal
@@ -26,11 +27,10 @@ from tarsy.domain.work import ChatWork, Claimed, Lane, Park, RunEnd, ScoreWork, 
 from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip
 from tarsy.session.agent_runner import StageJob, read_tool_of
-from tarsy.session.ledgers import Ledgers
 from tarsy.session.plan import PlannedStage
 from tarsy.session.ports import History
 from tarsy.session.run_scope import RunScope
-from tarsy.session.stage_runner import StageRunner, abandoned
+from tarsy.session.stage_runner import StageRunner, close_unfinished
 
 log = structlog.get_logger(__name__)
 
@@ -94,7 +94,7 @@ class _FollowUps(ABC, Generic[FollowUp]):
         reason = f"no answer within {timeout:g} s" if status is RunStatus.TIMED_OUT else "cancelled"
         now = self.clock.now()
         records = await self.history.stages(claimed.subject.session.id)
-        closing = abandoned((one for one in records if one.stage.stage_type is self.stage_type), status, reason=reason, at=now)
+        closing = close_unfinished((one for one in records if one.stage.stage_type is self.stage_type), status, reason=reason, at=now)
         close = WorkClose(status=status, completed_at=now, error_message=reason)
         step = Step(claim=claimed.claim, execution_changes=closing.executions, stage_closes=closing.stages, work_close=close)
         await self.journal.commit(step)

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices, SessionOverrides
 from tarsy.domain.run_input import AnyInput
 from tarsy.session.agent_runner import AgentRunner
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import ChatAnswers, Scorings
-from tarsy.session.ledgers import Ledgers
 from tarsy.session.ports import History, Progress
 from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource

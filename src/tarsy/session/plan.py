@@ -109,10 +109,8 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
     return (*planned, summary)
 
 
-def next_step(
-    stages: Sequence[PlannedStage], done: Sequence[StageOutcome], passed_over: Collection[int] = ()
-) -> PlannedStage | FinishSession:
-    """Decide what follows the stages in `done`; those `passed_over`, by index, are skipped."""
+def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], skipped: Collection[int] = ()) -> PlannedStage | FinishSession:
+    """Decide what follows the stages in `done`; those `skipped`, by index, are not run."""
     if not done:
         return stages[0]
     last = done[-1]
@@ -128,7 +126,7 @@ def next_step(
     if last.status is not RunStatus.COMPLETED and last.planned.part is None:
         error = last.error or f"stage '{last.planned.name}' ended {last.status}"
         return FinishSession(status=session_status_of(last.status), final_analysis=concluded(done), partial=True, error=error)
-    following = (stage for stage in stages if stage.index > last.planned.index and stage.index not in passed_over)
+    following = (stage for stage in stages if stage.index > last.planned.index and stage.index not in skipped)
     return next(following, FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)))
 
 
@@ -147,7 +145,7 @@ def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome
     return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=summary, ceiling=ceiling)
 
 
-def cut_short(
+def ended_early(
     stages: Sequence[PlannedStage], done: Sequence[StageOutcome], status: RunStatus, reason: str, analysis: str | None
 ) -> FinishSession:
     """Return how a session ends that was stopped after `done`: with the best `analysis` so far, also of the stage that had not ended.
@@ -200,7 +198,7 @@ def challenge_stages(chain: ResolvedChain, concluding: PlannedStage, places: Ite
     return challenge, revision
 
 
-def passed_over(
+def skipped_stages(
     chain: ResolvedChain, stages: Sequence[PlannedStage], records: Sequence[StageRecord], *, at_ceiling: bool = False
 ) -> frozenset[int]:
     """Return the stages that the outcomes so far make unnecessary; once a ceiling is met, no challenge is made."""
@@ -241,7 +239,7 @@ def challenge_context(part: ChallengePart, earlier: Sequence[StageRecord], forma
             assert_never(part)
 
 
-def weakened(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:
+def after_challenge(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:
     """Return the verdict of a session, with at most medium confidence if a challenge has weakened it."""
     found = last_challenge(records)
     if verdict is None or found is None or found.ruling is not Ruling.WEAKENED:

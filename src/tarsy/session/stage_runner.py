@@ -141,7 +141,7 @@ class Closing:
     stages: tuple[StageClose, ...] = ()
 
 
-def abandoned(records: Iterable[StageRecord], status: RunStatus, *, reason: str, at: datetime) -> Closing:
+def close_unfinished(records: Iterable[StageRecord], status: RunStatus, *, reason: str, at: datetime) -> Closing:
     """Close those of `records` that are open."""
     left = [record for record in records if not record.stage.status.is_final]
     open_executions = (

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from tarsy import __version__
+from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices
 from tarsy.agent.ports import Mask
 from tarsy.api.auth import AuthSettings, auth_settings
@@ -51,7 +52,6 @@ from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.session.chains import CombinedChains, ConfiguredChains
 from tarsy.session.handlers import session_handlers
-from tarsy.session.ledgers import Ledgers
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.submission import SubmissionService
 from tarsy.settings import Settings

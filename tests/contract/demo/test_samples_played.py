@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.claims import take
 from support.replaying import replayed
 from support.weighing import Weighing
+from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db.connection import create_engine
@@ -44,7 +45,6 @@ from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.queue.handler import Handler
 from tarsy.session.handlers import session_handlers
-from tarsy.session.ledgers import Ledgers
 from tarsy.session.run_scope import Cancellations, RunScope
 from tarsy.session.runbook import RunbookSource
 from tarsy.tools.executor import McpToolServers

@@ -76,9 +76,9 @@ async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configu
     just_hidden = await ended(ground, made, days_ago=120, hidden_days_ago=5)
     long_hidden = await ended(ground, made, days_ago=200, hidden_days_ago=60)
     running = await ground.submit(made)
-    await retention(engine, hard=None).clear_away()
+    await retention(engine, hard=None).clean_up()
     assert await left(ground) == {young: False, old: True, just_hidden: True, long_hidden: True, running: False}
-    await retention(engine, hard=30).clear_away()
+    await retention(engine, hard=30).clean_up()
     assert await left(ground) == {young: False, old: True, just_hidden: True, running: False}
     assert not await ground.fetch("SELECT name FROM event_channels WHERE name = $1", f"session:{long_hidden}")
     audit = await ground.fetch(
@@ -110,7 +110,7 @@ async def test_nothing_is_left_of_a_session_that_was_erased(engine: AsyncEngine,
 async def test_events_are_forgotten_after_their_time_and_ids_go_on(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     session_id = await ground.submit(made)
     await ground.fetch("UPDATE events SET created_at = now() - interval '2 hours'")
-    await retention(engine, hard=None).clear_away()
+    await retention(engine, hard=None).clean_up()
     assert await ground.fetch("SELECT id FROM events") == []
     assert await Outbox(engine).last_id(f"session:{session_id}") == 1
 
@@ -125,7 +125,7 @@ async def test_several_processes_clear_away_together_and_each_session_once(engin
     )
     async with anyio.create_task_group() as tasks:
         for _ in range(4):
-            tasks.start_soon(retention(engine, hard=None).clear_away)
+            tasks.start_soon(retention(engine, hard=None).clean_up)
     audited = await ground.fetch("SELECT count(*) AS n, count(DISTINCT session_id) AS different FROM audit_log WHERE actor = 'retention'")
     assert audited == [{"n": BATCH + 11, "different": BATCH + 11}]
     assert set((await left(ground)).values()) == {True}

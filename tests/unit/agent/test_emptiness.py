@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from support.agent_scenario import Scenario, agent, answers, calls, chain, says, stage
 from support.memory_run import MemoryRun
-from tarsy.agent.tool_results import emptiness
+from tarsy.agent.tool_results import empty_result_note
 from tarsy.domain.conversation import ToolCall
 
 TRACK = "0.look/1.Investigator"
 
 
 def reported(text: str, arguments: str = '{"namespace": "shop"}') -> str:
-    return emptiness(ToolCall("c", "k8s.pods_list", arguments), text)
+    return empty_result_note(ToolCall("c", "k8s.pods_list", arguments), text)
 
 
 @pytest.mark.parametrize(

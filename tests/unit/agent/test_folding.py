@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tarsy.agent.folding import FEWEST_ALIKE, fold
-from tarsy.agent.tool_results import emptiness
+from tarsy.agent.tool_results import empty_result_note
 from tarsy.domain.conversation import ToolCall
 
 
@@ -99,7 +99,7 @@ def test_no_text_breaks_folding(text: str) -> None:
 def test_no_text_keeps_a_worker_folding(hostile: str) -> None:
     """Each of these would take hours by a pattern that can read a text in more than one way."""
     assert fold(hostile).text
-    assert emptiness(ToolCall("c", "k8s.pods", "{}"), hostile) == ""
+    assert empty_result_note(ToolCall("c", "k8s.pods", "{}"), hostile) == ""
 
 
 def test_what_only_looks_like_a_certificate_is_left_as_it_is() -> None:

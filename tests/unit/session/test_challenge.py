@@ -14,7 +14,7 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, parse_challenge, verdict_fields
 from tarsy.session.executor import finished_stages
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, next_step, passed_over, plan, weakened
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, after_challenge, next_step, plan, skipped_stages
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERDICT = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, mechanism="It is full."))
@@ -75,7 +75,7 @@ def objection(text: str, verified: int = 1) -> StageRecord:
 
 def names_left(settled: ResolvedChain, *records: StageRecord) -> list[str]:
     stages = plan(settled)
-    over = passed_over(settled, stages, records)
+    over = skipped_stages(settled, stages, records)
     return [one.name for one in stages if one.index not in over][len(records) :]
 
 
@@ -109,9 +109,9 @@ def test_every_verdict_is_challenged_or_only_those_below_a_confidence() -> None:
 def test_where_a_ceiling_is_met_nothing_is_left_for_a_second_look() -> None:
     settled = challenged()
     stages = plan(settled)
-    assert passed_over(settled, stages, [concluded()], at_ceiling=True) == {1, 2}
+    assert skipped_stages(settled, stages, [concluded()], at_ceiling=True) == {1, 2}
     # One that has begun is ended.
-    assert passed_over(settled, stages, [concluded(), objection(REFUTES)], at_ceiling=True) == {2}
+    assert skipped_stages(settled, stages, [concluded(), objection(REFUTES)], at_ceiling=True) == {2}
 
 
 def test_an_answer_without_a_verdict_holds_nothing_to_be_refuted() -> None:
@@ -134,10 +134,10 @@ def test_the_answer_is_given_once_more_only_where_it_was_refuted_with_evidence(t
 
 def test_a_weakened_verdict_is_shown_with_medium_confidence_and_the_objection() -> None:
     verdict = concluded().executions[0].verdict
-    shown = weakened(verdict, [concluded(), objection(REFUTES, verified=0)])
+    shown = after_challenge(verdict, [concluded(), objection(REFUTES, verified=0)])
     assert shown is not None
     assert (shown.confidence, shown.confidence_reason) == (Confidence.MEDIUM, "A second look weakened it: The disk is empty.")
-    assert weakened(verdict, [concluded(), objection("result: upheld")]) == verdict
+    assert after_challenge(verdict, [concluded(), objection("result: upheld")]) == verdict
 
 
 def test_a_challenge_that_fails_costs_the_session_nothing() -> None:

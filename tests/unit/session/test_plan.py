@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.agent_scenario import agent, chain, stage
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, cut_short, next_step, plan
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, ended_early, next_step, plan
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5)
 
@@ -56,7 +56,7 @@ def test_a_session_that_is_stopped_keeps_the_best_and_needs_no_time_for_its_summ
         StageOutcome(planned=one, stage_id=one.name, status=RunStatus.COMPLETED, analyses=(("A", f"analysis {one.index}"),))
         for one in ended
     ]
-    late, stopped = (cut_short(stages, done, status, "why", concluded(done)) for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
+    late, stopped = (ended_early(stages, done, status, "why", concluded(done)) for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
     enough = len(done) >= len(stages) - 1
     assert (late.status, late.partial) == ((SessionStatus.COMPLETED, False) if enough else (SessionStatus.TIMED_OUT, True))
     assert (late.executive_summary_error == "why") == (len(done) == len(stages) - 1)

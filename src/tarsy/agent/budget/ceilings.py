@@ -185,7 +185,8 @@ class Ceilings:
         # The ceiling that ends the execution.
         self.met: CeilingMet | None = None
         self._turn_of_end = -1
-        self._of_tools: CeilingMet | None = None
+        # The ceiling that a tool call met: the next model call is to conclude.
+        self._met_by_tool: CeilingMet | None = None
 
     def begin(self, stored: StoredRun, turn: int) -> None:
         """Restore the ceilings that an execution met before it was interrupted; its next model call has the number `turn`."""
@@ -197,7 +198,7 @@ class Ceilings:
             if not about:
                 self._end(met, met_at)
             elif about not in _SIDE_CALLS and not about.startswith(_SUMMARY):
-                self._of_tools = met
+                self._met_by_tool = met
 
     @contextmanager
     def until_ended(self) -> Generator[None]:
@@ -250,8 +251,8 @@ class Ceilings:
             raise CeilingMetError(met)
         if not self._is_active:
             return Admission(self, request)
-        if self._of_tools and kind is LLMInteractionKind.ITERATION:
-            raise CeilingMetError(replace(self._of_tools, about=about))
+        if self._met_by_tool and kind is LLMInteractionKind.ITERATION:
+            raise CeilingMetError(replace(self._met_by_tool, about=about))
         price = await self._prices.price(request.provider, self._ledger.clock.now(), self.estimate.tokens(request))
         refused: PeriodState | None = None
         for _ in range(_ATTEMPTS):
@@ -366,18 +367,18 @@ class Ceilings:
     def refusal(self, call: ToolCall) -> CeilingMet | None:
         """Return why a tool call may not be made, or None after counting it. It needs no reservation: that it was announced is stored."""
         if met := self._known.get((self._turn, call.id)):
-            self._of_tools = met
-            return self.note(met)
+            self._met_by_tool = met
+            return self.record(met)
         if not self._is_active:
             return None
         decision = check_tool_call(self._ledger.accounts(self._path), self._ledger.kept(self._path))
         if isinstance(decision, Fits):
             self._ledger.settle(self._path, NOTHING, decision.wanted)
             return None
-        self._of_tools = self._exhausted(decision, call.id, None)
-        return self.note(self._of_tools)
+        self._met_by_tool = self._exhausted(decision, call.id, None)
+        return self.record(self._met_by_tool)
 
-    def note(self, met: CeilingMet) -> CeilingMet:
+    def record(self, met: CeilingMet) -> CeilingMet:
         """Make a ceiling that was met an input of the run."""
         self._unstored.append(PlacedInput(self._place.track, self._turn, met))
         if not met.about:

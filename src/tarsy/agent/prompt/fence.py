@@ -39,7 +39,7 @@ class Fence:
     def wrap(self, label: str, text: str, *, scope: str = "") -> str:
         """Return `text` between the two lines of a fence named `label`."""
         code = self.code(f"{label}\0{scope}")
-        body = defused(text.replace(code, "[code removed]"))
+        body = escape_fences(text.replace(code, "[code removed]"))
         return f"<<<BEGIN {label} {code}>>>\n{body}\n<<<END {label} {code}>>>"
 
 
@@ -48,7 +48,7 @@ def unwrap(text: str) -> str:
     return _BOUNDARY.sub("", text).removesuffix("\n") if "<<<" in text else text
 
 
-def defused(text: str) -> str:
+def escape_fences(text: str) -> str:
     """Return text in which nothing looks like the border of a fence."""
     return _LOOKALIKE.sub("< < <", text)
 
@@ -80,12 +80,12 @@ def call_text(tool: str, arguments: str) -> str:
         parsed = None
     if isinstance(parsed, dict):
         arguments = ", ".join(f"{name}={_value(value)}" for name, value in cast("dict[str, Any]", parsed).items())
-    return defused(clip(" ".join(f"{tool}({arguments})".split()), _LONGEST_CALL, notice="…)"))
+    return escape_fences(clip(" ".join(f"{tool}({arguments})".split()), _LONGEST_CALL, notice="…)"))
 
 
 def argument_text(value: Any) -> str:
     """Return a value of a call's arguments for use outside a fence: one line of bounded length."""
-    return defused(clip(" ".join(_value(value).split()), _LONGEST_CALL, notice="…"))
+    return escape_fences(clip(" ".join(_value(value).split()), _LONGEST_CALL, notice="…"))
 
 
 def utc(moment: datetime) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from tarsy.agent.evidence.review import Review
-from tarsy.agent.prompt.fence import Fence, defused, utc
+from tarsy.agent.prompt.fence import Fence, escape_fences, utc
 from tarsy.agent.prompt.instructions import VERDICT
 from tarsy.agent.repetition import Repetition, RepetitionKind
 from tarsy.domain.citation import CitationStatus
@@ -137,8 +137,8 @@ def note_text(delivered: DeliveredNote, fence: Fence, *, last: bool) -> str:
     note = delivered.note
     if note.kind is NoteKind.HINT:
         name = clip(" ".join(note.author.split()), _LONGEST_NAME)
-        head = f"[{note.id}] A hint from {defused(name)}, an engineer who follows this investigation, at {utc(note.at)}:"
-        text = f"{head}\n\n{defused(note.text)}\n\n{_FOLLOW}"
+        head = f"[{note.id}] A hint from {escape_fences(name)}, an engineer who follows this investigation, at {utc(note.at)}:"
+        text = f"{head}\n\n{escape_fences(note.text)}\n\n{_FOLLOW}"
     else:
         text = f"[{note.id}] News of this incident's alerts, at {utc(note.at)}:\n{fence.wrap('NOTE', note.text, scope=note.id)}"
         text = f"{text}\n\n{_IT_IS_OVER}" if note.kind is NoteKind.RESOLVED else text

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from tarsy.agent.prompt.fence import Fence, defused, reading_back, result_line
+from tarsy.agent.prompt.fence import Fence, escape_fences, reading_back, result_line
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL, ToolCalling, ToolDefinition, name_for_model
@@ -49,7 +49,7 @@ def agent_section(agents: Sequence[ResolvedAgentConfig], servers: Mapping[str, R
 
 def sub_agent_task(task: str) -> str:
     """Return the end of a sub-agent's prompt. The task is quoted line by line: a fence would mark it as data, which it is not."""
-    return _TASK.format(task="\n".join(f"> {line}" for line in defused(task).splitlines()))
+    return _TASK.format(task="\n".join(f"> {line}" for line in escape_fences(task).splitlines()))
 
 
 def handed_over(given: Mapping[str, Evidence], fence: Fence, *, limit: int, read_tool: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from tarsy.agent.prompt.fence import Fence, defused, reading_back, result_line
+from tarsy.agent.prompt.fence import Fence, escape_fences, reading_back, result_line
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.kit.text import clip
@@ -88,7 +88,7 @@ class _Renderer:
                 step = self._fenced("Error:", "ERROR", event.content, clipped=True)
             case TimelineEventType.PROVIDER_FALLBACK | TimelineEventType.WARNING | TimelineEventType.NOTE:
                 # Notes are delivered to an agent that investigates directly.
-                author = defused(" ".join(str(event.metadata.get("author")).split()))
+                author = escape_fences(" ".join(str(event.metadata.get("author")).split()))
                 head = f"[{evidence_of(event)}] The agent was told by {author}:" if kind is TimelineEventType.NOTE else "Note:"
                 step = self._fenced(head, "NOTE", event.content, clipped=True) if self.with_thinking else ""
             case TimelineEventType.FINAL_ANALYSIS | TimelineEventType.EXECUTIVE_SUMMARY | TimelineEventType.USER_QUESTION:
