@@ -11,11 +11,11 @@ from tarsy.domain.claim import INVESTIGATION, Claim, WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.work import Claimed, Recovered, Release, WorkRules
 from tarsy.session.executor import SessionExecutor
-from tarsy.session.followup import ChatAnswers, Scorings
+from tarsy.session.followup import CHAT_ANSWERS, SCORES
 
-RULES: Mapping[WorkKind, WorkRules] = {rules.kind: rules for rules in (SessionExecutor.rules, ChatAnswers.rules, Scorings.rules)}
+RULES: Mapping[WorkKind, WorkRules] = {rules.kind: rules for rules in (SessionExecutor.rules, CHAT_ANSWERS, SCORES)}
 KINDS = tuple(RULES)
-FOLLOW_UPS = (ChatAnswers.rules.kind, Scorings.rules.kind)
+FOLLOW_UPS = (CHAT_ANSWERS.kind, SCORES.kind)
 MAX_RECOVERIES = 3
 
 

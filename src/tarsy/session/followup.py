@@ -1,21 +1,18 @@
 """Work on a finished session: answering a question about it, and scoring it. Each is one more stage, with a claim of its own."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
 
 import structlog
 
 from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.context_window import context_limit, side_limit
-from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.ports import Journal
 from tarsy.agent.prompt.builder import ChatExchange, ChatPrompt
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.stage_context import ContextFormatter
 from tarsy.agent.prompt.transcript import transcript
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, chain_of
 from tarsy.domain.claim import CHAT_ANSWER, SCORING
 from tarsy.domain.evidence import question_prefix
 from tarsy.domain.followup import NO_SCORE, Judgement, parse_score
@@ -37,17 +34,17 @@ log = structlog.get_logger(__name__)
 # Characters of each result that an earlier question led to: enough to recognise it, and to read it again.
 _FOUND_BEFORE = 400
 
-FollowUp = TypeVar("FollowUp", ChatWork, ScoreWork)
+CHAT_ANSWERS = WorkRules(kind=CHAT_ANSWER, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({SCORING}))
+SCORES = WorkRules(kind=SCORING, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({CHAT_ANSWER}))
+
+FollowUp = ChatWork | ScoreWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _FollowUps(ABC, Generic[FollowUp]):
-    """The handler of one kind of follow-up. The database lets one of each kind run at a time per session."""
+class FollowUps:
+    """The handler of questions about a finished session, or of its scores. The database lets one of each kind run at a time per session."""
 
-    rules: ClassVar[WorkRules]
-    stage_name: ClassVar[str]
-    stage_type: ClassVar[StageType]
-
+    rules: WorkRules
     stages: StageRunner
     journal: Journal
     history: History
@@ -55,22 +52,27 @@ class _FollowUps(ABC, Generic[FollowUp]):
     clock: Clock
 
     async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd | Park:
-        session = claimed.subject.session
+        work, session = claimed.subject, claimed.subject.session
         chain = chain_of(session.chain_snapshot)
-        agent = self._agent(chain)
+        match work:
+            case ChatWork():
+                agent, stage_id = chain.chat, work.question.stage_id
+            case ScoreWork():
+                agent, stage_id = chain.scoring, work.score.stage_id
+        stage_type = _stage_type(work)
         if agent is None:
-            return await self._close(claimed, RunStatus.FAILED, f"{self.stage_name} is not enabled for chain '{chain.chain_id}'")
+            return await self._close(claimed, RunStatus.FAILED, f"{stage_type} is not enabled for chain '{chain.chain_id}'")
         records = await self.history.timelines(session.id)
-        stage_id = self._stage_id(claimed.subject)
         stored = next((record for record in records if record.stage.id == stage_id), None)
         index = stored.stage.stage_index if stored else max((record.stage.stage_index for record in records), default=-1) + 1
-        formatter = ContextFormatter(fence=Fence(session.nonce), with_transcript=True, judges=True, read_tool=read_tool_of(agent))
+        fence, read_tool = Fence(session.nonce), read_tool_of(agent)
+        formatter = ContextFormatter(fence=fence, with_transcript=True, judges=True, read_tool=read_tool)
         investigation = formatter.format_investigation(records, limit=context_limit(agent.provider))
-        chat = await self._prompt(claimed.subject, investigation, records, agent)
+        chat = await self._chat_prompt(work, investigation, records, agent) if isinstance(work, ChatWork) else None
         planned = PlannedStage(
             index=index,
-            name=self.stage_name,
-            stage_type=self.stage_type,
+            name=stage_type.value,
+            stage_type=stage_type,
             agents=(agent,),
             evidence_prefixes=(question_prefix(chat.number),) if chat else (),
         )
@@ -86,68 +88,33 @@ class _FollowUps(ABC, Generic[FollowUp]):
             stored=stored,
         )
         ran = await self.stages.run(job, scope.stopping)
-        return ran if isinstance(ran, Park) else await self._finish(claimed, ran.results[0], ran.close)
+        if isinstance(ran, Park):
+            return ran
+        (result,) = ran.results
+        if isinstance(work, ChatWork) or result.status is not RunStatus.COMPLETED:
+            return await self._close(claimed, result.status, result.error, stages=(ran.close,))
+        judgement = parse_score(result.final_analysis)
+        if judgement is None:
+            return await self._close(claimed, RunStatus.FAILED, NO_SCORE, stages=(ran.close,))
+        return await self._close(claimed, RunStatus.COMPLETED, None, judgement, (ran.close,))
 
     async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> RunEnd:
         """End a question or a score that was cancelled or timed out."""
-        timeout = chain_of(claimed.subject.session.chain_snapshot).session_timeout
+        work, now = claimed.subject, self.clock.now()
+        timeout = chain_of(work.session.chain_snapshot).session_timeout
         reason = f"no answer within {timeout:g} s" if status is RunStatus.TIMED_OUT else "cancelled"
-        now = self.clock.now()
-        records = await self.history.stages(claimed.subject.session.id)
-        closing = close_unfinished((one for one in records if one.stage.stage_type is self.stage_type), status, reason=reason, at=now)
+        records = await self.history.stages(work.session.id)
+        own = [one for one in records if one.stage.stage_type is _stage_type(work)]
+        closing = close_unfinished(own, status, reason=reason, at=now)
         close = WorkClose(status=status, completed_at=now, error_message=reason)
         step = Step(claim=claimed.claim, execution_changes=closing.executions, stage_closes=closing.stages, work_close=close)
         await self.journal.commit(step)
         return RunEnd.WRITTEN
 
-    @abstractmethod
-    def _agent(self, chain: ResolvedChain) -> ResolvedAgentConfig | None:
-        """Return the agent that does it; None if the chain is configured without."""
-
-    @abstractmethod
-    def _stage_id(self, work: FollowUp) -> str | None:
-        """Return the stage that an interrupted run began."""
-
-    @abstractmethod
-    async def _prompt(
-        self, work: FollowUp, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
-    ) -> ChatPrompt | None:
-        """Return the question and what precedes it, if a person asks."""
-
-    async def _finish(self, claimed: Claimed[FollowUp], result: ExecutionResult, stage: StageClose) -> RunEnd:
-        """Store the result of the agent, and the end of its stage."""
-        return await self._close(claimed, result.status, result.error, stages=(stage,))
-
-    async def _close(
-        self,
-        claimed: Claimed[FollowUp],
-        status: RunStatus,
-        error: str | None,
-        judgement: Judgement | None = None,
-        stages: tuple[StageClose, ...] = (),
-    ) -> RunEnd:
-        close = WorkClose(status=status, completed_at=self.clock.now(), error_message=error, judgement=judgement)
-        await self.journal.commit(Step(claim=claimed.claim, stage_closes=stages, work_close=close))
-        log.info("followup.finished", kind=self.rules.kind, session_id=claimed.subject.session.id, status=status.value)
-        return RunEnd.WRITTEN
-
-
-class ChatAnswers(_FollowUps[ChatWork]):
-    """The handler of questions about a finished session."""
-
-    rules = WorkRules(kind=CHAT_ANSWER, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({SCORING}))
-    stage_name = "chat"
-    stage_type = StageType.CHAT
-
-    def _agent(self, chain: ResolvedChain) -> ResolvedAgentConfig | None:
-        return chain.chat
-
-    def _stage_id(self, work: ChatWork) -> str | None:
-        return work.question.stage_id
-
-    async def _prompt(
+    async def _chat_prompt(
         self, work: ChatWork, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
-    ) -> ChatPrompt | None:
+    ) -> ChatPrompt:
+        """Return the question, and the questions and answers before it."""
         questions = await self.history.questions(work.session.id)
         number = next(place for place, question in enumerate(questions, start=1) if question.id == work.question.id)
         fence, read_tool = Fence(work.session.nonce), read_tool_of(agent)
@@ -171,33 +138,22 @@ class ChatAnswers(_FollowUps[ChatWork]):
             left_out=len(history) - len(recent),
         )
 
+    async def _close(
+        self,
+        claimed: Claimed[FollowUp],
+        status: RunStatus,
+        error: str | None,
+        judgement: Judgement | None = None,
+        stages: tuple[StageClose, ...] = (),
+    ) -> RunEnd:
+        close = WorkClose(status=status, completed_at=self.clock.now(), error_message=error, judgement=judgement)
+        await self.journal.commit(Step(claim=claimed.claim, stage_closes=stages, work_close=close))
+        log.info("followup.finished", kind=self.rules.kind, session_id=claimed.subject.session.id, status=status.value)
+        return RunEnd.WRITTEN
 
-class Scorings(_FollowUps[ScoreWork]):
-    """The handler of scores of a finished session."""
 
-    rules = WorkRules(kind=SCORING, lane=Lane.FOLLOW_UPS, begins_apart_from=frozenset({CHAT_ANSWER}))
-    stage_name = "scoring"
-    stage_type = StageType.SCORING
-
-    def _agent(self, chain: ResolvedChain) -> ResolvedAgentConfig | None:
-        return chain.scoring
-
-    def _stage_id(self, work: ScoreWork) -> str | None:
-        return work.score.stage_id
-
-    async def _prompt(
-        self, work: ScoreWork, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
-    ) -> ChatPrompt | None:
-        del work, investigation, records, agent  # the scoring agent reads the investigation, and is asked no question
-        return None
-
-    async def _finish(self, claimed: Claimed[ScoreWork], result: ExecutionResult, stage: StageClose) -> RunEnd:
-        if result.status is not RunStatus.COMPLETED:
-            return await super()._finish(claimed, result, stage)
-        judgement = parse_score(result.final_analysis)
-        if judgement is None:
-            return await self._close(claimed, RunStatus.FAILED, NO_SCORE, stages=(stage,))
-        return await self._close(claimed, RunStatus.COMPLETED, None, judgement, (stage,))
+def _stage_type(work: FollowUp) -> StageType:
+    return StageType.CHAT if isinstance(work, ChatWork) else StageType.SCORING
 
 
 def newest_exchanges(history: Sequence[ChatExchange], limit: int) -> tuple[ChatExchange, ...]:

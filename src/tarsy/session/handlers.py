@@ -1,13 +1,14 @@
 """The handlers of all work on sessions, put together from what they need."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices, SessionOverrides
 from tarsy.domain.run_input import AnyInput
 from tarsy.session.agent_runner import AgentRunner
 from tarsy.session.executor import SessionExecutor
-from tarsy.session.followup import ChatAnswers, Scorings
+from tarsy.session.followup import CHAT_ANSWERS, SCORES, FollowUps
 from tarsy.session.ports import History, Progress
 from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
@@ -24,7 +25,7 @@ def session_handlers(
     cancellations: Cancellations,
     overrides: Mapping[str, SessionOverrides] | None = None,
     recorded_inputs: Sequence[AnyInput] = (),
-) -> tuple[SessionExecutor, ChatAnswers, Scorings]:
+) -> tuple[SessionExecutor, FollowUps, FollowUps]:
     """Build the handlers of investigations, questions and scores; `overrides` are those of single sessions, by id."""
     journal, clock = services.journal, services.clock
     stages = StageRunner(AgentRunner(services, cancellations, overrides, recorded_inputs), journal, clock)
@@ -39,6 +40,5 @@ def session_handlers(
         mask=services.mask,
         clock=clock,
     )
-    answers = ChatAnswers(stages=stages, journal=journal, history=history, ledgers=ledgers, clock=clock)
-    scorings = Scorings(stages=stages, journal=journal, history=history, ledgers=ledgers, clock=clock)
-    return investigations, answers, scorings
+    answers = FollowUps(rules=CHAT_ANSWERS, stages=stages, journal=journal, history=history, ledgers=ledgers, clock=clock)
+    return investigations, answers, replace(answers, rules=SCORES)

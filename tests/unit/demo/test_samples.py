@@ -14,9 +14,9 @@ from tarsy.demo.samples import Sample, UnknownSampleError, list_samples, load_sa
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, sub_track_of, track_of
+from tarsy.domain.stage import StageType
 from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL, ToolCalling
 from tarsy.llm.providers.replay import WORDS_PER_SECOND, RecordingUnreadableError
-from tarsy.session.followup import ChatAnswers
 from tarsy.session.plan import plan
 
 SAMPLES = list_samples()
@@ -31,7 +31,7 @@ def agents_of(chain: ResolvedChain, questions: int) -> Iterator[tuple[int, str, 
             yield stage.index, track_of(stage.index, stage.name, position, agent.agent_name), agent
     assert chain.chat
     for index in range(len(stages), len(stages) + questions):
-        yield index, track_of(index, ChatAnswers.stage_name, 1, chain.chat.agent_name), chain.chat
+        yield index, track_of(index, StageType.CHAT, 1, chain.chat.agent_name), chain.chat
 
 
 def sent_agents(recording: Recording, track: str, agent: ResolvedAgentConfig) -> Iterator[tuple[str, ResolvedAgentConfig]]:
