@@ -36,7 +36,7 @@ from tarsy.intake.masking import Mask, masked_alert, masked_change
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.unit_of_work import IncomingAlert, UnitOfWork
 from tarsy.intake.updates import store_updates, update_text
-from tarsy.kit.clock import Clock, SystemClock
+from tarsy.kit.clock import Clock
 
 log = structlog.get_logger(__name__)
 
@@ -94,12 +94,12 @@ class AlertAcceptance:
     policy: Policy
     investigations: Investigations
     mask: Mask
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock
     metrics: IntakeMetrics = field(default_factory=NoMetrics)
     _batches: Batcher[PreparedDelivery, Answer] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._batches = Batcher(self._store, max_batch=MAX_TOGETHER, seconds=TAKE_SECONDS)
+        self._batches = Batcher(self._store_batch, max_batch=MAX_TOGETHER, seconds=TAKE_SECONDS)
 
     async def accept(self, delivery: Delivery, *, author: str, alert_type: str | None = None, runbook_url: str | None = None) -> Answer:
         """Store a delivery, together with others that arrive at the same time. `alert_type` and `runbook_url` override those of the route and the alerts.
@@ -108,7 +108,8 @@ class AlertAcceptance:
             AlertRefusedError: an alert's type has no chain, or its model is a recording of another alert.
             NoProviderError: there is no model to investigate with; nothing was stored, and the sender should try again.
         """
-        masked_url, runbook = await self.investigations.requested_runbook(runbook_url)
+        masked_url = self.mask(runbook_url) if runbook_url else None
+        runbook = await self.investigations.submissions.secret_runbook(runbook_url)
         runbook_urls = [masked_url or self.investigations.runbook_of(alert) for alert in delivery.alerts]
 
         def masked_alerts() -> list[IncomingAlert]:
@@ -138,7 +139,7 @@ class AlertAcceptance:
         log.info("webhook.taken", source=answer.source, alerts=answer.alerts, changes=answer.changes, incidents=len(answer.results))
         return answer
 
-    async def _store(self, batch: Sequence[PreparedDelivery]) -> Sequence[Answer]:
+    async def _store_batch(self, batch: Sequence[PreparedDelivery]) -> Sequence[Answer]:
         """Lock the keys of a batch, decide about each alert, and write what follows, in one transaction."""
         alerts = [alert for prepared in batch for alert in prepared.alerts]
         incident_keys, alert_keys = {alert.incident_key for alert in alerts}, {alert.key for alert in alerts}
@@ -165,7 +166,7 @@ class AlertAcceptance:
             results = {prepared: [unit.apply(alert) for alert in prepared.alerts] for prepared in new.values()}
             await store_changes(connection, [change for prepared in new.values() for change in prepared.changes], now)
             chains = {alert_type: chain for prepared in new.values() for alert_type, chain in prepared.chains.items()}
-            await self._write(connection, unit, chains)
+            await self._write_changes(connection, unit, chains)
             written = {
                 prepared: Answer(
                     source=prepared.delivery.source,
@@ -188,7 +189,7 @@ class AlertAcceptance:
         answers |= {prepared.key: answer for prepared, answer in written.items() if prepared.key}
         return [written[prepared] if prepared in written else answers[prepared.key or ""] for prepared in batch]
 
-    async def _write(self, connection: AsyncConnection, unit: UnitOfWork, chains: Mapping[str, ResolvedChain]) -> None:
+    async def _write_changes(self, connection: AsyncConnection, unit: UnitOfWork, chains: Mapping[str, ResolvedChain]) -> None:
         """Write everything that has changed. Every writer locks work before it publishes, so that no two wait for each other."""
         pending = [
             incident.session_id

@@ -1,7 +1,7 @@
 """What a person does to incidents: investigate again, resolve, merge, split. Each is one transaction while no alert is being stored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -23,7 +23,7 @@ from tarsy.domain.status import SessionStatus
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.updates import store_updates
-from tarsy.kit.clock import Clock, SystemClock
+from tarsy.kit.clock import Clock
 
 # Live events, each with the session whose subscribers receive it.
 Events = Sequence[tuple[str | None, LiveEvent]]
@@ -42,7 +42,7 @@ class IncidentCommands:
     engine: AsyncEngine
     policy: Policy
     investigations: Investigations
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock
 
     async def investigate(self, incident_id: str, *, actor: str) -> str:
         """Start an investigation of an incident, and return the session's id.
@@ -60,7 +60,9 @@ class IncidentCommands:
             if not await room_in_queue(connection, limit, 1):
                 raise QueueFullError(limit or 0)
             changed, events = await self.start_investigation(connection, incident, actor, repeats=0)
-            await self._write(connection, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": changed.session_id})
+            await self._write_and_publish(
+                connection, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": changed.session_id}
+            )
         return changed.session_id or ""
 
     async def start_investigation(
@@ -101,7 +103,7 @@ class IncidentCommands:
             await connection.execute(sa.update(alerts).where(firing).values(resolved))
             changed = await self._without_pending(connection, replace(incident, resolved_at=self.clock.now(), firing=0), actor)
             events = await self._inform_running(connection, changed, f"{actor} has declared the incident over.")
-            await self._write(connection, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {})
+            await self._write_and_publish(connection, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {})
 
     async def merge(self, incident_id: str, other_id: str, *, actor: str) -> None:
         """Make the incident `other_id` part of `incident_id`: its alerts, its sessions, and later events of its alerts.
@@ -128,7 +130,7 @@ class IncidentCommands:
                 merged,
                 f"{actor} has found another incident to be part of this one, with {other.firing} of its alerts firing: {other.title}",
             )
-            await self._write(connection, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id})
+            await self._write_and_publish(connection, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id})
 
     async def split(self, incident_id: str, alert_ids: Sequence[str], *, actor: str) -> str:
         """Move some alerts to a new incident, and return its id.
@@ -175,7 +177,7 @@ class IncidentCommands:
             )
             if rest.resolved_at is not None and incident.resolved_at is None:
                 rest = await self._without_pending(connection, rest, actor)
-            await self._write(connection, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id})
+            await self._write_and_publish(connection, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id})
         return new.id
 
     async def _locked(self, connection: AsyncConnection, incident_id: str) -> Incident:
@@ -201,7 +203,7 @@ class IncidentCommands:
             return ()
         return await store_updates(connection, [(incident, text)], self.clock.now())
 
-    async def _write(
+    async def _write_and_publish(
         self,
         connection: AsyncConnection,
         changed: Sequence[Incident],

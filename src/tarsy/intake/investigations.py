@@ -24,10 +24,6 @@ class Investigations:
     # Returns the tool server of a name.
     server: Callable[[str], ResolvedMcpServer]
 
-    async def requested_runbook(self, url: str | None) -> tuple[str | None, str | None]:
-        """Return the masked address of a runbook, and its text if the address holds a secret."""
-        return (self.submissions.mask(url), await self.submissions.secret_runbook(url)) if url else (None, None)
-
     def runbook_of(self, alert: Alert) -> str | None:
         """Return the address of the alert's runbook, or None if it may not be fetched or holds a secret."""
         url = alert.links.runbook
@@ -77,11 +73,14 @@ def with_labelled_servers(
     route = next((route for route in routes if route.name == route_name), None)
     if route is None:
         return chain
-    chosen, unknown = route.servers_for(alert)
+    chosen: dict[str, str] = {}
     absent: dict[str, str] = {}
-    for one in unknown:
-        variants = one.variants
-        label = f'says "{clip(one.value, MAX_SHOWN_VALUE)}"' if one.value else "is missing"
+    for variants in route.tool_servers:
+        value = alert.labels.get(variants.label, "")
+        if value in variants.by_value:
+            chosen[variants.server] = variants.by_value[value]
+            continue
+        label = f'says "{clip(value, MAX_SHOWN_VALUE)}"' if value else "is missing"
         known = ", ".join(f"{value} ({name})" for value, name in variants.by_value.items())
         # People and agents read this. The label's value is the sender's, and untrusted.
         absent[variants.server] = (

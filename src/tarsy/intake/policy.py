@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from types import MappingProxyType
 
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.routes import RouteConfig, SenderConfig
@@ -28,19 +27,11 @@ from tarsy.intake.fields import fingerprint
 
 @dataclass(frozen=True, slots=True)
 class ServerVariants:
-    """The variants of a tool server among which a label of the alert chooses."""
+    """The variants of a tool server, by the value of a label of the alert. A variant is never guessed."""
 
     server: str
     label: str
     by_value: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownVariant:
-    """The label is missing or has a value without a variant. The agents are informed; the variant is never guessed."""
-
-    variants: ServerVariants
-    value: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,18 +75,6 @@ class Route:
             return fingerprint(self.name, alert.source, alert.fingerprint)
         # Alerts without a label are one group. If a label has two values, the first one is TARSy's own.
         return fingerprint(self.name, {name: next(iter(label_values(alert, name)), "") for name in self.group_by})
-
-    def servers_for(self, alert: Alert) -> tuple[Mapping[str, str], tuple[UnknownVariant, ...]]:
-        """Return the variants that replace tool servers, by the server's name, and the servers without a known variant."""
-        chosen: dict[str, str] = {}
-        unknown: list[UnknownVariant] = []
-        for variants in self.tool_servers:
-            value = alert.labels.get(variants.label, "")
-            if value in variants.by_value:
-                chosen[variants.server] = variants.by_value[value]
-            else:
-                unknown.append(UnknownVariant(variants, value))
-        return MappingProxyType(chosen), tuple(unknown)
 
 
 # After the operator's routes: heartbeats are recorded, all other alerts are investigated.

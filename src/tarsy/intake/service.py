@@ -97,8 +97,8 @@ class IncidentService:
             AlertRefusedError: an alert's type has no chain.
             NoProviderError: there is no model to investigate with.
         """
-        recognised = None if request.source else matching_adapter(request)
-        source = request.source or (recognised.source if recognised else None)
+        adapter = None if request.source else matching_adapter(request)
+        source = adapter.source if adapter else request.source
         refusal = await self._refusal(request, source)
         if refusal:
             name = source or "webhook"

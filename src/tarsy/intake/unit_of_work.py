@@ -102,10 +102,10 @@ class UnitOfWork:
             case Drop(reason):
                 result = Result(None, Outcome.DROPPED, reason=reason)
             case Record(reason):
-                self._store(incoming, after, None, reason)
+                self._update_member(incoming, after, None, reason)
                 result = Result(None, Outcome.RECORDED, reason=reason)
             case CountRepeat(incident_id):
-                self._store(incoming, after, incident_id, member.reason if member else None)
+                self._update_member(incoming, after, incident_id, member.reason if member else None)
                 result = Result(incident_id, Outcome.REPEATED)
             case OpenIncident(schedule):
                 result = Result(self._open(incoming, after, schedule), Outcome.OPENED)
@@ -141,7 +141,7 @@ class UnitOfWork:
         )
         self.latest[incident.key] = incident.id
         self._change(incident)
-        self._store(incoming, after, incident.id)
+        self._update_member(incoming, after, incident.id)
         self._plan(incident.id, schedule, incoming)
         return incident.id
 
@@ -156,7 +156,7 @@ class UnitOfWork:
         severity = before.severity.worst(after.severity)
         repeats = 0 if action.new or severity is not before.severity else before.reinvestigations
         self._change(replace(before, resolved_at=None, severity=severity, reinvestigations=repeats))
-        self._store(incoming, after, incident_id)
+        self._update_member(incoming, after, incident_id)
         if action.schedule:
             self._plan(incident_id, action.schedule, incoming)
         # A pending investigation gets the priority of the worst alert.
@@ -173,7 +173,7 @@ class UnitOfWork:
         waits = self.incidents[incident_id].may_be_cancelled
         if action.note or (waits and incoming.route.on_resolved is not OnResolved.IGNORE):
             self._inform(incident_id, AlertUpdate(UpdateKind.OVER, member.alert if member else incoming.masked, after.severity))
-        self._store(incoming, after, incident_id)
+        self._update_member(incoming, after, incident_id)
         if action.last:
             self._change(replace(self.incidents[incident_id], resolved_at=self.now))
         if action.cancel_pending:
@@ -208,7 +208,7 @@ class UnitOfWork:
         self.incidents[incident.id] = incident
         self.changed[incident.id] = None
 
-    def _store(self, incoming: IncomingAlert, after: KnownAlert, incident_id: str | None, reason: str | None = None) -> None:
+    def _update_member(self, incoming: IncomingAlert, after: KnownAlert, incident_id: str | None, reason: str | None = None) -> None:
         """Record the alert's row, and count the alert in its incident. An alert that changes its incident gets a new row."""
         before = self.members.get(incoming.key)
         known, shown = replace(after, incident_id=incident_id), incoming.masked

@@ -13,7 +13,7 @@ from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.incident import Mute, muted_by
 from tarsy.domain.route import Matcher, MatcherError, Operator, RouteAction, all_accept, parse_matchers
 from tarsy.intake.adapters.registry import parse_delivery
-from tarsy.intake.policy import Route, ServerVariants, route_for
+from tarsy.intake.policy import Route, route_for
 
 NOW = datetime(2026, 11, 15, 10, tzinfo=UTC)
 
@@ -145,16 +145,6 @@ def test_the_worse_is_the_more_urgent() -> None:
     assert priorities == [4, 3, 2, 1, 0]
     assert Route(name="r", priority=9).priority_of(_alert(Severity.INFO)) == 9
     assert Severity.WARNING.worst(Severity.HIGH) is Severity.HIGH
-
-
-def test_a_label_chooses_the_variant_of_a_tool_server_and_an_unknown_one_is_told() -> None:
-    variants = ServerVariants("kubernetes", "cluster", {"eu1": "kubernetes-eu1", "us1": "kubernetes-us1"})
-    route = Route(name="r", tool_servers=(variants,))
-    chosen, unknown = route.servers_for(_alert(cluster="eu1"))
-    assert (dict(chosen), unknown) == ({"kubernetes": "kubernetes-eu1"}, ())
-    for labels, value in (({"cluster": "moon"}, "moon"), ({}, "")):
-        chosen, unknown = route.servers_for(replace(_alert(), labels=labels))
-        assert (dict(chosen), [one.value for one in unknown]) == ({}, [value])
 
 
 @pytest.mark.parametrize(("minutes", "muted"), [(-1, False), (0, True), (59, True), (60, False)])

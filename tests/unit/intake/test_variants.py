@@ -48,6 +48,7 @@ def chosen(directory: ConfigDirectory, labels: Mapping[str, str], *, route: str 
 def test_a_label_chooses_the_variant_for_every_agent_that_has_the_server(directory: ConfigDirectory) -> None:
     chain = chosen(directory, {"cluster": "eu1"})
     assert [agent.mcp_servers for agent in chain.stages[0].agents] == [("kubernetes-eu1", "metrics"), ("metrics",)]
+    assert [agent.absent_servers for agent in chain.stages[0].agents] == [{}, {}]
     assert chain.chat
     assert chain.chat.mcp_servers == ("kubernetes-eu1", "metrics")
     assert sorted(chain.mcp_servers) == ["kubernetes-eu1", "metrics"]
