@@ -113,7 +113,7 @@ _JSON_FIELD = re.compile(rf'"({_ANY_NAME})"\s*:\s*"((?:[^"\\]|\\.)+)', re.IGNORE
 # `name: value`, also as an item of a list, and with the value on the next line.
 _LINE_FIELD = re.compile(rf"^[ \t]*(?:- )?({_ANY_NAME}):[ \t]+(?:[|>][+-]?[ \t]*\n[ \t]+)?(\S.*)", re.IGNORECASE | re.MULTILINE)
 # Unicode categories of invisible characters: control, format and surrogate.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs"})
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
 # Zero-width (non-)joiners are part of some scripts and of combined emoji.
 _JOINERS = frozenset("\u200c\u200d")
 _HEADING = re.compile(r"\s*# +(\S.*)")
@@ -151,6 +151,6 @@ def _one_line(text: str) -> str:
     joined = " ".join(text.split())
     if not joined.isprintable():
         joined = "".join(
-            f"<U+{ord(mark):04X}>" if unicodedata.category(mark) in _UNSEEN and mark not in _JOINERS else mark for mark in joined
+            f"<U+{ord(mark):04X}>" if unicodedata.category(mark) in _INVISIBLE and mark not in _JOINERS else mark for mark in joined
         )
     return joined if len(joined) <= _LONGEST else joined[: _LONGEST - 1].rstrip() + "…"

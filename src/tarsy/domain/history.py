@@ -34,7 +34,7 @@ class ExecutionRecord:
         return last_text(self.events, TimelineEventType.FINAL_ANALYSIS)
 
     @property
-    def _about_analysis(self) -> Mapping[str, Any]:
+    def _analysis_metadata(self) -> Mapping[str, Any]:
         concluding = (event for event in reversed(self.events) if event.event_type is TimelineEventType.FINAL_ANALYSIS)
         empty: Mapping[str, Any] = {}
         return next((event.metadata for event in concluding if event.status is TimelineStatus.COMPLETED), empty)
@@ -42,7 +42,7 @@ class ExecutionRecord:
     @property
     def verdict(self) -> JudgedVerdict | None:
         """Return the verdict of the analysis with the confidence to show for it."""
-        fields, judged = self._about_analysis.get(VERDICT), self._about_analysis.get(CONFIDENCE)
+        fields, judged = self._analysis_metadata.get(VERDICT), self._analysis_metadata.get(CONFIDENCE)
         if not fields or not judged:
             return None
         verdict = JudgedVerdict(verdict_of(fields), Confidence(judged["shown"]), judged["reason"])
@@ -51,12 +51,12 @@ class ExecutionRecord:
     @property
     def ceiling(self) -> str | None:
         """Return the ceiling that forced the analysis, described for people."""
-        return self._about_analysis.get(CEILING)
+        return self._analysis_metadata.get(CEILING)
 
     @property
     def citations(self) -> CitationCounts | None:
         """Return the citation counts of the analysis; None for one that is older than citation checks."""
-        counts = self._about_analysis.get(CITATIONS)
+        counts = self._analysis_metadata.get(CITATIONS)
         return CitationCounts(**counts) if counts else None
 
     @property

@@ -187,7 +187,7 @@ def note_created(session_id: str, note: Note) -> LiveEvent:
     return _session_event(session_id, LiveEventType.NOTE_CREATED, {"note": _fields(note, "number", "kind", "author", "text", "at")})
 
 
-def paused(pauses: Sequence[Pause]) -> LiveEvent:
+def pauses_changed(pauses: Sequence[Pause]) -> LiveEvent:
     """Return the event with all present pauses; an empty list: nothing is paused."""
     fields = [_fields(pause, "chain_id", "since", "actor", "reason", "parks_running") for pause in pauses]
     return LiveEvent(SESSIONS_CHANNEL, LiveEventType.PAUSES_CHANGED, {"pauses": fields})

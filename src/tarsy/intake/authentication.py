@@ -18,7 +18,7 @@ from typing import assert_never
 
 from tarsy.config.schema.routes import Scheme
 from tarsy.intake.delivery import WebhookRequest
-from tarsy.intake.fields import Fields, moment
+from tarsy.intake.fields import Fields, parse_time
 from tarsy.intake.sns import is_signed
 
 # A captured request is useless after this. Differing clocks and slow networks need less.
@@ -134,7 +134,7 @@ def _check_signature(proof: Signature, request: WebhookRequest, now: datetime) -
     signed, at = request.raw, now
     if proof.timestamp_header:
         stamp = request.headers.get(proof.timestamp_header.lower(), "")
-        signed, at = stamp.encode() + b":" + signed, moment(stamp)
+        signed, at = stamp.encode() + b":" + signed, parse_time(stamp)
     expected = [hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in proof.secrets if secret]
     # The signature is checked first: only then is the time the sender's.
     return _compare(given, expected) or (None if _is_fresh(at, now) else Refusal.TOO_OLD)

@@ -80,7 +80,7 @@ class Fields:
         return self.text(*names, limit=MAX_LABEL_NAME).lower()
 
     def time(self, *names: str) -> datetime | None:
-        return next((found for name in names if (found := moment(self.values.get(name)))), None)
+        return next((found for name in names if (found := parse_time(self.values.get(name)))), None)
 
     def link(self, *names: str) -> str | None:
         return next((found for name in names if (found := web_address(self.values.get(name)))), None)
@@ -145,10 +145,10 @@ def located(name: str, place: str) -> str:
     return f"{name} ({place})" if name and place and place not in name else name
 
 
-def moment(value: Any) -> datetime | None:
+def parse_time(value: Any) -> datetime | None:
     """Parse a time: ISO 8601, or an epoch in seconds, milliseconds or nanoseconds. Return None if it is no time."""
     if isinstance(value, str) and value[:40].strip():
-        found = _parse_time(value[:40].strip())
+        found = _parse_time_text(value[:40].strip())
     elif isinstance(value, int | float) and not isinstance(value, bool):
         found = _epoch(float(value)) if abs(value) < 10**20 else None
     else:
@@ -156,7 +156,7 @@ def moment(value: Any) -> datetime | None:
     return found if found and found > _EARLIEST else None
 
 
-def _parse_time(text: str) -> datetime | None:
+def _parse_time_text(text: str) -> datetime | None:
     try:
         return _epoch(float(text))
     except ValueError:

@@ -97,7 +97,7 @@ def announced() -> Iterator[LiveEvent]:
     yield live_events.chat_message(
         ChatUserMessage(id="m", chat_id="c", session_id=SESSION, content="?", author="me", status=RunStatus.PENDING, created_at=AT)
     )
-    yield live_events.paused([Pause("kubernetes", AT, "alice", "costs", parks_running=True)])
+    yield live_events.pauses_changed([Pause("kubernetes", AT, "alice", "costs", parks_running=True)])
     yield live_events.incident_changed(
         Incident(
             id="i",

@@ -48,7 +48,7 @@ async def _publish(connection: AsyncConnection, actor: str, action: AuditAction,
     await add_audit_entry(connection, actor=actor, action=action, details=details)
     await notifications.notify(connection, notifications.PAUSE, details["chain_id"] or "")
     left = await _pauses(connection)
-    await publish(connection, [live_events.paused(left)], session_id=None)
+    await publish(connection, [live_events.pauses_changed(left)], session_id=None)
     return left
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, moment, plain_text, severity_of, tags, title
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, parse_time, plain_text, severity_of, tags, title
 
 SOURCE = "sentry"
 # Events are many; the issue that they belong to is one, and stands for the problem.
@@ -80,7 +80,7 @@ def _metric(request: WebhookRequest, data: Fields) -> Alert:
 
 
 def _sent_at(request: WebhookRequest) -> datetime | None:
-    return moment(request.headers.get("sentry-hook-timestamp"))
+    return parse_time(request.headers.get("sentry-hook-timestamp"))
 
 
 ADAPTER = Adapter(SOURCE, matches, parse)
