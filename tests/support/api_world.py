@@ -19,7 +19,6 @@ from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource
 from tarsy.api.services import (
-    AlertServices,
     Health,
     HealthServices,
     IncidentServices,
@@ -27,7 +26,6 @@ from tarsy.api.services import (
     Probe,
     Services,
     SystemServices,
-    UsageServices,
 )
 from tarsy.config.load.display import Differences
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
@@ -152,14 +150,17 @@ def services_on(
         auth=auth or AuthSettings(),
         mask=MASK,
         repositories=repositories,
-        alerts=AlertServices(submissions=submissions, samples=lambda: (sample,)),
+        submissions=submissions,
+        samples=lambda: (sample,),
         incidents=IncidentServices(
             service=IncidentService.build(engine, policy, submissions, tool_server, sns=sns),
             repository=IncidentRepository(engine),
             mutes=MuteRepository(engine),
             changes=ChangeRepository(engine),
         ),
-        usage=UsageServices(repository=UsageRepository(engine), spending=PostgresSpendingStore(engine), period_budgets=()),
+        usage=UsageRepository(engine),
+        spending=PostgresSpendingStore(engine),
+        period_budgets=(),
         system=SystemServices(
             version="1.2.3",
             pod_id="pod-1",
@@ -172,7 +173,7 @@ def services_on(
             reload=nothing_new,
             reloads=ReloadNotices(engine, pod_id="pod-1"),
         ),
-        health=HealthServices(version="1.2.3", probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy}),
+        health=HealthServices(probes={"database": healthy, "worker_pool": healthy, "llm_service": healthy}),
         live=LiveServices(hub=Hub(Outbox(engine), repositories.sessions.exists, LiveState())),
     )
 

@@ -13,7 +13,7 @@ from tarsy.api.auth import host_allowed, identify, origin_allowed
 from tarsy.api.http_server import Streams
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import plain_router
-from tarsy.api.services import AuthDep, LiveDep
+from tarsy.api.services import ServicesDep
 from tarsy.domain.live_events import UnknownChannelError, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import Hub, RefusedError
@@ -53,9 +53,9 @@ LastEventIdQuery = Annotated[
 
 @router.websocket("/ws")
 @router.websocket("/api/v1/ws")
-async def live_socket(websocket: WebSocket, auth: AuthDep, live: LiveDep) -> None:
+async def live_socket(websocket: WebSocket, services: ServicesDep) -> None:
     """Deliver live events until the client leaves."""
-    headers = websocket.headers
+    headers, auth = websocket.headers, services.auth
     ours = host_allowed(websocket, auth) and origin_allowed(headers.get("origin"), headers.get("host"), auth.allowed_origins)
     identity = identify(websocket, auth) if ours else None
     if identity is None:
@@ -63,14 +63,14 @@ async def live_socket(websocket: WebSocket, auth: AuthDep, live: LiveDep) -> Non
         await websocket.close(POLICY_VIOLATION)
         return
     try:
-        with live.hub.connect() as connection:
+        with services.live.hub.connect() as connection:
             log.debug("live.connected", connection_id=connection.id, author=identity.author)
             await websocket.accept()
             connection.reply(ConnectionEstablished(connection_id=connection.id))
             async with anyio.create_task_group() as tasks:
 
                 async def handle_then_leave() -> None:
-                    await _handle_actions(websocket, live.hub, connection)
+                    await _handle_actions(websocket, services.live.hub, connection)
                     tasks.cancel_scope.cancel()
 
                 tasks.start_soon(handle_then_leave, name="live.read")
@@ -127,10 +127,10 @@ async def _handle_actions(websocket: WebSocket, hub: Hub, connection: Connection
                 assert_never(action)
 
 
-async def connection_of(live: LiveDep) -> AsyncGenerator[Connection]:
+async def connection_of(services: ServicesDep) -> AsyncGenerator[Connection]:
     """Yield a connection that lasts as long as the response."""
     try:
-        with live.hub.connect() as connection:
+        with services.live.hub.connect() as connection:
             yield connection
     except RefusedError as error:
         raise RequestRefusedError(ProblemKind.QUEUE_FULL, str(error)) from error
@@ -143,7 +143,7 @@ async def connection_of(live: LiveDep) -> AsyncGenerator[Connection]:
 )
 async def session_events(
     session_id: str,
-    live: LiveDep,
+    services: ServicesDep,
     connection: Annotated[Connection, Depends(connection_of)],
     last_event_id: LastEventId = None,
     last_event_id_query: LastEventIdQuery = None,
@@ -151,10 +151,10 @@ async def session_events(
     """Follow a session: its stored events from `Last-Event-ID` (or from now) and the text that is being written."""
     start = last_event_id if last_event_id is not None else last_event_id_query
     try:
-        await live.hub.subscribe(connection, session_channel(session_id), start)
+        await services.live.hub.subscribe(connection, session_channel(session_id), start)
     except (RefusedError, UnknownChannelError) as error:
         raise RequestRefusedError(ProblemKind.NOT_FOUND, f"There is no session {session_id}.") from error
-    return StreamingResponse(_server_sent_events(connection, live.streams), media_type="text/event-stream", headers=_HEADERS)
+    return StreamingResponse(_server_sent_events(connection, services.live.streams), media_type="text/event-stream", headers=_HEADERS)
 
 
 async def _server_sent_events(connection: Connection, streams: Streams) -> AsyncGenerator[str]:

@@ -111,7 +111,7 @@ def _too_large(limit: int) -> HTTPException:
     return HTTPException(413, f"The request is larger than {limit} bytes.")
 
 
-class Gate(HttpMiddleware):
+class AccessControl(HttpMiddleware):
     """Refuses requests from wrong hosts and origins or without a login; stores the caller's identity at `scope["state"]["identity"]`."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -139,18 +139,18 @@ def needs_login(path: str) -> bool:
     return path.startswith(GUARDED_PREFIXES) and path not in OPEN_PATHS and not is_webhook
 
 
-class LastResort(HttpMiddleware):
+class UnexpectedErrors(HttpMiddleware):
     """Turns an unexpected error into a response, and logs a client that left before its response."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = gone = False
 
-        async def send_and_note(message: Message) -> None:
+        async def watched_send(message: Message) -> None:
             nonlocal started
             started = started or message["type"] == "http.response.start"
             await send(message)
 
-        async def receive_and_note() -> Message:
+        async def watched_receive() -> Message:
             nonlocal gone
             message = await receive()
             if message["type"] == "http.disconnect" and not started and not gone:
@@ -159,9 +159,9 @@ class LastResort(HttpMiddleware):
             return message
 
         try:
-            await self._app(scope, receive_and_note, send_and_note)
+            await self._app(scope, watched_receive, watched_send)
         except ClientDisconnect:
-            # Logged by `receive_and_note`.
+            # Logged by `watched_receive`.
             return
         except Exception as error:
             if started:

@@ -198,7 +198,7 @@ def respond(error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Handle every expected exception; the middleware `LastResort` handles all others."""
+    """Handle every expected exception; the middleware `UnexpectedErrors` handles all others."""
 
     def handler(request: Request, error: Exception) -> Response:
         response = respond(error)

@@ -1,4 +1,4 @@
-"""The services that routes use, grouped by resource and built by `tarsy.wiring`, and the FastAPI dependencies on them."""
+"""The services that routes use, built by `tarsy.wiring`, and the FastAPI dependencies on them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,25 +68,12 @@ class SystemView(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlertServices:
-    submissions: SubmissionService
-    samples: Callable[[], Sequence[Sample]] = tuple
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentServices:
     # Receives webhooks, and carries out people's commands on incidents.
     service: IncidentService
     repository: IncidentRepository
     mutes: MuteRepository
     changes: ChangeRepository
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageServices:
-    repository: UsageRepository
-    spending: PostgresSpendingStore
-    period_budgets: Sequence[PeriodBudget]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +98,6 @@ class SystemServices:
 class HealthServices:
     """Probes and metrics. They outlive a reload of the configuration."""
 
-    version: str
     # By name; only the one called `database` makes the process unhealthy.
     probes: Mapping[str, Probe]
     # The metrics in Prometheus' text format.
@@ -132,12 +118,15 @@ class Services:
     # Hides secrets in what people write; the same as for alerts.
     mask: Callable[[str], str]
     repositories: SessionRepositories
-    alerts: AlertServices
+    submissions: SubmissionService
     incidents: IncidentServices
-    usage: UsageServices
+    usage: UsageRepository
+    spending: PostgresSpendingStore
+    period_budgets: Sequence[PeriodBudget]
     system: SystemServices
     health: HealthServices
     live: LiveServices
+    samples: Callable[[], Sequence[Sample]] = tuple
     # None if this server cannot be set up from its dashboard, as in tests.
     setup: SetupService | None = None
 
@@ -149,55 +138,10 @@ async def services_of(connection: HTTPConnection) -> Services:
 ServicesDep = Annotated[Services, Depends(services_of)]
 
 
-async def auth_of(services: ServicesDep) -> AuthSettings:
-    return services.auth
-
-
-async def mask_of(services: ServicesDep) -> Callable[[str], str]:
-    return services.mask
-
-
-async def repositories_of(services: ServicesDep) -> SessionRepositories:
-    return services.repositories
-
-
-async def alerts_of(services: ServicesDep) -> AlertServices:
-    return services.alerts
-
-
-async def incidents_of(services: ServicesDep) -> IncidentServices:
-    return services.incidents
-
-
-async def usage_of(services: ServicesDep) -> UsageServices:
-    return services.usage
-
-
-async def system_of(services: ServicesDep) -> SystemServices:
-    return services.system
-
-
-async def health_of(services: ServicesDep) -> HealthServices:
-    return services.health
-
-
-async def live_of(services: ServicesDep) -> LiveServices:
-    return services.live
-
-
 async def author_of(request: Request) -> str:
-    """Return the name of the caller, as the `Gate` middleware found it."""
+    """Return the name of the caller, as the `AccessControl` middleware found it."""
     identity: Identity | None = request.state.identity
     return identity.author if identity else ANONYMOUS
 
 
-AuthDep = Annotated[AuthSettings, Depends(auth_of)]
-MaskDep = Annotated[Callable[[str], str], Depends(mask_of)]
-RepositoriesDep = Annotated[SessionRepositories, Depends(repositories_of)]
-AlertsDep = Annotated[AlertServices, Depends(alerts_of)]
-IncidentsDep = Annotated[IncidentServices, Depends(incidents_of)]
-UsageDep = Annotated[UsageServices, Depends(usage_of)]
-SystemDep = Annotated[SystemServices, Depends(system_of)]
-HealthDep = Annotated[HealthServices, Depends(health_of)]
-LiveDep = Annotated[LiveServices, Depends(live_of)]
 AuthorDep = Annotated[str, Depends(author_of)]

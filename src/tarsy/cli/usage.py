@@ -38,14 +38,14 @@ def usage(
     from tarsy.config.problems import ConfigError
     from tarsy.db.spending import PostgresSpendingStore
     from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
-    from tarsy.domain.usage import Period, csv_table
+    from tarsy.domain.usage import Period, csv_lines
 
     (chosen,) = parse_choice(Period, "period", period)
     now = datetime.now(UTC)
     span = chosen.until(now.date())
     if csv:
         rows = with_upgraded_engine(lambda engine: UsageRepository(engine).details(span), database_url, data_dir)
-        typer.echo(csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows)), nl=False)
+        typer.echo(csv_lines([DETAIL_COLUMNS, *([row[name] for name in DETAIL_COLUMNS] for row in rows)]), nl=False)
         return
     settings, loaded = process_settings(config), None
     try:

@@ -178,10 +178,9 @@ def forecast(spent: Decimal, today: date) -> Decimal:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Render a table as CSV (RFC 4180) with a header line, and without formulas."""
+def csv_lines(rows: Iterable[Sequence[object]]) -> str:
+    """Render rows as CSV (RFC 4180), without formulas."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(columns)
     writer.writerows([f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row] for row in rows)
     return text.getvalue()

@@ -11,13 +11,11 @@ from tarsy.agent.execution import AgentServices
 from tarsy.agent.ports import Mask
 from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import (
-    AlertServices,
     HealthServices,
     IncidentServices,
     LiveServices,
     Services,
     SystemServices,
-    UsageServices,
 )
 from tarsy.api.tokens import read_tokens
 from tarsy.config.load.loader import LoadedConfig
@@ -190,7 +188,8 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         auth=configured.auth,
         mask=configured.mask,
         repositories=repositories,
-        alerts=AlertServices(submissions=submissions, samples=partial(sample_incidents, config)),
+        submissions=submissions,
+        samples=partial(sample_incidents, config),
         incidents=IncidentServices(
             service=IncidentService.build(
                 engine,
@@ -203,9 +202,9 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
             mutes=MuteRepository(engine),
             changes=ChangeRepository(engine),
         ),
-        usage=UsageServices(
-            repository=UsageRepository(engine), spending=PostgresSpendingStore(engine), period_budgets=configured.period_budgets
-        ),
+        usage=UsageRepository(engine),
+        spending=PostgresSpendingStore(engine),
+        period_budgets=configured.period_budgets,
         system=SystemServices(
             version=__version__,
             pod_id=pod_id,
@@ -219,7 +218,6 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
             reloads=reloads,
         ),
         health=HealthServices(
-            version=__version__,
             probes=probes(engine, infrastructure.llm, pool),
             metrics=gauges.scrape,
         ),

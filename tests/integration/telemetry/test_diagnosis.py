@@ -82,7 +82,7 @@ async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
 
 
 def _engine(api: World) -> AsyncEngine:
-    return api.services.usage.repository._engine  # pyright: ignore[reportPrivateUsage] - the world's own
+    return api.services.usage._engine  # pyright: ignore[reportPrivateUsage] - the world's own
 
 
 async def _reported(api: World, source: str) -> list[str]:

@@ -19,7 +19,7 @@ from support.agent_scenario import PROVIDER, SUMMARY, Scenario, agent, answers, 
 from support.api_world import World, serving
 from tarsy.cli.main import app
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.usage import Period, Span, UsageTotals, csv_table, forecast
+from tarsy.domain.usage import Period, Span, UsageTotals, csv_lines, forecast
 
 TRACK = "0.look/1.Investigator"
 RATES = "system: {cost_estimation: {model_rates: {model-1: {input_per_million: 1000, output_per_million: 4000}}}, budgets: [{per: day, usd: 5}, {per: month, usd: 0.1, chain: chain}]}"
@@ -123,4 +123,4 @@ def test_the_share_of_cached_input_is_told_where_there_was_input() -> None:
 
 
 def test_no_cell_of_the_table_is_a_formula() -> None:
-    assert csv_table(("a", "b"), [("=1+1", 2), ("x,y", "-z")]) == "a,b\r\n'=1+1,2\r\n\"x,y\",'-z\r\n"
+    assert csv_lines([("a", "b"), ("=1+1", 2), ("x,y", "-z")]) == "a,b\r\n'=1+1,2\r\n\"x,y\",'-z\r\n"

@@ -10,22 +10,22 @@ from uuid import UUID
 from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from tarsy.api.auth import AuthSettings, Identity
+from tarsy.api.auth import Identity
 from tarsy.api.middleware import MAX_BODY_BYTES, MAX_REST_BYTES
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.incidents import WebhookAccepted
 from tarsy.api.schemas.sessions import AlertAccepted
-from tarsy.api.schemas.system import AlertTypeItem, AlertTypes, Samples
-from tarsy.api.schemas.view import Name, StorableText
-from tarsy.api.services import AlertsDep, AuthDep, AuthorDep, IncidentsDep
+from tarsy.api.schemas.system import AlertTypes, Samples
+from tarsy.api.schemas.view import MAX_NAME, Name, StorableText
+from tarsy.api.services import AuthorDep, Services, ServicesDep
 from tarsy.config.schema.budget import Budget
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.authentication import TOKEN_PARAMETER
-from tarsy.intake.delivery import WebhookRequest, parse_request
+from tarsy.intake.delivery import parse_request
 from tarsy.kit.text import clip
 from tarsy.session.chains import AlertRefusedError
 from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError, Submission, check_runbook_url
@@ -34,8 +34,6 @@ router = api_router(tag="alerts")
 
 # A UUID has 36; some clients put more into it.
 MAX_KEY = 255
-# Longer than any name in a configuration, and short enough to be quoted in a response.
-MAX_NAME = 200
 # As many as a person would fix before trying again.
 SHOWN_PROBLEMS = 5
 _FOREIGN = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
@@ -91,7 +89,7 @@ def _request_body(content: Mapping[str, Any]) -> dict[str, Any]:
 @router.post("/alerts", status_code=202, operation_id="submitAlert", openapi_extra=_request_body(_JSON_BODY))
 async def submit_alert(
     request: Request,
-    alerts: AlertsDep,
+    services: ServicesDep,
     author: AuthorDep,
     alert_type: AlertTypeQuery = None,
     runbook: RunbookQuery = None,
@@ -113,7 +111,7 @@ async def submit_alert(
     else:
         detail = f"Send the alert as application/json or text/plain, not {media_type}."
         raise RequestRefusedError(ProblemKind.UNSUPPORTED_MEDIA_TYPE, detail)
-    session_id = await alerts.submissions.submit(
+    session_id = await services.submissions.submit(
         Submission(
             data=text,
             author=author,
@@ -128,45 +126,39 @@ async def submit_alert(
 
 
 @router.get("/alert-types", operation_id="listAlertTypes")
-async def list_alert_types(alerts: AlertsDep) -> AlertTypes:
+async def list_alert_types(services: ServicesDep) -> AlertTypes:
     """The alert types that have a chain."""
-    offered = alerts.submissions.chains.alert_types()
-    return AlertTypes(
-        alert_types=[AlertTypeItem.model_validate(alert_type) for alert_type in offered],
-        default_alert_type=alerts.submissions.default_alert_type,
-    )
+    submissions = services.submissions
+    return AlertTypes.build(alert_types=submissions.chains.alert_types(), default_alert_type=submissions.default_alert_type)
 
 
 @router.get("/samples", operation_id="listSamples")
-async def list_samples(alerts: AlertsDep) -> Samples:
+async def list_samples(services: ServicesDep) -> Samples:
     """Sample incidents, to be submitted like any alert; they need neither a cluster nor a key."""
-    return Samples(samples=[*alerts.samples()])
+    return Samples(samples=[*services.samples()])
 
 
 @router.post("/webhook", status_code=202, operation_id="submitWebhook", openapi_extra=_request_body(_ANY_JSON))
 async def submit_webhook(
-    request: Request, incidents: IncidentsDep, auth: AuthDep, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
+    request: Request, services: ServicesDep, alert_type: AlertTypeQuery = None, runbook: RunbookQuery = None
 ) -> WebhookAccepted:
     """Receive a request of a monitoring system, recognised by its body.
 
     TARSy groups alerts about the same problem into one incident and investigates it once. It treats a body it does not recognise as one alert and keeps its text.
     """
-    received = await _webhook_request(request, None, auth, alert_type or None, runbook or None)
-    return WebhookAccepted.of(await incidents.service.receive(received))
+    return await _receive(request, None, services, alert_type or None, runbook or None)
 
 
 @router.post("/webhook/{source}", status_code=202, operation_id="submitWebhookOf", openapi_extra=_request_body(_ANY_JSON))
 async def submit_webhook_of(
     source: Source,
     request: Request,
-    incidents: IncidentsDep,
-    auth: AuthDep,
+    services: ServicesDep,
     alert_type: AlertTypeQuery = None,
     runbook: RunbookQuery = None,
 ) -> WebhookAccepted:
     """Receive a request of the monitoring system `source`. If the configuration requires this sender to authenticate, missing or wrong credentials get 401."""
-    received = await _webhook_request(request, source, auth, alert_type or None, runbook or None)
-    return WebhookAccepted.of(await incidents.service.receive(received))
+    return await _receive(request, source, services, alert_type or None, runbook or None)
 
 
 @router.options("/webhook", include_in_schema=False)
@@ -182,25 +174,26 @@ async def permit_webhook(request: Request) -> Response:
     return Response(status_code=200 if granted else 204, headers={"Allow": "POST", **granted})
 
 
-async def _webhook_request(
-    request: Request, source: str | None, auth: AuthSettings, alert_type: str | None, runbook: str | None
-) -> WebhookRequest:
+async def _receive(
+    request: Request, source: str | None, services: Services, alert_type: str | None, runbook: str | None
+) -> WebhookAccepted:
     body = await read_body(request, MAX_ALERT_BYTES)
     text = decode(body)
     if not text.strip():
         raise AlertRefusedError("The alert is empty.")
     check_runbook_url(runbook)
     identity: Identity | None = request.state.identity
-    return replace(
+    received = replace(
         parse_request(text, request.headers),
         raw=body,
         query=dict(request.query_params),
         source=source,
         # A sender that cannot set headers may send its API token in the query.
-        author=identity.author if identity else auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, "")),
+        author=identity.author if identity else services.auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, "")),
         alert_type=alert_type,
         runbook_url=runbook,
     )
+    return WebhookAccepted.of(await services.incidents.service.receive(received))
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -1,9 +1,7 @@
 """Sessions as files: the report and the recording of one, and a list of many as CSV or JSON lines."""
 
-import csv
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from enum import StrEnum
-from io import StringIO
 from typing import Annotated, Any, assert_never
 
 from anyio import to_thread
@@ -16,11 +14,12 @@ from tarsy.api.router import api_router
 from tarsy.api.routes.sessions import MAX_PAGE, SessionChoice
 from tarsy.api.schemas.sessions import SessionListItem
 from tarsy.api.schemas.view import SessionId
-from tarsy.api.services import RepositoriesDep
+from tarsy.api.services import ServicesDep
 from tarsy.db.errors import NotFoundError
 from tarsy.db.session.listing import SessionFilter
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import recording_text
+from tarsy.domain.usage import csv_lines
 from tarsy.report.html import as_html
 from tarsy.report.markdown import as_markdown
 from tarsy.report.report import read_report
@@ -46,11 +45,11 @@ _REPORT_MEDIA = {ReportFormat.HTML: "text/html; charset=utf-8", ReportFormat.MD:
 )
 async def get_report(
     session_id: SessionId,
-    repositories: RepositoriesDep,
+    services: ServicesDep,
     form: Annotated[ReportFormat, Query(alias="format", description="A page, or Markdown.")] = ReportFormat.HTML,
 ) -> Response:
     """The session as a file: alert, verdict, analysis, questions, and every cited result."""
-    report = await read_report(repositories, str(session_id))
+    report = await read_report(services.repositories, str(session_id))
     # In a thread: rendering may take a second.
     text = await to_thread.run_sync(as_html if form is ReportFormat.HTML else as_markdown, report)
     # An attachment, never a page of this site: it contains text of models and alerts.
@@ -64,10 +63,10 @@ async def get_report(
     response_class=Response,
     responses={200: {"content": {"application/json": {}}, "description": "The recording, as a file."}},
 )
-async def get_recording(session_id: SessionId, repositories: RepositoriesDep) -> Response:
+async def get_recording(session_id: SessionId, services: ServicesDep) -> Response:
     """The session as a recording for `tarsy replay`, with secrets masked."""
-    await repositories.sessions.require(str(session_id))
-    recording = await repositories.recordings.read(str(session_id))
+    await services.repositories.sessions.require(str(session_id))
+    recording = await services.repositories.recordings.read(str(session_id))
     if recording is None:
         raise NotFoundError("session", str(session_id))
     # In a thread: a recording may have megabytes.
@@ -104,8 +103,6 @@ HEADINGS = (
     "error_message",
     "executive_summary",
 )
-# A spreadsheet would evaluate a cell that begins so as a formula, and alerts and models write cells.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def session_cells(session: SessionListItem) -> tuple[str, ...]:
@@ -123,12 +120,6 @@ def session_cells(session: SessionListItem) -> tuple[str, ...]:
         "cost_usd": found["cost"]["usd"],
     }
     return tuple("" if known[name] is None else str(known[name]) for name in HEADINGS)
-
-
-def csv_line(cells: Sequence[str]) -> str:
-    line = StringIO()
-    csv.writer(line).writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
-    return line.getvalue()
 
 
 # A file that a spreadsheet opens at once, and some hundred short queries.
@@ -155,27 +146,28 @@ class ExportQuery(SessionChoice):
     response_class=Response,
     responses={200: {"content": {"text/csv": {}, "application/jsonl": {}}, "description": "The sessions, newest first, as a file."}},
 )
-async def export_sessions(repositories: RepositoriesDep, query: Annotated[ExportQuery, Query()]) -> Response:
+async def export_sessions(services: ServicesDep, query: Annotated[ExportQuery, Query()]) -> Response:
     """The list as a file, at most 10,000 sessions: alert type, verdict, duration and cost."""
     where = query.filter()
-    found = sum((await repositories.sessions.counts(where)).values())
+    found = sum((await services.repositories.sessions.counts(where)).values())
     if found > MAX_EXPORTED:
         detail = f"{found:,} sessions fit, and at most {MAX_EXPORTED:,} are exported at once: say `from` and `to`."
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)
     headers = {"Content-Disposition": f'attachment; filename="tarsy-sessions.{query.form}"'}
-    return StreamingResponse(_lines(repositories.sessions, where, query.form), media_type=_EXPORT_MEDIA[query.form], headers=headers)
+    lines = _lines(services.repositories.sessions, where, query.form)
+    return StreamingResponse(lines, media_type=_EXPORT_MEDIA[query.form], headers=headers)
 
 
 async def _lines(sessions: SessionRepository, where: SessionFilter, form: ExportFormat) -> AsyncIterator[str]:
     if form is ExportFormat.CSV:
-        yield csv_line(HEADINGS)
+        yield csv_lines([HEADINGS])
     cursor = None
     while True:
         page = await sessions.list(where, limit=MAX_PAGE, cursor=cursor)
         items = [SessionListItem.of(session) for session in page.sessions]
         match form:
             case ExportFormat.CSV:
-                yield "".join(csv_line(session_cells(item)) for item in items)
+                yield csv_lines(map(session_cells, items))
             case ExportFormat.JSONL:
                 yield "".join(f"{item.model_dump_json()}\n" for item in items)
             case _:

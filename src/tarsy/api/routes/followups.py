@@ -7,10 +7,10 @@ import structlog
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
-from tarsy.api.schemas.followups import ChatMessage, ChatMessages, ForkRequest, Hint, ModelItem, ModelList, Notes, NoteView, Question, Score
+from tarsy.api.schemas.followups import ChatMessage, ChatMessages, ForkRequest, Hint, ModelList, Notes, NoteView, Question, Score
 from tarsy.api.schemas.sessions import AlertAccepted, CancelResult
 from tarsy.api.schemas.view import SessionId
-from tarsy.api.services import AuthorDep, MaskDep, RepositoriesDep, SystemDep
+from tarsy.api.services import AuthorDep, ServicesDep
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import fitting_backend
 from tarsy.db.errors import ConflictError, NotFoundError
@@ -29,68 +29,65 @@ note_router = api_router("/sessions/{session_id}", tag="sessions")
 
 
 @note_router.post("/hints", status_code=202, operation_id="giveHint")
-async def give_hint(session_id: SessionId, hint: Hint, repositories: RepositoriesDep, mask: MaskDep, author: AuthorDep) -> NoteView:
+async def give_hint(session_id: SessionId, hint: Hint, services: ServicesDep, author: AuthorDep) -> NoteView:
     """Give the agents of a running investigation a hint; each reads it before its next model call. 409 once the investigation has ended: ask a question instead."""
-    session = await repositories.sessions.get(str(session_id))
+    session = await services.repositories.sessions.get(str(session_id))
     if session.is_recorded:
         raise ConflictError("The model of this session is a recording, so it cannot react to hints.")
-    return NoteView.of(await repositories.notes.hint(str(session_id), mask(hint.text), author=author))
+    return NoteView.of(await services.repositories.notes.hint(str(session_id), services.mask(hint.text), author=author))
 
 
 @note_router.get("/notes", operation_id="listNotes")
-async def list_notes(session_id: SessionId, repositories: RepositoriesDep) -> Notes:
+async def list_notes(session_id: SessionId, services: ServicesDep) -> Notes:
     """Hints and news that the investigation received while it ran, oldest first, and which agents read them."""
-    await repositories.sessions.require(str(session_id))
-    return Notes.of(await repositories.notes.of_session(str(session_id)))
+    await services.repositories.sessions.require(str(session_id))
+    return Notes(notes=[NoteView.of(note) for note in await services.repositories.notes.of_session(str(session_id))])
 
 
 @router.post("/sessions/{session_id}/chat/messages", status_code=202, operation_id="askQuestion", tags=["chat"])
-async def ask_question(
-    session_id: SessionId, question: Question, repositories: RepositoriesDep, mask: MaskDep, author: AuthorDep
-) -> ChatMessage:
+async def ask_question(session_id: SessionId, question: Question, services: ServicesDep, author: AuthorDep) -> ChatMessage:
     """Ask about a finished session. The answer streams like an investigation; one question at a time, a second gets 409."""
-    message = await repositories.chats.ask(str(session_id), mask(question.content), author=author)
+    message = await services.repositories.chats.ask(str(session_id), services.mask(question.content), author=author)
     return ChatMessage.model_validate(message)
 
 
 @router.get("/sessions/{session_id}/chat/messages", operation_id="listQuestions", tags=["chat"])
-async def list_questions(session_id: SessionId, repositories: RepositoriesDep) -> ChatMessages:
+async def list_questions(session_id: SessionId, services: ServicesDep) -> ChatMessages:
     """The questions asked so far, oldest first."""
-    await repositories.sessions.require(str(session_id))
-    return ChatMessages.shown(messages=await repositories.chats.list(str(session_id)))
+    await services.repositories.sessions.require(str(session_id))
+    return ChatMessages.build(messages=await services.repositories.chats.list(str(session_id)))
 
 
 @router.post("/sessions/{session_id}/chat/messages/{message_id}/cancel", status_code=202, operation_id="cancelQuestion", tags=["chat"])
-async def cancel_question(session_id: SessionId, message_id: UUID, repositories: RepositoriesDep, author: AuthorDep) -> CancelResult:
+async def cancel_question(session_id: SessionId, message_id: UUID, services: ServicesDep, author: AuthorDep) -> CancelResult:
     """Cancel a question or its answer."""
-    return CancelResult(result=await repositories.chats.request_cancel(str(session_id), str(message_id), actor=author))
+    return CancelResult(result=await services.repositories.chats.request_cancel(str(session_id), str(message_id), actor=author))
 
 
 @router.get("/sessions/{session_id}/score", operation_id="getScore", tags=["score"])
-async def get_score(session_id: SessionId, repositories: RepositoriesDep) -> Score:
+async def get_score(session_id: SessionId, services: ServicesDep) -> Score:
     """The newest score, finished or not."""
-    await repositories.sessions.require(str(session_id))
-    score = await repositories.scores.latest(str(session_id))
+    await services.repositories.sessions.require(str(session_id))
+    score = await services.repositories.scores.latest(str(session_id))
     if score is None:
         raise NotFoundError("score of session", str(session_id))
     return Score.model_validate(score)
 
 
 @router.post("/sessions/{session_id}/score", status_code=202, operation_id="requestScore", tags=["score"])
-async def request_score(session_id: SessionId, repositories: RepositoriesDep, author: AuthorDep) -> Score:
+async def request_score(session_id: SessionId, services: ServicesDep, author: AuthorDep) -> Score:
     """Have a finished session scored, or scored again."""
-    return Score.model_validate(await repositories.scores.request(str(session_id), requested_by=author))
+    return Score.model_validate(await services.repositories.scores.request(str(session_id), requested_by=author))
 
 
 @router.post("/sessions/{session_id}/fork", status_code=202, operation_id="forkSession", tags=["sessions"])
-async def fork_session(
-    session_id: SessionId, wanted: ForkRequest, repositories: RepositoriesDep, mask: MaskDep, system: SystemDep, author: AuthorDep
-) -> AlertAccepted:
+async def fork_session(session_id: SessionId, wanted: ForkRequest, services: ServicesDep, author: AuthorDep) -> AlertAccepted:
     """Continue from a step of an ended investigation in a new session. TARSy copies the steps before it; everything after it calls models and tools again.
 
     At a step of a sub-agent, the agent that sent it waits for its new report and continues from there.
     409 while the session runs, if there is no such step, and for a recorded session without a `model` to continue with.
     """
+    repositories, system = services.repositories, services.system
     session = await repositories.sessions.get(str(session_id))
     if not session.status.is_final:
         raise ConflictError("The investigation still runs: wait for its end or cancel it, then fork it. A hint reaches it while it runs.")
@@ -133,7 +130,7 @@ async def fork_session(
         },
         created_at=SystemClock().now(),
     )
-    hint = mask(wanted.hint) if wanted.hint else None
+    hint = services.mask(wanted.hint) if wanted.hint else None
     await repositories.forks.store(forked, plan, use=use, hint=hint, max_queue_size=system.queue.max_queue_size)
     log.info("session.forked", session_id=forked.id, forked_from=session.id, author=author)
     return AlertAccepted(session_id=UUID(forked.id), status=SessionStatus.PENDING)
@@ -148,6 +145,6 @@ def _model_use(models: Mapping[str, ResolvedProvider], name: str, backend: LLMBa
 
 
 @router.get("/models", operation_id="listModels", tags=["sessions"])
-async def list_models(system: SystemDep) -> ModelList:
+async def list_models(services: ServicesDep) -> ModelList:
     """The configured models that TARSy can use now: those whose keys are set."""
-    return ModelList(models=[ModelItem.model_validate(one) for one in system.installation.models().values()])
+    return ModelList.build(models=list(services.system.installation.models().values()))

@@ -12,7 +12,6 @@ from tarsy.api.router import api_router
 from tarsy.api.routes.sessions import MAX_PAGE
 from tarsy.api.schemas.incidents import (
     AlertDetail,
-    ChangeItem,
     ChangeList,
     IncidentList,
     IncidentView,
@@ -26,7 +25,7 @@ from tarsy.api.schemas.incidents import (
     SplitRequest,
 )
 from tarsy.api.schemas.view import Name, Request, StorableText, UtcTime
-from tarsy.api.services import AuthorDep, IncidentsDep, RepositoriesDep
+from tarsy.api.services import AuthorDep, ServicesDep
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentFilter
 from tarsy.domain.alert import Severity
@@ -82,91 +81,96 @@ class IncidentQuery(Request):
 
 
 @router.get("/incidents", operation_id="listIncidents")
-async def list_incidents(incidents: IncidentsDep, query: Annotated[IncidentQuery, Query()]) -> IncidentList:
+async def list_incidents(services: ServicesDep, query: Annotated[IncidentQuery, Query()]) -> IncidentList:
     """Incidents, the latest first."""
-    return IncidentList.of(await incidents.repository.list(query.filter(), limit=query.limit, cursor=query.cursor))
+    return IncidentList.of(await services.incidents.repository.list(query.filter(), limit=query.limit, cursor=query.cursor))
 
 
 @router.get("/incidents/{incident_id}", operation_id="getIncident")
-async def get_incident(incident_id: IncidentId, incidents: IncidentsDep, repositories: RepositoriesDep) -> IncidentView:
+async def get_incident(
+    incident_id: IncidentId,
+    services: ServicesDep,
+) -> IncidentView:
     """An incident with its alerts, its investigations, and the changes around it."""
-    detail, now = await incidents.repository.get(str(incident_id)), datetime.now(UTC)
+    detail, now = await services.incidents.repository.get(str(incident_id)), datetime.now(UTC)
     incident = detail.summary.incident
-    changes = await incidents.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
-    mutes = [mute for mute in await incidents.mutes.list(now) if mute.incident_key == incident.key]
-    return IncidentView.around(detail, changes, mutes, await repositories.notes.of_incident(incident.id))
+    changes = await services.incidents.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
+    mutes = [mute for mute in await services.incidents.mutes.list(now) if mute.incident_key == incident.key]
+    return IncidentView.around(detail, changes, mutes, await services.repositories.notes.of_incident(incident.id))
 
 
 @router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")
-async def investigate_incident(incident_id: IncidentId, incidents: IncidentsDep, author: AuthorDep) -> Investigated:
+async def investigate_incident(incident_id: IncidentId, services: ServicesDep, author: AuthorDep) -> Investigated:
     """Have it investigated, or investigated again; 409 while an investigation waits or runs."""
-    return Investigated(session_id=UUID(await incidents.service.commands.investigate(str(incident_id), actor=author)))
+    return Investigated(session_id=UUID(await services.incidents.service.commands.investigate(str(incident_id), actor=author)))
 
 
 @router.post("/incidents/{incident_id}/resolve", status_code=204, operation_id="resolveIncident")
-async def resolve_incident(incident_id: IncidentId, incidents: IncidentsDep, author: AuthorDep) -> None:
+async def resolve_incident(incident_id: IncidentId, services: ServicesDep, author: AuthorDep) -> None:
     """Resolve the incident and cancel waiting investigations. An alert that fires again reopens it."""
-    await incidents.service.commands.resolve(str(incident_id), actor=author)
+    await services.incidents.service.commands.resolve(str(incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/merge", status_code=204, operation_id="mergeIncidents")
-async def merge_incidents(incident_id: IncidentId, wanted: MergeRequest, incidents: IncidentsDep, author: AuthorDep) -> None:
+async def merge_incidents(incident_id: IncidentId, wanted: MergeRequest, services: ServicesDep, author: AuthorDep) -> None:
     """Merge another incident into this one, with all its future alerts."""
-    await incidents.service.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
+    await services.incidents.service.commands.merge(str(incident_id), str(wanted.incident_id), actor=author)
 
 
 @router.post("/incidents/{incident_id}/split", status_code=201, operation_id="splitIncident")
-async def split_incident(incident_id: IncidentId, wanted: SplitRequest, incidents: IncidentsDep, author: AuthorDep) -> SplitOff:
+async def split_incident(incident_id: IncidentId, wanted: SplitRequest, services: ServicesDep, author: AuthorDep) -> SplitOff:
     """Split some of its alerts off into a new incident."""
     alerts = [str(alert) for alert in wanted.alerts]
-    return SplitOff(incident_id=UUID(await incidents.service.commands.split(str(incident_id), alerts, actor=author)))
+    return SplitOff(incident_id=UUID(await services.incidents.service.commands.split(str(incident_id), alerts, actor=author)))
 
 
 @router.post("/incidents/{incident_id}/mute", status_code=201, operation_id="muteIncident")
-async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, incidents: IncidentsDep, author: AuthorDep) -> MuteItem:
+async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, services: ServicesDep, author: AuthorDep) -> MuteItem:
     """Only record its alerts until a given time; TARSy does not investigate it meanwhile."""
-    incident = (await incidents.repository.get(str(incident_id))).summary.incident
+    incident = (await services.incidents.repository.get(str(incident_id))).summary.incident
     mute = Mute(starts=datetime.now(UTC), ends=wanted.ends, incident_key=incident.key, reason=wanted.reason, actor=author)
-    return await _add_mute(incidents.mutes, mute)
+    return await _add_mute(services.incidents.mutes, mute)
 
 
 @router.get("/mutes", operation_id="listMutes")
-async def list_mutes(incidents: IncidentsDep) -> MuteList:
+async def list_mutes(services: ServicesDep) -> MuteList:
     """All mutes that have not ended, those of the configuration first."""
     now = datetime.now(UTC)
-    configured = [mute for mute in incidents.service.policy.mutes if mute.ends > now]
-    return MuteList(mutes=[MuteItem.of(mute) for mute in (*configured, *await incidents.mutes.list(now))])
+    configured = [mute for mute in services.incidents.service.policy.mutes if mute.ends > now]
+    return MuteList(mutes=[MuteItem.of(mute) for mute in (*configured, *await services.incidents.mutes.list(now))])
 
 
 @router.post("/mutes", status_code=201, operation_id="addMute")
-async def add_mute(wanted: MuteRequest, incidents: IncidentsDep, author: AuthorDep) -> MuteItem:
+async def add_mute(wanted: MuteRequest, services: ServicesDep, author: AuthorDep) -> MuteItem:
     """Only record matching alerts for a time, such as maintenance."""
     matchers = tuple(matcher for text in wanted.match for matcher in parse_matchers(text))
     starts = wanted.starts or datetime.now(UTC)
-    return await _add_mute(incidents.mutes, Mute(starts=starts, ends=wanted.ends, match=matchers, reason=wanted.reason, actor=author))
+    return await _add_mute(
+        services.incidents.mutes, Mute(starts=starts, ends=wanted.ends, match=matchers, reason=wanted.reason, actor=author)
+    )
 
 
 @router.delete("/mutes/{mute_id}", status_code=204, operation_id="endMute")
-async def end_mute(mute_id: UUID, incidents: IncidentsDep, author: AuthorDep) -> None:
+async def end_mute(mute_id: UUID, services: ServicesDep, author: AuthorDep) -> None:
     """End a mute early."""
-    await incidents.mutes.end(str(mute_id), actor=author)
+    await services.incidents.mutes.end(str(mute_id), actor=author)
 
 
 @router.get("/alerts/{alert_id}", operation_id="getAlert")
-async def get_alert(alert_id: UUID, incidents: IncidentsDep) -> AlertDetail:
+async def get_alert(alert_id: UUID, services: ServicesDep) -> AlertDetail:
     """One alert, with what was sent."""
-    return AlertDetail.of(await incidents.repository.alert(str(alert_id)))
+    return AlertDetail.of(await services.incidents.repository.alert(str(alert_id)))
 
 
 @router.get("/changes", operation_id="listChanges")
 async def list_changes(
-    incidents: IncidentsDep,
+    services: ServicesDep,
     since: Annotated[UtcTime, Query(alias="from", description="Made at or after.")],
     until: Annotated[UtcTime | None, Query(alias="to", description="Changes made at or before this time; absent: now.")] = None,
 ) -> ChangeList:
     """Changes in a time range, latest first."""
-    changes = await incidents.changes.between(since, until or datetime.now(UTC), limit=MAX_CHANGES)
-    return ChangeList(changes=[ChangeItem.model_validate(change) for change in changes])
+    changes = await services.incidents.changes.between(since, until or datetime.now(UTC), limit=MAX_CHANGES)
+    return ChangeList.build(changes=changes)
 
 
 async def _add_mute(mutes: MuteRepository, mute: Mute) -> MuteItem:

@@ -18,7 +18,7 @@ from tarsy.api.schemas.sessions import (
 )
 from tarsy.api.schemas.trace import Timeline
 from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime
-from tarsy.api.services import AuthorDep, RepositoriesDep
+from tarsy.api.services import AuthorDep, ServicesDep
 from tarsy.db.session.listing import SessionFilter
 from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
 from tarsy.domain.status import SessionStatus
@@ -91,81 +91,83 @@ class SessionQuery(SessionChoice):
 
 
 @router.get("/sessions", operation_id="listSessions")
-async def list_sessions(repositories: RepositoriesDep, query: Annotated[SessionQuery, Query()]) -> SessionList:
+async def list_sessions(services: ServicesDep, query: Annotated[SessionQuery, Query()]) -> SessionList:
     """Sessions, newest first unless `sort` says otherwise."""
     order = query.ordered()
-    page = await repositories.sessions.list(query.filter(), limit=query.limit, cursor=query.cursor, order=order, offset=query.offset)
+    page = await services.repositories.sessions.list(
+        query.filter(), limit=query.limit, cursor=query.cursor, order=order, offset=query.offset
+    )
     return SessionList.of(page)
 
 
 @router.get("/sessions/{session_id}", operation_id="getSession")
-async def get_session(session_id: SessionId, repositories: RepositoriesDep) -> SessionDetail:
+async def get_session(session_id: SessionId, services: ServicesDep) -> SessionDetail:
     """A session with its stages, their executions and what they used."""
-    return SessionDetail.of(await repositories.sessions.detail(str(session_id)))
+    return SessionDetail.of(await services.repositories.sessions.detail(str(session_id)))
 
 
 @router.get("/sessions/{session_id}/timeline", operation_id="getTimeline")
 async def get_timeline(
     session_id: SessionId,
-    repositories: RepositoriesDep,
+    services: ServicesDep,
     after: Annotated[int, Query(ge=0, le=MAX_POSITION, description="Only events after this position.")] = 0,
     limit: Annotated[int, Query(ge=1, le=MAX_TIMELINE_PAGE)] = MAX_TIMELINE_PAGE,
 ) -> Timeline:
     """What happened, in the order in which it happened."""
-    return Timeline.of(await repositories.timeline.read(str(session_id), after=after, limit=limit))
+    return Timeline.model_validate(await services.repositories.timeline.read(str(session_id), after=after, limit=limit))
 
 
 @router.post("/sessions/{session_id}/cancel", status_code=202, operation_id="cancelSession")
-async def cancel_session(session_id: SessionId, repositories: RepositoriesDep, author: AuthorDep) -> CancelResult:
+async def cancel_session(session_id: SessionId, services: ServicesDep, author: AuthorDep) -> CancelResult:
     """Cancel a session: at once if it waits, otherwise as soon as its worker notices. Repeating the request is harmless."""
-    return CancelResult(result=await repositories.sessions.request_cancel(str(session_id), actor=author))
+    return CancelResult(result=await services.repositories.sessions.request_cancel(str(session_id), actor=author))
 
 
 @router.post("/sessions/{session_id}/executions/{execution_id}/cancel", status_code=202, operation_id="cancelExecution")
-async def cancel_execution(session_id: SessionId, execution_id: UUID, repositories: RepositoriesDep, author: AuthorDep) -> CancelResult:
+async def cancel_execution(session_id: SessionId, execution_id: UUID, services: ServicesDep, author: AuthorDep) -> CancelResult:
     """Cancel one agent; the others of its stage continue."""
-    answer = await repositories.sessions.request_execution_cancel(str(session_id), str(execution_id), actor=author)
+    answer = await services.repositories.sessions.request_execution_cancel(str(session_id), str(execution_id), actor=author)
     return CancelResult(result=answer)
 
 
 @router.delete("/sessions/{session_id}", status_code=204, operation_id="deleteSession")
 async def delete_session(
     session_id: SessionId,
-    repositories: RepositoriesDep,
+    services: ServicesDep,
     author: AuthorDep,
     hard: Annotated[bool, Query(description="Erase it permanently, with everything stored about it.")] = False,  # noqa: FBT002 - a query parameter
     confirm: Annotated[UUID | None, Query(description="With `hard`: repeat the session's id.")] = None,
 ) -> None:
     """Hide a finished session or, with `hard` and `confirm`, erase it."""
     if not hard:
-        await repositories.sessions.soft_delete(str(session_id), actor=author)
+        await services.repositories.sessions.soft_delete(str(session_id), actor=author)
         return
     if confirm != session_id:
         detail = "Erasing cannot be undone: repeat the session's id as `confirm`."
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)
-    await repositories.sessions.purge(str(session_id), actor=author)
+    await services.repositories.sessions.purge(str(session_id), actor=author)
 
 
 @router.get("/session-counts", operation_id="countSessions")
-async def count_sessions(repositories: RepositoriesDep, choice: Annotated[SessionChoice, Query()]) -> SessionCounts:
+async def count_sessions(services: ServicesDep, choice: Annotated[SessionChoice, Query()]) -> SessionCounts:
     """The number of matching sessions by status."""
-    return SessionCounts.of(await repositories.sessions.counts(choice.filter()))
+    return SessionCounts.of(await services.repositories.sessions.counts(choice.filter()))
 
 
 @bulk_router.post("/cancellations", status_code=202, operation_id="cancelSessions")
-async def cancel_sessions(repositories: RepositoriesDep, author: AuthorDep, choice: Annotated[SessionChoice, Query()]) -> CancelledSessions:
+async def cancel_sessions(services: ServicesDep, author: AuthorDep, choice: Annotated[SessionChoice, Query()]) -> CancelledSessions:
     """Cancel every matching session that has not ended. At least one filter is required."""
     if choice.filter() == SessionFilter():
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, "Name the sessions: `status=pending` means all that wait.")
-    return CancelledSessions(cancelled=await repositories.sessions.cancel_matching(choice.filter(), actor=author))
+    return CancelledSessions(cancelled=await services.repositories.sessions.cancel_matching(choice.filter(), actor=author))
 
 
 @bulk_router.post("/deletions", operation_id="deleteSessions")
 async def delete_sessions(
-    repositories: RepositoriesDep,
+    services: ServicesDep,
     author: AuthorDep,
     ids: Annotated[list[UUID], Query(alias="id", min_length=1, max_length=MAX_PAGE, description="Ids of sessions; repeat it for several.")],
 ) -> DeletedSessions:
     """Hide these sessions if they have ended. Accepts only ids, because a filter could match more sessions than intended."""
-    deleted = await repositories.sessions.soft_delete_many([str(one) for one in ids], actor=author)
+    deleted = await services.repositories.sessions.soft_delete_many([str(one) for one in ids], actor=author)
     return DeletedSessions(deleted=deleted)

@@ -23,7 +23,7 @@ from tarsy.api.schemas.setup import (
     VendorItem,
     VendorKey,
 )
-from tarsy.api.services import AuthDep, AuthorDep, RepositoriesDep, ServicesDep, SystemDep, SystemServices
+from tarsy.api.services import AuthorDep, ServicesDep, SystemServices
 from tarsy.db.audit import AuditAction
 from tarsy.setup import trials
 from tarsy.setup.access import TICKET_LIFE, AccessDeniedError
@@ -59,20 +59,20 @@ OpenSetupDep = Annotated[SetupService, Depends(opened_setup)]
 
 
 @router.get("", operation_id="getSetup")
-async def get_setup(repositories: RepositoriesDep, setup: SetupDep, ticket: Ticket = "") -> SetupState:
+async def get_setup(services: ServicesDep, setup: SetupDep, ticket: Ticket = "") -> SetupState:
     """What is set up and what can be set up, without secrets."""
     model = setup.model()
     return SetupState(
-        needed=model is None and not await repositories.sessions.any(),
+        needed=model is None and not await services.repositories.sessions.any(),
         open=setup.access.admits(ticket),
         has_code=setup.access.has_code,
         model=model,
-        vendors=[VendorItem.shown(vendor, has_key=setup.has_variable(vendor.variable)) for vendor in setup.vendors()],
+        vendors=[VendorItem.build(vendor, has_key=setup.has_variable(vendor.variable)) for vendor in setup.vendors()],
         recipes=[
-            RecipeItem.shown(
+            RecipeItem.build(
                 recipe,
                 name=name,
-                fields=[RecipeFieldItem.shown(field, is_set=setup.has_variable(field.variable)) for field in recipe.fields],
+                fields=[RecipeFieldItem.build(field, is_set=setup.has_variable(field.variable)) for field in recipe.fields],
             )
             for name, recipe in recipes().items()
         ],
@@ -80,14 +80,16 @@ async def get_setup(repositories: RepositoriesDep, setup: SetupDep, ticket: Tick
 
 
 @router.post("/open", status_code=204, operation_id="openSetup")
-async def open_setup(typed: SetupCode, request: Request, response: Response, setup: SetupDep, system: SystemDep, author: AuthorDep) -> None:
+async def open_setup(
+    typed: SetupCode, request: Request, response: Response, setup: SetupDep, services: ServicesDep, author: AuthorDep
+) -> None:
     """Exchange the code from the terminal for a cookie that opens the steps below for an hour. A code works once."""
     try:
         ticket = setup.access.open(typed.code)
     except AccessDeniedError as error:
         log.warning("setup.refused", peer=peer_of(request.scope))
         raise RequestRefusedError(ProblemKind.FORBIDDEN, str(error)) from error
-    await system.audit.append(author, AuditAction.SETUP_OPENED)
+    await services.system.audit.append(author, AuditAction.SETUP_OPENED)
     # TLS may end at a proxy; a browser sends the origin of its page with every POST.
     secure = request.headers.get("origin", "").startswith("https:")
     seconds = int(TICKET_LIFE.total_seconds())
@@ -98,35 +100,35 @@ async def open_setup(typed: SetupCode, request: Request, response: Response, set
 async def find_models(address: ModelAddress) -> ModelsFound:
     """The models of an OpenAI-compatible server: Ollama, llama.cpp, vLLM, LM Studio. Nothing else of the server's response is returned."""
     try:
-        return ModelsFound.shown(await trials.find_models(address.url))
+        return ModelsFound.build(await trials.find_models(address.url))
     except trials.NoModelsError as error:
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"{error} To put it right, {error.remedy}.") from error
 
 
 @router.post("/key", operation_id="setUpKey")
-async def set_up_key(wanted: VendorKey, setup: OpenSetupDep, system: SystemDep, author: AuthorDep) -> SetupOutcome:
+async def set_up_key(wanted: VendorKey, setup: OpenSetupDep, services: ServicesDep, author: AuthorDep) -> SetupOutcome:
     """Test a vendor's key with one small call; if the model answers, write the key to `.env` and activate it."""
-    return await _done(setup.use_key(wanted.vendor, wanted.key), system, author)
+    return await _done(setup.use_key(wanted.vendor, wanted.key), services.system, author)
 
 
 @router.post("/local-model", operation_id="setUpLocalModel")
-async def set_up_local_model(wanted: LocalModel, setup: OpenSetupDep, system: SystemDep, author: AuthorDep) -> SetupOutcome:
+async def set_up_local_model(wanted: LocalModel, setup: OpenSetupDep, services: ServicesDep, author: AuthorDep) -> SetupOutcome:
     """Test a model at your own address with one small call; if it answers, write it to the configuration and activate it."""
-    return await _done(setup.use_local(wanted.url, wanted.model), system, author)
+    return await _done(setup.use_local(wanted.url, wanted.model), services.system, author)
 
 
 @router.post("/tool-server", operation_id="setUpToolServer")
-async def set_up_tool_server(wanted: ToolServerChoice, setup: OpenSetupDep, system: SystemDep, author: AuthorDep) -> SetupOutcome:
+async def set_up_tool_server(wanted: ToolServerChoice, setup: OpenSetupDep, services: ServicesDep, author: AuthorDep) -> SetupOutcome:
     """Ask the tool server of a built-in recipe for its tools; if it answers, write it to the configuration and activate it."""
-    return await _done(setup.connect(wanted.recipe, wanted.values), system, author)
+    return await _done(setup.connect(wanted.recipe, wanted.values), services.system, author)
 
 
 @router.get("/first-alert", operation_id="getFirstAlert", dependencies=[Depends(opened_setup)])
-async def get_first_alert(request: Request, setup: SetupDep, auth: AuthDep) -> FirstAlert:
+async def get_first_alert(request: Request, setup: SetupDep, services: ServicesDep) -> FirstAlert:
     """The address for senders, and the caller's own token if one is needed."""
     identity: Identity | None = request.state.identity
     known = identity is not None and identity.kind in {IdentityKind.BEARER, IdentityKind.COOKIE}
-    token = auth.tokens.by_name.get(identity.author) if identity and known and auth.login_required else None
+    token = services.auth.tokens.by_name.get(identity.author) if identity and known and services.auth.login_required else None
     return FirstAlert(url=setup.address(), token=token)
 
 
@@ -137,4 +139,4 @@ async def _done(step: Awaitable[StepOutcome], system: SystemServices, author: st
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, str(error)) from error
     if outcome.written:
         await system.audit.append(author, AuditAction.SETUP_CHANGED, details={"written": list(outcome.written)})
-    return SetupOutcome.shown(outcome, cure=outcome.remedy)
+    return SetupOutcome.build(outcome, cure=outcome.remedy)

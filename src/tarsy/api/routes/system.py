@@ -11,7 +11,6 @@ from tarsy.api.auth import Identity, IdentityKind, is_loopback, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router, plain_router
 from tarsy.api.schemas.system import (
-    MAX_NAME,
     Check,
     DefaultToolsList,
     EffectiveConfig,
@@ -26,18 +25,8 @@ from tarsy.api.schemas.system import (
     Version,
     WarningSource,
 )
-from tarsy.api.schemas.view import StorableText
-from tarsy.api.services import (
-    DATABASE,
-    AuthorDep,
-    Health,
-    HealthDep,
-    IncidentsDep,
-    MaskDep,
-    Probe,
-    RepositoriesDep,
-    SystemDep,
-)
+from tarsy.api.schemas.view import Name
+from tarsy.api.services import DATABASE, AuthorDep, Health, Probe, ServicesDep
 from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
 from tarsy.domain.diagnosis import diagnose
@@ -53,7 +42,7 @@ PROBE_SECONDS = 3.0
 @health_router.get(
     "/health", operation_id="getHealth", responses={503: {"model": HealthReport, "description": "The database is unreachable."}}
 )
-async def get_health(health: HealthDep, response: Response) -> HealthReport:
+async def get_health(services: ServicesDep, response: Response) -> HealthReport:
     """The state of every component. Returns 503 only if the database is unreachable."""
     found: dict[str, Health] = {}
 
@@ -63,61 +52,61 @@ async def get_health(health: HealthDep, response: Response) -> HealthReport:
             found[name] = await probe()
 
     async with anyio.create_task_group() as group:
-        for name, probe in health.probes.items():
+        for name, probe in services.health.probes.items():
             group.start_soon(ask, name, probe, name=f"health:{name}")
     checks = {
         name: Check(
             status="healthy" if found[name].healthy else "unhealthy", message=found[name].message, details=dict(found[name].details)
         )
-        for name in health.probes
+        for name in services.health.probes
     }
     if DATABASE in found and not found[DATABASE].healthy:
         response.status_code = 503
-        return HealthReport(status="unhealthy", version=health.version, checks=checks)
+        return HealthReport(status="unhealthy", version=services.system.version, checks=checks)
     all_healthy = all(one.healthy for one in found.values())
-    return HealthReport(status="healthy" if all_healthy else "degraded", version=health.version, checks=checks)
+    return HealthReport(status="healthy" if all_healthy else "degraded", version=services.system.version, checks=checks)
 
 
 @health_router.get("/metrics", operation_id="getMetrics", include_in_schema=False)
-async def get_metrics(request: Request, health: HealthDep) -> Response:
+async def get_metrics(request: Request, services: ServicesDep) -> Response:
     """Figures for Prometheus, for callers with a login and for this machine."""
     identity: Identity | None = request.state.identity
     anonymous = identity is None or identity.kind is IdentityKind.OPEN
     if anonymous and not is_loopback(peer_of(request.scope) or ""):
         raise RequestRefusedError(ProblemKind.FORBIDDEN, "Metrics are for this machine and for callers with a token.")
-    return Response(health.metrics(), media_type=CONTENT_TYPE_LATEST)
+    return Response(services.health.metrics(), media_type=CONTENT_TYPE_LATEST)
 
 
 router = api_router("/system", tag="system")
 
 
 @router.get("/config", operation_id="getConfig")
-async def get_config(system: SystemDep, author: AuthorDep) -> EffectiveConfig:
+async def get_config(services: ServicesDep, author: AuthorDep) -> EffectiveConfig:
     """The current configuration, without secrets. The audit log records who read it."""
-    await system.audit.append(author, AuditAction.CONFIG_VIEWED)
-    return EffectiveConfig(config=dict(system.installation.config()))
+    await services.system.audit.append(author, AuditAction.CONFIG_VIEWED)
+    return EffectiveConfig(config=dict(services.system.installation.config()))
 
 
 @router.get("/default-tools", operation_id="getDefaultTools")
-async def get_default_tools(system: SystemDep) -> DefaultToolsList:
+async def get_default_tools(services: ServicesDep) -> DefaultToolsList:
     """The tool servers that the chain of each alert type uses, unless the alert selects others."""
-    return DefaultToolsList(defaults=[*system.installation.default_tools()])
+    return DefaultToolsList(defaults=[*services.system.installation.default_tools()])
 
 
 @router.get("/mcp-servers", operation_id="getMCPServers")
-async def get_mcp_servers(system: SystemDep) -> MCPServers:
+async def get_mcp_servers(services: ServicesDep) -> MCPServers:
     """The tool servers, as of the monitor's last check."""
-    return MCPServers.shown(servers=system.installation.mcp_servers())
+    return MCPServers.build(servers=services.system.installation.mcp_servers())
 
 
 @router.get("/warnings", operation_id="getWarnings")
-async def get_warnings(system: SystemDep, incidents: IncidentsDep) -> SystemWarnings:
+async def get_warnings(services: ServicesDep) -> SystemWarnings:
     """Warnings for the operator."""
     diagnosed = [
         SystemWarningItem(source=WarningSource(one.kind.value), message=f"{one.message} {one.remedy[0].upper()}{one.remedy[1:]}.")
-        for one in diagnose(await system.vital_signs.read())
+        for one in diagnose(await services.system.vital_signs.read())
     ]
-    refusals = incidents.service.refusals
+    refusals = services.incidents.service.refusals
     refused_senders = [
         SystemWarningItem(
             source=WarningSource.SENDER,
@@ -128,51 +117,50 @@ async def get_warnings(system: SystemDep, incidents: IncidentsDep) -> SystemWarn
     ]
     unpriced = [
         SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {REMEDY}")
-        for one in await system.installation.unpriced_ceilings()
+        for one in await services.system.installation.unpriced_ceilings()
     ]
-    return SystemWarnings(warnings=[*diagnosed, *system.installation.warnings(), *refused_senders, *unpriced])
+    return SystemWarnings(warnings=[*diagnosed, *services.system.installation.warnings(), *refused_senders, *unpriced])
 
 
 @router.get("/queue", operation_id="getQueue")
-async def get_queue(system: SystemDep, repositories: RepositoriesDep) -> QueueReport:
+async def get_queue(services: ServicesDep) -> QueueReport:
     """The queue of the whole installation, and the workers of the process that answers."""
-    pauses, workers = await system.pauses.current(), system.workers()
-    return QueueReport.shown(await repositories.sessions.queue_state(), system.queue, system, pauses=pauses, workers=workers)
+    system, state = services.system, await services.repositories.sessions.queue_state()
+    return QueueReport.build(state, system.queue, system, pauses=await system.pauses.current(), workers=system.workers())
 
 
 @router.get("/pause", operation_id="getPauses")
-async def get_pauses(system: SystemDep) -> Pauses:
+async def get_pauses(services: ServicesDep) -> Pauses:
     """What is paused: TARSy starts no new work of it."""
-    return Pauses.shown(pauses=await system.pauses.current())
+    return Pauses.build(pauses=await services.system.pauses.current())
 
 
 @router.post("/pause", operation_id="pause")
-async def pause(wanted: PauseRequest, system: SystemDep, mask: MaskDep, author: AuthorDep) -> Pauses:
+async def pause(wanted: PauseRequest, services: ServicesDep, author: AuthorDep) -> Pauses:
     """Start no new work, of one chain or of all; with `now`, also park running sessions. Waiting sessions keep their place."""
-    return Pauses.shown(pauses=await system.pauses.pause(wanted.chain_id, actor=author, reason=mask(wanted.reason), now=wanted.now))
+    reason = services.mask(wanted.reason)
+    return Pauses.build(pauses=await services.system.pauses.pause(wanted.chain_id, actor=author, reason=reason, now=wanted.now))
 
 
 @router.delete("/pause", operation_id="resume")
 async def resume(
-    system: SystemDep,
+    services: ServicesDep,
     author: AuthorDep,
-    chain_id: Annotated[
-        StorableText | None, Query(max_length=MAX_NAME, description="The chain; absent: end the pause of everything.")
-    ] = None,
+    chain_id: Annotated[Name | None, Query(description="The chain; absent: end the pause of everything.")] = None,
 ) -> Pauses:
     """End a pause: start waiting sessions, and continue parked ones before new ones."""
-    return Pauses.shown(pauses=await system.pauses.resume(chain_id, actor=author))
+    return Pauses.build(pauses=await services.system.pauses.resume(chain_id, actor=author))
 
 
 @router.post("/reload", operation_id="reloadConfig")
-async def reload_config(system: SystemDep, author: AuthorDep) -> ReloadReport:
+async def reload_config(services: ServicesDep, author: AuthorDep) -> ReloadReport:
     """Reload the configuration, in this process and in all others. Running sessions keep theirs; a file with mistakes changes nothing (409)."""
-    found = await system.reload()
+    found = await services.system.reload()
     report = ReloadReport.model_validate(found)
-    await system.reloads.publish(author, report.model_dump())
+    await services.system.reloads.publish(author, report.model_dump())
     return report
 
 
 @router.get("/version", operation_id="getVersion")
-async def get_version(system: SystemDep) -> Version:
-    return Version(version=system.version)
+async def get_version(services: ServicesDep) -> Version:
+    return Version(version=services.system.version)

@@ -9,9 +9,9 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.usage import PeriodBudgetItem, UsageOverview
 from tarsy.api.schemas.view import Day
-from tarsy.api.services import SystemDep, UsageDep
+from tarsy.api.services import ServicesDep
 from tarsy.db.usage import DETAIL_COLUMNS
-from tarsy.domain.usage import MAX_DAYS, Period, Span, csv_table
+from tarsy.domain.usage import MAX_DAYS, Period, Span, csv_lines
 
 router = api_router("/usage", tag="usage")
 
@@ -21,24 +21,22 @@ LastDay = Annotated[Day | None, Query(alias="to", description="Last day, in UTC.
 
 
 @router.get("", operation_id="getUsage")
-async def get_usage(
-    usage: UsageDep, system: SystemDep, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None
-) -> UsageOverview:
+async def get_usage(services: ServicesDep, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> UsageOverview:
     """Usage and cost by day, model, chain, alert type, agent and tool; the most expensive sessions; a forecast for the month; how much of each budget is used."""
     now = datetime.now(UTC)
-    report = await usage.repository.report(_span(period, first, last, now.date()), now.date())
-    states = await usage.spending.states(usage.period_budgets, now)
-    unpriced = {one.path: one.models for one in await system.installation.unpriced_ceilings()}
+    report = await services.usage.report(_span(period, first, last, now.date()), now.date())
+    states = await services.spending.states(services.period_budgets, now)
+    unpriced = {one.path: one.models for one in await services.system.installation.unpriced_ceilings()}
     budgets = [PeriodBudgetItem.of(state, now, unpriced.get(("system", "budgets", index), ())) for index, state in enumerate(states)]
     return UsageOverview.of(report, budgets)
 
 
 @router.get("/table.csv", operation_id="getUsageTable", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
-async def get_usage_table(usage: UsageDep, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> Response:
+async def get_usage_table(services: ServicesDep, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None) -> Response:
     """All sums as CSV, one line per day, chain, alert type, agent and model."""
     span = _span(period, first, last, datetime.now(UTC).date())
-    rows = await usage.repository.details(span)
-    table = csv_table(DETAIL_COLUMNS, ([row[name] for name in DETAIL_COLUMNS] for row in rows))
+    rows = await services.usage.details(span)
+    table = csv_lines([DETAIL_COLUMNS, *([row[name] for name in DETAIL_COLUMNS] for row in rows)])
     name = f"tarsy-usage-{span.first}-{span.last}.csv"
     return Response(table, media_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tarsy.api.schemas.view import View
-from tarsy.db.run.evidence import CheckedText, EvidenceText, PlacedCitation, SeenEvidence
+from tarsy.db.run.evidence import CheckedText, EvidenceText, PlacedCitation
 from tarsy.domain.citation import CitationStatus
 
 
@@ -28,10 +28,6 @@ class EvidenceItem(View):
 class EvidenceList(View):
     evidence: list[EvidenceItem]
 
-    @classmethod
-    def of(cls, seen: list[SeenEvidence]) -> "EvidenceList":
-        return cls(evidence=[EvidenceItem.model_validate(one) for one in seen])
-
 
 class EvidenceDetail(EvidenceItem):
     # As stored: masked, not shortened.
@@ -41,7 +37,7 @@ class EvidenceDetail(EvidenceItem):
 
     @classmethod
     def of(cls, found: EvidenceText, folded: str | None) -> "EvidenceDetail":
-        return cls(**EvidenceItem.model_validate(found.seen).model_dump(), text=found.text, folded=folded)
+        return cls.build(found.seen, found, folded=folded)
 
 
 class CitationView(View):
@@ -67,7 +63,7 @@ class CitationView(View):
     def of(cls, placed: PlacedCitation) -> "CitationView":
         checked = placed.checked
         found_start, found_end = checked.found_at or (None, None)
-        return cls.shown(placed, checked, checked.citation, found_start=found_start, found_end=found_end)
+        return cls.build(placed, checked, checked.citation, found_start=found_start, found_end=found_end)
 
 
 class RemarkView(View):
@@ -83,4 +79,4 @@ class CitationList(View):
 
     @classmethod
     def of(cls, checked: CheckedText) -> "CitationList":
-        return cls.shown(checked, citations=[CitationView.of(one) for one in checked.citations])
+        return cls.build(checked, citations=[CitationView.of(one) for one in checked.citations])

@@ -68,15 +68,11 @@ class NoteView(View):
 
     @classmethod
     def of(cls, given: SessionNote) -> Self:
-        return cls.shown(given.note, given, created_at=given.note.at, told=given.delivered_to)
+        return cls.build(given.note, given, created_at=given.note.at, told=given.delivered_to)
 
 
 class Notes(View):
     notes: list[NoteView]
-
-    @classmethod
-    def of(cls, given: list[SessionNote]) -> Self:
-        return cls(notes=[NoteView.of(one) for one in given])
 
 
 class ForkRequest(Request):

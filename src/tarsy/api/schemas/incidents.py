@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, Field
@@ -65,7 +65,7 @@ class WebhookAccepted(View):
     @classmethod
     def of(cls, answer: Answer) -> "WebhookAccepted":
         main = answer.main
-        return cls.shown(
+        return cls.build(
             answer,
             incident_id=main.incident_id if main else None,
             session_id=main.session_id if main else None,
@@ -104,13 +104,13 @@ class IncidentItem(View):
     @classmethod
     def of(cls, summary: IncidentSummary) -> "IncidentItem":
         incident = summary.incident
-        return cls.shown(
+        return cls.build(
             incident,
             summary,
             last_session_id=incident.session_id,
             last_session_status=incident.session_status,
             last_session_completed_at=incident.finished_at,
-            cost=Cost.of(summary.spending),
+            cost=summary.spending,
         )
 
 
@@ -125,7 +125,7 @@ class IncidentList(View):
 
     @classmethod
     def of(cls, page: IncidentPage) -> "IncidentList":
-        return cls.shown(page, incidents=[IncidentItem.of(summary) for summary in page.incidents])
+        return cls.build(page, incidents=[IncidentItem.of(summary) for summary in page.incidents])
 
 
 class AlertLinks(View):
@@ -156,23 +156,17 @@ class AlertItem(View):
     reason: str | None
 
     @classmethod
-    def of(cls, member: Member) -> "AlertItem":
-        return cls.shown(member.alert, member, **_known(member))
+    def of(cls, member: Member) -> Self:
+        # These may have changed since the alert was received.
+        known = member.known
+        return cls.build(
+            member.alert, member, id=UUID(member.id), incident_id=known.incident_id, severity=known.severity, status=known.status
+        )
 
 
 class AlertDetail(AlertItem):
     # As it was received, with secrets masked.
     body: str
-
-    @classmethod
-    def of(cls, member: Member) -> "AlertDetail":
-        return cls.shown(member.alert, member, **_known(member))
-
-
-def _known(member: Member) -> dict[str, Any]:
-    """Return the fields whose stored value takes precedence over the one in the alert."""
-    known = member.known
-    return {"id": UUID(member.id), "incident_id": known.incident_id, "severity": known.severity, "status": known.status}
 
 
 class ActivityBarItem(View):
@@ -189,7 +183,7 @@ class ActivityView(View):
 
     @classmethod
     def of(cls, activity: Activity) -> "ActivityView":
-        return cls.shown(activity, bar_seconds=int(activity.width.total_seconds()))
+        return cls.build(activity, bar_seconds=int(activity.width.total_seconds()))
 
 
 class ChangeItem(View):
@@ -230,7 +224,7 @@ class MuteItem(View):
 
     @classmethod
     def of(cls, mute: Mute) -> "MuteItem":
-        return cls.shown(mute, match=[str(matcher) for matcher in mute.match], of_incident=mute.incident_key is not None)
+        return cls.build(mute, match=[str(matcher) for matcher in mute.match], of_incident=mute.incident_key is not None)
 
 
 class MuteList(View):
@@ -256,7 +250,7 @@ class IncidentView(IncidentItem):
     def around(
         cls, detail: IncidentDetail, changes: Sequence[StoredChange], mutes: Sequence[Mute], notes: Sequence[SessionNote]
     ) -> "IncidentView":
-        return cls.shown(
+        return cls.build(
             IncidentItem.of(detail.summary),
             detail,
             members=[AlertItem.of(member) for member in detail.members],

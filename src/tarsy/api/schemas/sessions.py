@@ -13,10 +13,10 @@ from tarsy.db.session.listing import SessionPage, SessionSummary
 from tarsy.db.session.repository import StoredDetail
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.alert import Severity, alert_title
-from tarsy.domain.citation import CitationCounts
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.domain.verdict import Confidence, JudgedVerdict, StillHappening, VerdictOutcome
 
 
@@ -52,7 +52,7 @@ class VerdictView(View):
 
     @classmethod
     def of(cls, judged: JudgedVerdict | None) -> "VerdictView | None":
-        return cls.shown(judged, judged.verdict) if judged else None
+        return cls.build(judged, judged.verdict) if judged else None
 
 
 class CitationSums(View):
@@ -63,10 +63,6 @@ class CitationSums(View):
     failed: int
     # Steps of the chain of causes without a citation that are not marked as inferences.
     uncited: int
-
-    @classmethod
-    def of(cls, counts: CitationCounts | None) -> "CitationSums | None":
-        return cls.model_validate(counts) if counts else None
 
 
 class AlertAccepted(View):
@@ -121,12 +117,11 @@ class SessionListItem(View):
 
     @classmethod
     def of(cls, summary: SessionSummary) -> "SessionListItem":
-        return cls.shown(
+        return cls.build(
             summary,
             summary.position,
             duration_ms=milliseconds_between(summary.started_at, summary.completed_at),
             verdict=VerdictView.of(summary.verdict),
-            citations=CitationSums.of(summary.citations),
         )
 
 
@@ -163,11 +158,11 @@ class ExecutionView(View):
 
     @classmethod
     def of(cls, execution: AgentExecution, run: SessionRun) -> "ExecutionView":
-        return cls.shown(
+        return cls.build(
             execution,
             duration_ms=milliseconds_between(execution.started_at, execution.completed_at),
-            usage=Usage.of(run.usage.get(execution.id)),
-            cost=Cost.of(run.spending.get(execution.id)),
+            usage=run.usage.get(execution.id, TokenUsage()),
+            cost=run.spending.get(execution.id, Spending()),
         )
 
 
@@ -190,7 +185,7 @@ class StageView(View):
 
     @classmethod
     def of(cls, stage: Stage, run: SessionRun) -> "StageView":
-        return cls.shown(
+        return cls.build(
             stage,
             duration_ms=milliseconds_between(stage.started_at, stage.completed_at),
             executions=[ExecutionView.of(one, run) for one in run.executions if one.stage_id == stage.id],
@@ -279,15 +274,13 @@ class SessionDetail(View):
     @classmethod
     def of(cls, stored: StoredDetail) -> "SessionDetail":
         session, run, snapshot = stored.session, stored.run, stored.session.chain_snapshot
-        return cls.shown(
+        return cls.build(
             session,
             stored.position,
             cancelled_by=stored.cancelled_by,
             title=alert_title(session.alert_data, session.alert_type),
-            fork=ForkOrigin.model_validate(session.fork) if session.fork else None,
-            mcp_selection=None if session.mcp_selection is None else McpSelection.model_validate(session.mcp_selection),
+            fork=session.fork or None,
             verdict=VerdictView.of(session.verdict),
-            citations=CitationSums.of(session.citations),
             duration_ms=milliseconds_between(session.started_at, session.completed_at),
             chat_enabled=snapshot.get("chat") is not None,
             scoring_enabled=snapshot.get("scoring") is not None,
@@ -295,8 +288,8 @@ class SessionDetail(View):
             planned_stages=[PlannedStage.of(stage) for stage in snapshot.get("stages", ())],
             summary_planned=snapshot.get("executive_summary") is not None,
             stages=[StageView.of(stage, run) for stage in run.stages],
-            usage=Usage.of(run.total_usage),
-            cost=Cost.of(run.total_spending),
+            usage=run.total_usage,
+            cost=run.total_spending,
             budget=CeilingView.of(snapshot),
         )
 

@@ -4,13 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.api.schemas.view import Request, StorableText, View
+from tarsy.api.schemas.view import MAX_NAME, Name, Request, StorableText, View
 from tarsy.setup.recipes import FieldKind
 
 # Longer than any setup code.
 MAX_CODE = 64
-# Longer than any name, address or key that a person would paste.
-MAX_NAME = 200
+# Longer than any address or key that a person would paste.
 MAX_ADDRESS = 2000
 MAX_SECRET = 4000
 
@@ -68,7 +67,7 @@ class ModelsFound(View):
 
 
 class VendorKey(Request):
-    vendor: Annotated[StorableText, Field(max_length=MAX_NAME)]
+    vendor: Name
     key: Annotated[StorableText, Field(min_length=1, max_length=MAX_SECRET)]
 
 
@@ -78,8 +77,8 @@ class LocalModel(Request):
 
 
 class ToolServerChoice(Request):
-    recipe: Annotated[StorableText, Field(max_length=MAX_NAME)]
-    values: dict[Annotated[StorableText, Field(max_length=MAX_NAME)], Annotated[StorableText, Field(max_length=MAX_SECRET)]] = Field(
+    recipe: Name
+    values: dict[Name, Annotated[StorableText, Field(max_length=MAX_SECRET)]] = Field(
         default={}, description="The recipe's fields, by variable.", max_length=20
     )
 

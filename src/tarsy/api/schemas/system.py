@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tarsy.api.schemas.view import Request, StorableText, View
+from tarsy.api.schemas.view import MAX_NAME, Request, StorableText, View
 from tarsy.domain.tool import ServerState
 
 
@@ -125,10 +125,6 @@ class PauseItem(View):
 
 class Pauses(View):
     pauses: list[PauseItem]
-
-
-# Longer than any name of a chain that a person would type.
-MAX_NAME = 200
 
 
 class PauseRequest(Request):

@@ -5,12 +5,12 @@ from typing import Any
 from uuid import UUID
 
 from tarsy.api.schemas.view import Usage, View
-from tarsy.db.run.timeline import TimelinePage
 from tarsy.db.run.trace import LLMCall
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
+from tarsy.domain.usage import TokenUsage
 
 
 class ExecutionInTreeView(View):
@@ -47,10 +47,6 @@ class Timeline(View):
     last_event_id: int
     # The `after` of the next page; absent on the last one.
     next_after: int | None
-
-    @classmethod
-    def of(cls, page: TimelinePage) -> "Timeline":
-        return cls.model_validate(page)
 
 
 class LLMCallItem(View):
@@ -128,11 +124,11 @@ class LLMCallDetail(LLMCallItem):
 
     @classmethod
     def of(cls, call: LLMCall) -> "LLMCallDetail":
-        return cls.shown(
+        return cls.build(
             call.interaction,
-            usage=Usage.of(call.interaction.usage),
+            usage=call.interaction.usage or TokenUsage(),
             request={key: value for key, value in call.interaction.request.items() if key != "messages"},
-            conversation=[SentMessageView.shown(sent.body, sent) for sent in call.conversation],
+            conversation=[SentMessageView.build(sent.body, sent) for sent in call.conversation],
         )
 
 

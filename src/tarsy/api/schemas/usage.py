@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from tarsy.api.schemas.view import View
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodState
-from tarsy.domain.usage import UsageGroup, UsageReport, UsageTotals
+from tarsy.domain.usage import UsageGroup, UsageReport
 
 _CEILING = TypeAdapter(Ceiling)
 
@@ -28,7 +28,7 @@ class CeilingView(View):
     def of(cls, snapshot: Mapping[str, Any]) -> "CeilingView | None":
         """Return the ceiling of a chain as stored with a session."""
         ceiling = _CEILING.validate_python(snapshot.get("budget") or {})
-        return None if ceiling == UNLIMITED else cls.shown(ceiling)
+        return None if ceiling == UNLIMITED else cls.build(ceiling)
 
 
 class PeriodBudgetItem(View):
@@ -49,7 +49,7 @@ class PeriodBudgetItem(View):
 
     @classmethod
     def of(cls, state: PeriodState, now: datetime, unpriced_models: Sequence[str] = ()) -> "PeriodBudgetItem":
-        return cls.shown(
+        return cls.build(
             state.budget,
             spent_usd=state.spent,
             reserved_usd=state.reserved,
@@ -75,10 +75,6 @@ class UsedItem(View):
     duration_ms: int
     # The cached share of the input; absent without input.
     cache_hit_share: float | None
-
-    @classmethod
-    def of(cls, used: UsageTotals, name: str | None = None) -> "UsedItem":
-        return cls.shown(used, name=name)
 
 
 class ToolUseItem(View):
@@ -120,12 +116,12 @@ class UsageOverview(View):
 
     @classmethod
     def of(cls, report: UsageReport, budgets: list[PeriodBudgetItem]) -> "UsageOverview":
-        return cls.shown(
+        return cls.build(
             report,
             budgets=budgets,
             first_day=report.span.first,
             last_day=report.span.last,
-            total=UsedItem.of(report.total),
+            total=UsedItem.build(report.total, name=None),
             by_day=_items(report.by_day),
             by_model=_items(report.by_model),
             by_chain=_items(report.by_chain),
@@ -135,4 +131,4 @@ class UsageOverview(View):
 
 
 def _items(group: tuple[UsageGroup, ...]) -> list[UsedItem]:
-    return [UsedItem.of(one.used, one.name) for one in group]
+    return [UsedItem.build(one.used, one) for one in group]

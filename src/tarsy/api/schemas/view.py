@@ -8,7 +8,6 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidatorFunctionWrapHandler, WrapValidator
 
-from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.session.submission import is_storable
 
 
@@ -18,11 +17,11 @@ class View(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True, json_schema_serialization_defaults_required=True)
 
     @classmethod
-    def shown(cls, *values: object, **beside: Any) -> Self:
-        """Return the view whose fields come from `beside`, or else from the first of `values` that has them."""
-        names = [name for name in cls.model_fields if name not in beside]
+    def build(cls, *values: object, **given: Any) -> Self:
+        """Return the view whose fields are `given`, or else attributes of the first of `values` that has them."""
+        names = [name for name in cls.model_fields if name not in given]
         fields = {name: next(getattr(value, name) for value in values if hasattr(value, name)) for name in names}
-        return cls.model_validate(fields | beside)
+        return cls.model_validate(fields | given)
 
 
 class Request(BaseModel):
@@ -38,20 +37,12 @@ class Usage(View):
     thinking_tokens: int
     cached_tokens: int
 
-    @classmethod
-    def of(cls, usage: TokenUsage | None) -> "Usage":
-        return cls.model_validate(usage or TokenUsage())
-
 
 class Cost(View):
     # US dollars at the prices of the time; None if no price was known.
     usd: float | None
     # Calls whose price is not known: they are not in the sum.
     unpriced_calls: int
-
-    @classmethod
-    def of(cls, spending: Spending | None) -> "Cost":
-        return cls.model_validate(spending or Spending())
 
 
 def _storable(text: str) -> str:
@@ -81,8 +72,9 @@ def _day(value: object) -> object:
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 StorableText = Annotated[str, AfterValidator(_storable)]
-# Longer than any name in a configuration.
-Name = Annotated[StorableText, Field(max_length=200)]
+# Longer than any name in a configuration, and short enough to be quoted in a response.
+MAX_NAME = 200
+Name = Annotated[StorableText, Field(max_length=MAX_NAME)]
 UtcTime = Annotated[datetime, WrapValidator(_utc_time)]
 Day = Annotated[date, BeforeValidator(_day)]
 SessionId = Annotated[UUID, Path(description="The session's id.")]
