@@ -14,7 +14,7 @@ from support.git_server import GitServer, SkillRepository, git_server
 from support.warm_tarsy import warm_command
 from tarsy.config.load.loader import load_config
 from tarsy.skills.git import GitError
-from tarsy.skills.sync import fetch_accepted, repositories, sync
+from tarsy.skills.sync import fetch_accepted, git_sources, sync
 
 
 def tarsy_skills(*arguments: str | Path, config: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -131,11 +131,11 @@ def test_a_server_fetches_what_was_accepted_when_it_starts_and_never_more(instal
     (installation.config / "skills.lock").write_text(yaml.safe_dump({installation.address: {"HEAD": first}}))
     installation.repository.commit({"team/disks/SKILL.md": head("disks", "Second.")})
     env = {"TARSY_DATA_DIR": str(installation.config.parent / "data"), "PATH": os.environ["PATH"]}
-    here = repositories(installation.config, env | {"GIT_SSL_CAINFO": str(installation.server.authority)})
+    here = git_sources(installation.config, env | {"GIT_SSL_CAINFO": str(installation.server.authority)})
     assert here
     fetch_accepted(here)
     assert installation.text() == "First."
-    (problem,) = sync(repositories(installation.config, env) or here)
+    (problem,) = sync(git_sources(installation.config, env) or here)
     assert isinstance(problem, GitError), "a certificate that is not trusted is no certificate"
 
 

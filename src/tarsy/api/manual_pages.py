@@ -21,7 +21,7 @@ from tarsy.api.router import plain_router
 _INSTALLED = Path(__file__).parent / "manual"
 MANUAL = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[3] / "docs"
 START = "README.md"
-_SHOWN = {".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".json": "application/json"}
+_MEDIA_TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".json": "application/json"}
 _CHAPTER = re.compile(r"\*\*(.+)\*\*\s*$")
 _LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+\.md)\)")
 _HEADING = re.compile(r"(#{1,3}) (.+)")
@@ -31,7 +31,7 @@ EXCERPT_CHARACTERS = 160
 MAX_RESULTS = 30
 MAX_QUERY = 200
 # A list of two headings is longer than what it saves.
-LEAST_CONTENTS = 3
+MIN_CONTENTS = 3
 
 STYLE = """
 :root { color-scheme: light dark; --text: #1b2430; --soft: #55606f; --page: #fff; --side: #f6f7f9; --line: #dfe3e8; --link: #1d5bb8; --mark: #ffe08a; }
@@ -87,15 +87,15 @@ async def page(request: Request, name: str, q: Annotated[str, Query()] = "") -> 
     file = find(MANUAL, name or START)
     if file is None:
         raise HTTPException(404, f"The manual has no page {name}.")
-    if file.suffix in _SHOWN:
-        return FileResponse(file, media_type=_SHOWN[file.suffix])
+    if file.suffix in _MEDIA_TYPES:
+        return FileResponse(file, media_type=_MEDIA_TYPES[file.suffix])
     return HTMLResponse(page_html(manual, name or START, file.read_text(encoding="utf-8"), nonce))
 
 
 def find(directory: Path, name: str) -> Path | None:
     """Return the file of that name if it is inside `directory` and of a kind that is shown."""
     file = file_within(directory, name)
-    return file if file and (file.suffix == ".md" or file.suffix in _SHOWN) else None
+    return file if file and (file.suffix == ".md" or file.suffix in _MEDIA_TYPES) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +111,13 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ManualSection:
     """The text below one heading."""
 
     page: PageLink
     heading: str
     anchor: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    passage: Passage
-    excerpt: str
 
 
 @dataclass(frozen=True)
@@ -156,23 +150,23 @@ class Manual:
         before = pages[place - 1] if place else None
         return before, pages[place + 1] if place + 1 < len(pages) else None
 
-    def search(self, query: str) -> Sequence[Hit]:
-        """Return the passages that contain all words, those with words in their heading first."""
-        words = query[:MAX_QUERY].lower().split()
+    def search(self, query: str) -> Sequence[tuple[ManualSection, str]]:
+        """Return the sections that contain all words with an excerpt of each, those with words in their heading first."""
+        words = query.lower().split()
         if not words:
             return ()
-        found: list[tuple[tuple[int, int], Passage]] = []
+        found: list[tuple[tuple[int, int], ManualSection]] = []
         for page in self.pages:
-            for passage in passages(page, (self.directory / page.name).read_text(encoding="utf-8")):
-                heading, text = f"{passage.page.title} {passage.heading}".lower(), passage.text.lower()
+            for section in sections(page, (self.directory / page.name).read_text(encoding="utf-8")):
+                heading, text = f"{section.page.title} {section.heading}".lower(), section.text.lower()
                 if all(word in heading or word in text for word in words):
                     weight = sum(word in heading for word in words), sum(text.count(word) for word in words)
-                    found.append((weight, passage))
+                    found.append((weight, section))
         found.sort(key=lambda pair: pair[0], reverse=True)
-        return [Hit(passage, excerpt(passage.text, words)) for _, passage in found[:MAX_RESULTS]]
+        return [(section, excerpt(section.text, words)) for _, section in found[:MAX_RESULTS]]
 
 
-def passages(page: PageLink, text: str) -> Iterator[Passage]:
+def sections(page: PageLink, text: str) -> Iterator[ManualSection]:
     """Split a page at its headings; a heading inside a fence is text."""
     heading, lines, fenced, anchors = page.title, list[str](), False, Anchors()
     anchor = ""
@@ -180,11 +174,11 @@ def passages(page: PageLink, text: str) -> Iterator[Passage]:
         fenced = fenced != line.strip().startswith(_FENCE)
         if not fenced and (found := _HEADING.fullmatch(line)):
             if lines:
-                yield Passage(page, heading, anchor, "\n".join(lines))
+                yield ManualSection(page, heading, anchor, "\n".join(lines))
             heading, lines, anchor = plain(found[2]), [], anchors.of(found[2])
         else:
             lines.append(line)
-    yield Passage(page, heading, anchor, "\n".join(lines))
+    yield ManualSection(page, heading, anchor, "\n".join(lines))
 
 
 class Anchors:
@@ -242,12 +236,11 @@ def search_html(manual: Manual, query: str, nonce: str) -> str:
     hits = manual.search(query)
     words = re.compile(f"({'|'.join(map(re.escape, query.lower().split()))})", re.IGNORECASE)
     found = ""
-    for hit in hits:
-        passage = hit.passage
-        address = f"/help/{passage.page.name}{f'#{passage.anchor}' if passage.anchor else ''}"
-        title = passage.page.title if passage.heading == passage.page.title else f"{passage.page.title}: {passage.heading}"
+    for section, text in hits:
+        address = f"/help/{section.page.name}{f'#{section.anchor}' if section.anchor else ''}"
+        title = section.page.title if section.heading == section.page.title else f"{section.page.title}: {section.heading}"
         # Every second piece is a word of the query; each is escaped on its own.
-        pieces = enumerate(words.split(hit.excerpt))
+        pieces = enumerate(words.split(text))
         marked = "".join(f"<mark>{escape(piece)}</mark>" if number % 2 else escape(piece) for number, piece in pieces)
         found += f'<div class="hit"><a href="{escape(address)}">{escape(title)}</a><p>{marked}</p></div>'
     count = "Nothing was found: try fewer or shorter words." if not hits else f"{len(hits)} place{'s' if len(hits) > 1 else ''}"
@@ -263,7 +256,7 @@ def _frame(
         entries = (f'<li><a href="/help/{one.name}"{here.get(one.name, "")}>{escape(one.title)}</a></li>' for one in chapter.pages)
         chapters += f"<p>{escape(chapter.title)}</p><ul>{''.join(entries)}</ul>"
     contents = ""
-    if len(headings) >= LEAST_CONTENTS:
+    if len(headings) >= MIN_CONTENTS:
         links = "".join(f'<li><a href="#{escape(anchor)}">{escape(words)}</a></li>' for anchor, words in headings)
         contents = f'<nav class="contents" aria-label="On this page"><p>On this page</p><ul>{links}</ul></nav>'
     return (

@@ -28,6 +28,7 @@ from tarsy.intake.service import SenderRefusedError
 from tarsy.kit.text import clip
 from tarsy.session.chains import AlertRefusedError, UnknownAlertTypeError
 from tarsy.session.submission import AlertTooLargeError, KeyReusedError
+from tarsy.setup.recipes import StepRefusedError
 
 log = structlog.get_logger(__name__)
 
@@ -113,6 +114,7 @@ TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (UnknownAlertTypeError, ProblemKind.UNKNOWN_ALERT_TYPE),
     (AlertRefusedError, ProblemKind.BAD_REQUEST),
     (SelectionError, ProblemKind.BAD_REQUEST),
+    (StepRefusedError, ProblemKind.BAD_REQUEST),
     (NoProviderError, ProblemKind.NO_MODEL),
     (DatabaseUnavailableError, ProblemKind.DATABASE_AWAY),
     (PoolTimeoutError, ProblemKind.DATABASE_AWAY),
@@ -127,7 +129,7 @@ _HEADERS: Mapping[ProblemKind, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProblemResponse:
     problem: Problem
     headers: Mapping[str, str]
 
@@ -136,22 +138,22 @@ def problem_of(kind: ProblemKind, detail: str, **more: Any) -> Problem:
     return Problem(type=f"urn:tarsy:problem:{kind}", title=kind.status.phrase, status=kind.status.value, detail=detail, **more)
 
 
-def answer_to(error: Exception) -> Answer:
+def problem_response(error: Exception) -> ProblemResponse:
     """Return the problem that the caller gets for `error`; if it is no fault of the caller, without its details."""
     match error:
         case RequestRefusedError():
-            return Answer(problem_of(error.kind, str(error)), _HEADERS.get(error.kind, {}))
+            return ProblemResponse(problem_of(error.kind, str(error)), _HEADERS.get(error.kind, {}))
         case RequestValidationError():
-            return Answer(_validation_problem(error), {})
+            return ProblemResponse(_validation_problem(error), {})
         case HTTPException():
             kind = next((kind for kind in ProblemKind if kind.status == error.status_code), None)
             if kind is not None:
-                return Answer(problem_of(kind, str(error.detail)), error.headers or {})
+                return ProblemResponse(problem_of(kind, str(error.detail)), error.headers or {})
             status = HTTPStatus(error.status_code)
             problem = Problem(type="about:blank", title=status.phrase, status=status.value, detail=str(error.detail))
-            return Answer(problem, error.headers or {})
+            return ProblemResponse(problem, error.headers or {})
         case _:
-            return _known_answer(error)
+            return _expected_problem(error)
 
 
 def _validation_problem(error: RequestValidationError) -> Problem:
@@ -167,34 +169,34 @@ def _validation_problem(error: RequestValidationError) -> Problem:
     return problem_of(ProblemKind.BAD_REQUEST, detail or "The request is not valid.", errors=errors)
 
 
-def _known_answer(error: Exception) -> Answer:
+def _expected_problem(error: Exception) -> ProblemResponse:
     kind = next((kind for known, kind in TABLE if isinstance(error, known)), ProblemKind.INTERNAL)
     if isinstance(error, DBAPIError) and is_transient(error):
         kind = ProblemKind.DATABASE_AWAY
     if is_disk_full(error):
         detail = "The database's disk is full, so nothing was stored. Try again when the operator has freed some space."
-        return Answer(problem_of(ProblemKind.DATABASE_FULL, detail), {"Retry-After": str(RETRY_AFTER_SECONDS)})
+        return ProblemResponse(problem_of(ProblemKind.DATABASE_FULL, detail), {"Retry-After": str(RETRY_AFTER_SECONDS)})
     if kind is ProblemKind.INTERNAL:
-        return Answer(problem_of(kind, "An internal error occurred in TARSy. The log has the details."), {})
+        return ProblemResponse(problem_of(kind, "An internal error occurred in TARSy. The log has the details."), {})
     if kind is ProblemKind.DATABASE_AWAY:
-        return Answer(problem_of(kind, "The database is unreachable. Try again in a moment."), {"Retry-After": "5"})
+        return ProblemResponse(problem_of(kind, "The database is unreachable. Try again in a moment."), {"Retry-After": "5"})
     if isinstance(error, UnknownAlertTypeError):
-        return Answer(problem_of(kind, str(error), known_alert_types=list(error.known)), {})
-    return Answer(problem_of(kind, str(error)), _HEADERS.get(kind, {}))
+        return ProblemResponse(problem_of(kind, str(error), known_alert_types=list(error.known)), {})
+    return ProblemResponse(problem_of(kind, str(error)), _HEADERS.get(kind, {}))
 
 
 def respond(error: Exception) -> Response:
     """Return the response to `error`, and log it if the caller is not at fault."""
-    answer = answer_to(error)
-    status = answer.problem.status
+    response = problem_response(error)
+    status = response.problem.status
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("request.broke", exc_info=error)
     elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
         # The database or the configuration is at fault, so a traceback would not help.
         log.warning("request.failed", status=status, error=str(error))
     # Not pydantic's JSON: the problem may quote half a surrogate pair of the request, which is not UTF-8.
-    body = json.dumps(answer.problem.model_dump(exclude_none=True))
-    return Response(body, status, dict(answer.headers), media_type=MEDIA_TYPE)
+    body = json.dumps(response.problem.model_dump(exclude_none=True))
+    return Response(body, status, dict(response.headers), media_type=MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:

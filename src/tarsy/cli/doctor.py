@@ -21,7 +21,7 @@ def doctor(
     """Check Python, database, configuration, keys, tool servers and port. Exit status 1 if something needs fixing."""
     from tarsy.cli.doctor_checks import findings
     from tarsy.kit.logs import configure_logs
-    from tarsy.setup.trials import FindingStatus
+    from tarsy.setup.checks import FindingStatus
 
     # Everything that would be logged is reported as a finding.
     configure_logs(level=logging.CRITICAL)
@@ -30,7 +30,7 @@ def doctor(
         failed = 0
         async for finding in findings(config, host, port, call=call):
             typer.echo(str(finding))
-            failed += finding.verdict is FindingStatus.FAIL
+            failed += finding.status is FindingStatus.FAIL
         return failed
 
     failed = anyio.run(examine)

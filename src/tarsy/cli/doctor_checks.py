@@ -28,7 +28,7 @@ from tarsy.domain.diagnosis import diagnose
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import CannotServeError, Settings
-from tarsy.setup.trials import Finding, fail, ok, try_model, try_server, warn
+from tarsy.setup.checks import Finding, check_model, check_server, fail, ok, warn
 from tarsy.wiring.infrastructure import llm_client
 from tarsy.wiring.installation import models_in_use, servers_in_use
 
@@ -199,7 +199,7 @@ async def check_models(settings: Settings, loaded: LoadedConfig, *, call: bool) 
             yield ok("LLM service", f"{settings.llm_service_addr} answers") if health.ok else fail("LLM service", health.detail, remedy)
         if call:
             for name, (provider, backend) in models_in_use(loaded).items():
-                yield await try_model(name, provider, backend, client)
+                yield await check_model(name, provider, backend, client)
     finally:
         await client.aclose()
 
@@ -210,7 +210,7 @@ async def check_tools(loaded: LoadedConfig) -> list[Finding]:
     found: dict[str, Finding] = {}
 
     async def check(server: ResolvedMcpServer) -> None:
-        found[server.name] = (await try_server(server, loaded.env)).finding
+        found[server.name] = (await check_server(server, loaded.env)).finding
 
     async with anyio.create_task_group() as tasks:
         for server in servers.values():

@@ -9,7 +9,7 @@ from tarsy.cli.config import Directory
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
-    from tarsy.skills.sync import Synced
+    from tarsy.skills.sync import SyncedSource
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -40,10 +40,10 @@ def check(config: Directory = None) -> None:
 def sync(config: Directory = None) -> None:
     """Fetch the skills from Git and show what is new on branches and tags. TARSy uses it only after `tarsy skills accept`."""
     from tarsy.skills.git import GitError
-    from tarsy.skills.sync import repositories
+    from tarsy.skills.sync import git_sources
     from tarsy.skills.sync import sync as fetch
 
-    found = repositories(config, os.environ)
+    found = git_sources(config, os.environ)
     failed = False
     for each in fetch(found) if found else ():
         if isinstance(each, GitError):
@@ -61,16 +61,16 @@ def sync(config: Directory = None) -> None:
 def accept(config: Directory = None) -> None:
     """Accept what `tarsy skills sync` showed last: write its commits to skills.lock in the configuration directory."""
     from tarsy.skills.sync import accept as take
-    from tarsy.skills.sync import repositories
+    from tarsy.skills.sync import git_sources
 
-    found = repositories(config, os.environ)
-    _, taken = take(found) if found else (None, [])
+    found = git_sources(config, os.environ)
+    taken = take(found) if found else []
     for each in taken:
         typer.echo(harmless(f"{each.source.git} ({each.source.ref or 'default branch'}): {each.waiting} is accepted"))
     typer.echo("Restart TARSy to use it." if taken else "There is nothing to accept: `tarsy skills sync` looks for something new.")
 
 
-def _describe(each: "Synced") -> str:
+def _describe(each: "SyncedSource") -> str:
     title = f"{each.source.git} ({each.source.ref or 'default branch'})"
     if each.waiting is None:
         return f"{title}: {each.used}, nothing new"

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.events.feed import CATCHUP_LIMIT, Feed, Lost, ReadStore, continues, encoded
+from tarsy.events.feed import CATCHUP_LIMIT, CannotContinue, Feed, OlderThanFeed, continues, encoded
 from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import CatchupOverflow, ControlMessage
 from tarsy.events.store import EventStore
@@ -99,15 +99,15 @@ class Connection:
             if feed.stale:
                 continue
             entries = feed.after(cursor)
-            if isinstance(entries, ReadStore):
+            if isinstance(entries, OlderThanFeed):
                 events = await self._store.read_after(feed.channel, cursor, CATCHUP_LIMIT)
                 if self.subscriptions.get(feed.channel) is not subscription or subscription.cursor != cursor:
                     # The client left the channel or requested another position meanwhile: the next turn reads from there.
                     self.wake()
                     continue
                 # The store may be ahead of the feed; newer events arrive through the feed, so that no client is ahead of it.
-                entries = [encoded(event) for event in events if event.id <= feed.last] if continues(cursor, events) else Lost()
-            if isinstance(entries, Lost):
+                entries = [encoded(event) for event in events if event.id <= feed.last] if continues(cursor, events) else CannotContinue()
+            if isinstance(entries, CannotContinue):
                 subscription.cursor = feed.last
                 return [CatchupOverflow(channel=feed.channel, last_event_id=feed.last).model_dump_json()]
             if entries:

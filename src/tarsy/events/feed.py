@@ -24,12 +24,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadStore:
+class OlderThanFeed:
     """The reader needs events that are older than those in the feed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class CannotContinue:
     """The reader cannot continue from its position."""
 
 
@@ -105,16 +105,16 @@ class Feed:
         """Give up the missing events: readers notice that they cannot continue."""
         self._restart_at(self.target)
 
-    def after(self, cursor: int) -> Sequence[Entry] | ReadStore | Lost:
+    def after(self, cursor: int) -> Sequence[Entry] | OlderThanFeed | CannotContinue:
         """Return the events that follow `cursor`."""
         lag = self.last - cursor
         if cursor > self.target or lag > CATCHUP_LIMIT:
-            return Lost()
+            return CannotContinue()
         if lag <= 0:
             # The reader may be ahead: another process sent it events that are still on their way to this one.
             return ()
         if lag > len(self._tail):
-            return ReadStore()
+            return OlderThanFeed()
         return self._tail[len(self._tail) - lag :]
 
     def _append_in_order(self) -> bool:

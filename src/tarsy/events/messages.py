@@ -36,15 +36,15 @@ class Ping(_Action):
     action: Literal["ping"]
 
 
-ClientAction = Annotated[Subscribe | Unsubscribe | Catchup | Ping, Field(discriminator="action")]
-_ACTION: TypeAdapter[Subscribe | Unsubscribe | Catchup | Ping] = TypeAdapter(ClientAction)
+ClientAction = Subscribe | Unsubscribe | Catchup | Ping
+_ACTION: TypeAdapter[ClientAction] = TypeAdapter(Annotated[ClientAction, Field(discriminator="action")])
 
 
 class BadActionError(ValueError):
     """The client sent something that is not an action; the message has the reason."""
 
 
-def parse_action(text: str | bytes) -> Subscribe | Unsubscribe | Catchup | Ping:
+def parse_action(text: str | bytes) -> ClientAction:
     """Parse a client's message.
 
     Raises:

@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 
+from tarsy.db.run.evidence import CheckedText
 from tarsy.domain.citation import CitationStatus
 from tarsy.report.report import (
     NO_VERDICT,
-    CitedText,
     Passage,
     Report,
     brackets,
@@ -42,7 +42,7 @@ mark { background: var(--mark); color: inherit; } section:target { outline: 2px 
 """
 _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 # Longer text is not rendered: no analysis is so long, and a hostile text could make rendering slow.
-_LONGEST_RENDERED = 100_000
+_MAX_RENDERED = 100_000
 # Placeholders for a citation while the text around it is rendered: private-use characters, which are removed from the text before.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _NO_MARKS = str.maketrans("", "", _OPEN + _CLOSE)
@@ -55,7 +55,7 @@ def as_html(report: Report) -> str:
     if report.session.verdict or report.analysis.text:
         parts.append(_verdict(report))
     if report.session.executive_summary:
-        parts.append(f"<h2>Summary</h2>\n{_rendered(CitedText(report.session.executive_summary), report)}")
+        parts.append(f"<h2>Summary</h2>\n{_rendered(CheckedText(report.session.executive_summary), report)}")
     analysis = _rendered(report.analysis, report) if report.analysis.text else f"<p>{no_analysis(report)}</p>"
     parts.append(f"<h2>Analysis</h2>\n{analysis}")
     if report.chat:
@@ -100,16 +100,16 @@ def _verdict(report: Report) -> str:
     )
 
 
-def _rendered(text: CitedText, report: Report) -> str:
+def _rendered(text: CheckedText, report: Report) -> str:
     """Render Markdown, with its citations as links to the evidence."""
-    if len(text.text) > _LONGEST_RENDERED:
+    if len(text.text) > _MAX_RENDERED:
         return f"<pre>{escape(text.text)}</pre>"
     marked: list[str] = []
     found = tuple(brackets(text))
     position = 0
-    for number, one in enumerate(found):
-        marked += (text.text[position : one.start].translate(_NO_MARKS), f"{_OPEN}{number}{_CLOSE}")
-        position = one.end
+    for number, (start, end, _) in enumerate(found):
+        marked += (text.text[position:start].translate(_NO_MARKS), f"{_OPEN}{number}{_CLOSE}")
+        position = end
     marked.append(text.text[position:].translate(_NO_MARKS))
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
 
@@ -122,7 +122,7 @@ def _rendered(text: CitedText, report: Report) -> str:
     for other in others:
         number, _, rest = other.partition(_CLOSE)
         cited: list[str] = []
-        for one in found[int(number)].citations:
+        for one in found[int(number)][2]:
             quotation = one.checked.citation.quotation
             words = f": “{escape(quotation)}”" if quotation else ""
             link = _linked(one.checked.citation.evidence_id, report)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tarsy.db.run.evidence import CheckedText
 from tarsy.domain.citation import open_fence
 from tarsy.report.report import (
     NO_VERDICT,
-    CitedText,
     Report,
     brackets,
     cautions,
@@ -29,8 +29,8 @@ _SIGNIFICANT = re.compile(r"([\\`*_{}\[\]<>#|!&~])")
 # The tokens that a viewer of Markdown may load, or pass to a browser unchanged.
 _ACTIVE = frozenset({"html_block", "html_inline", "image"})
 # Longer text is put in a code block: no analysis is so long, and a hostile text could make parsing slow.
-_LONGEST_READ = 60_000
-_MOST_IMAGES = 100
+_MAX_PARSED = 60_000
+_MAX_IMAGES = 100
 _END = "The end"
 # The tokens of a heading: its opening, its words, its end.
 _HEADING = 3
@@ -78,19 +78,19 @@ def _verdict(report: Report) -> Iterator[str]:
         yield "Ruled out:\n\n" + "\n".join(lines)
 
 
-def _cited(text: CitedText, report: Report) -> str:
+def _cited(text: CheckedText, report: Report) -> str:
     """Return a text with links to the evidence, and what checking its citations found."""
     parts: list[str] = []
     position = 0
-    for bracket in brackets(text):
+    for start, end, citations in brackets(text):
         cited = (
             f"{_linked(one.checked.citation.evidence_id, report)}"
             + (f": “{one.checked.citation.quotation}”" if one.checked.citation.quotation else "")
             + f" ({check_result(one)})"
-            for one in bracket.citations
+            for one in citations
         )
-        parts += (text.text[position : bracket.start], f"\\[{'; '.join(cited)}\\]")
-        position = bracket.end
+        parts += (text.text[position:start], f"\\[{'; '.join(cited)}\\]")
+        position = end
     return _harmless("".join((*parts, text.text[position:])))
 
 
@@ -119,7 +119,7 @@ def _plain(text: str) -> str:
 
 def _harmless(text: str) -> str:
     """Return Markdown unchanged, unless a viewer would load or run something in it, or it would swallow the text behind it."""
-    if len(text) > _LONGEST_READ or text.count("![") > _MOST_IMAGES:
+    if len(text) > _MAX_PARSED or text.count("![") > _MAX_IMAGES:
         return _block(text)
     if _is_harmless(text):
         return text.strip("\n")

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from tarsy.db.errors import NotFoundError
 from tarsy.db.repositories import SessionRepositories
-from tarsy.db.run.evidence import EvidenceText, PlacedCitation, SeenEvidence
+from tarsy.db.run.evidence import CheckedText, EvidenceText, PlacedCitation, SeenEvidence
 from tarsy.domain.alert import alert_title
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.session import AlertSession
@@ -20,18 +20,10 @@ from tarsy.kit.clock import SystemClock
 WHOLE_EVIDENCE = 40_000
 _SURROUNDINGS = 1_500
 # Characters of all evidence: a report is to be read, and sent by mail.
-MOST_SHOWN = 4_000_000
+MAX_EVIDENCE_CHARACTERS = 4_000_000
 
 RECORDED = "The model's words come from a recording: no model looked at this alert."
 NO_VERDICT = "This analysis came without a verdict."
-
-
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """An agent's text and its citations."""
-
-    text: str
-    citations: tuple[PlacedCitation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +33,7 @@ class Exchange:
     question: str
     author: str
     asked_at: datetime
-    answer: CitedText
+    answer: CheckedText
     error: str = ""
 
 
@@ -78,7 +70,7 @@ class Report:
     # Each model that worked on it, once.
     models: tuple[str, ...]
     cost: Spending
-    analysis: CitedText
+    analysis: CheckedText
     chat: tuple[Exchange, ...]
     evidence: tuple[CitedEvidence, ...]
     # Ids of cited evidence that would have made the report too large.
@@ -99,15 +91,13 @@ async def read_report(repositories: SessionRepositories, session_id: str) -> Rep
     """
     session = await repositories.sessions.get(session_id)
     run = await repositories.interactions.run(session.id)
-    checked = await repositories.citations.of_analysis(session.id)
-    analysis = CitedText(checked.text, checked.citations)
+    analysis = await repositories.citations.of_analysis(session.id)
     chat: list[Exchange] = []
     for message in await repositories.chats.list(session.id):
-        answer = CitedText("")
+        answer = CheckedText("")
         answering = next((one for one in reversed(run.executions) if message.stage_id and one.stage_id == message.stage_id), None)
         if answering:
-            checked = await repositories.citations.of_execution(message.session_id, answering.id)
-            answer = CitedText(checked.text, checked.citations)
+            answer = await repositories.citations.of_execution(message.session_id, answering.id)
         chat.append(
             Exchange(
                 question=message.content,
@@ -132,7 +122,7 @@ async def read_report(repositories: SessionRepositories, session_id: str) -> Rep
     )
 
 
-async def _read_evidence(repositories: SessionRepositories, session: AlertSession, texts: Sequence[CitedText]) -> list[CitedEvidence]:
+async def _read_evidence(repositories: SessionRepositories, session: AlertSession, texts: Sequence[CheckedText]) -> list[CitedEvidence]:
     """Return all cited evidence in the order of the citations. A citation of evidence that does not exist is marked as failed in the text."""
     cited: list[str] = []
     if session.verdict:
@@ -149,7 +139,7 @@ async def _read_evidence(repositories: SessionRepositories, session: AlertSessio
     return found
 
 
-def cited_evidence(evidence: EvidenceText, texts: Sequence[CitedText]) -> CitedEvidence:
+def cited_evidence(evidence: EvidenceText, texts: Sequence[CheckedText]) -> CitedEvidence:
     """Select the passages of some evidence to show, with the verified quotations of it in `texts`."""
     size = len(evidence.text)
     places = {
@@ -189,7 +179,7 @@ def _merged(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def within_limit(evidence: Sequence[CitedEvidence]) -> tuple[tuple[CitedEvidence, ...], tuple[str, ...]]:
     """Return as much evidence as a report has room for, and the ids of the rest."""
     sizes = accumulate(one.size for one in evidence)
-    kept = tuple(one for one, size in zip(evidence, sizes, strict=True) if size <= MOST_SHOWN)
+    kept = tuple(one for one, size in zip(evidence, sizes, strict=True) if size <= MAX_EVIDENCE_CHARACTERS)
     return kept, tuple(one.id for one in evidence[len(kept) :])
 
 
@@ -253,31 +243,19 @@ def source_line(evidence: CitedEvidence) -> str:
         return "as the agents were given it"
     call = f"{seen.server}.{seen.tool}" if seen.server else seen.tool
     ended = ", not made: it shows nothing" if seen.refused else ", failed" if seen.is_error else ""
-    return (
-        f"{call} {seen.arguments or '{}'}, read {utc_time(seen.read_at)}{ended}"
-        if seen.read_at
-        else f"{call} {seen.arguments or '{}'}{ended}"
-    )
+    read = f", read {utc_time(seen.read_at)}" if seen.read_at else ""
+    return f"{call} {seen.arguments or '{}'}{read}{ended}"
 
 
-@dataclass(frozen=True, slots=True)
-class Bracket:
-    """One bracket of a text, with all citations in it."""
-
-    start: int
-    end: int
-    citations: tuple[PlacedCitation, ...]
-
-
-def brackets(text: CitedText) -> Iterator[Bracket]:
-    """Yield the brackets of a text in order, without those that are outside of it or overlap another."""
+def brackets(text: CheckedText) -> Iterator[tuple[int, int, Sequence[PlacedCitation]]]:
+    """Yield start, end and citations of each bracket of a text in order, without those that are outside of it or overlap another."""
     grouped: dict[tuple[int, int], list[PlacedCitation]] = {}
     for one in text.citations:
         grouped.setdefault((one.start, one.end), []).append(one)
     position = 0
     for (start, end), members in sorted(grouped.items()):
         if position <= start < end <= len(text.text):
-            yield Bracket(start, end, tuple(members))
+            yield start, end, members
             position = end
 
 

@@ -6,7 +6,7 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -18,8 +18,8 @@ from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.schema.configuration import choose_default_provider
 from tarsy.config.schema.documents import TARSY_FILE
 from tarsy.settings import Settings
-from tarsy.setup.recipes import Recipe, with_server
-from tarsy.setup.template_files import CannotAddError, CannotMergeError, local_model, merge, planned_files
+from tarsy.setup.recipes import Recipe, StepRefusedError, with_server
+from tarsy.setup.template_files import CannotAddError, CannotMergeError, FileChange, local_model, merge, planned_files
 
 # A file with keys is readable only by the account that TARSy runs under.
 SECRET_MODE = 0o600
@@ -33,14 +33,6 @@ LOCAL = "local-model"
 _LOCAL_REPLACED = ("llm_providers.local.base_url", "llm_providers.local.model", "defaults.llm_provider")
 
 
-class StepRefusedError(Exception):
-    """A step cannot be done as requested; the person who requested it can act."""
-
-
-class ValueRefusedError(ValueError):
-    """The value cannot be written to a `.env` file; the person who typed it can act. Never contains the value."""
-
-
 class CannotWriteError(Exception):
     """A file cannot be written; the operator can act."""
 
@@ -49,21 +41,7 @@ class CannotWriteError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
-    """The new content of a file. It may be secret, so it is not in the representation."""
-
-    path: Path
-    text: str
-    # For people: the file, and the names of what is new in it.
-    summary: str
-    secret: bool = False
-
-    def __repr__(self) -> str:
-        return f"FileChange({self.summary})"
-
-
-@dataclass(frozen=True, slots=True)
-class Former:
+class PreviousFile:
     """A file as it was; without content, it did not exist."""
 
     path: Path
@@ -71,21 +49,21 @@ class Former:
     mode: int
 
 
-def write_all(changes: Sequence[FileChange]) -> tuple[Former, ...]:
+def write_all(changes: Sequence[FileChange]) -> tuple[PreviousFile, ...]:
     """Write the files and return what they were.
 
     Raises:
         CannotWriteError: one of them cannot be written; the others are as they were.
     """
-    done: list[Former] = []
+    done: list[PreviousFile] = []
     for change in changes:
         try:
             # A link stays a link: its target is written.
             target = change.path.resolve()
-            before = Former(target, None, USUAL_MODE)
+            before = PreviousFile(target, None, USUAL_MODE)
             if target.exists():
-                before = Former(target, target.read_bytes(), stat.S_IMODE(target.stat().st_mode))
-            _put(target, change.text.encode(), SECRET_MODE if change.secret else before.mode)
+                before = PreviousFile(target, target.read_bytes(), stat.S_IMODE(target.stat().st_mode))
+            _replace_file(target, change.text.encode(), SECRET_MODE if change.secret else before.mode)
         except OSError as error:
             restore(done)
             raise CannotWriteError(change.path, error) from error
@@ -93,17 +71,17 @@ def write_all(changes: Sequence[FileChange]) -> tuple[Former, ...]:
     return tuple(done)
 
 
-def restore(formers: Sequence[Former]) -> None:
-    for former in reversed(formers):
+def restore(files: Sequence[PreviousFile]) -> None:
+    for file in reversed(files):
         # A file that could be written a moment ago can be written back; if not, the first error is the one to report.
         with suppress(OSError):
-            if former.content is None:
-                former.path.unlink()
+            if file.content is None:
+                file.path.unlink()
             else:
-                _put(former.path, former.content, former.mode)
+                _replace_file(file.path, file.content, file.mode)
 
 
-def _put(target: Path, content: bytes, mode: int) -> None:
+def _replace_file(target: Path, content: bytes, mode: int) -> None:
     """Write a file in one move: no reader finds half of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     # The temporary file is readable only by its owner; its mode is changed before it gets its name.
@@ -124,10 +102,10 @@ def with_variable(text: str, name: str, value: str) -> str:
     """Return the text of a `.env` file with `name` set to `value`: in its old place, or on a new line at the end.
 
     Raises:
-        ValueRefusedError: the value has characters that no key, path or address has.
+        StepRefusedError: the value has characters that no key, path or address has.
     """
     if not value or len(value) > MAX_VALUE or not value.isprintable() or set(value) & {"'", "\\"}:
-        raise ValueRefusedError(f"The value for {name} is empty, too long, or has a line break, a quote or a backslash in it.")
+        raise StepRefusedError(f"The value for {name} is empty, too long, or has a line break, a quote or a backslash in it.")
     quoted = value if _PLAIN.fullmatch(value) else f"'{value}'"
     line = f"{name}={quoted}\n"
     bindings = list(parse_stream(io.StringIO(text)))
@@ -187,7 +165,7 @@ class Drafts:
             raise StepRefusedError(str(error)) from error
         except OSError as error:
             raise StepRefusedError(f"{error.filename} cannot be read: {error.strerror}") from error
-        return [FileChange(file.path, file.text, f"{file.path}: llm_provider local") for file in planned]
+        return [replace(file, summary=f"{file.path}: llm_provider local") for file in planned]
 
     def _variables(self, wanted: Mapping[str, str]) -> list[FileChange]:
         """Return the `.env` file with these variables: the one that has them, otherwise the one in the working directory."""
@@ -201,11 +179,8 @@ class Drafts:
         beside = self._directory / ".env"
         path = beside if any(line.strip().startswith(tuple(wanted)) for line in _text(beside).splitlines()) else Path(".env")
         text = _text(path)
-        try:
-            for name, value in wanted.items():
-                text = with_variable(text, name, value)
-        except ValueRefusedError as error:
-            raise StepRefusedError(str(error)) from error
+        for name, value in wanted.items():
+            text = with_variable(text, name, value)
         return [FileChange(path, text, f"{path}: {', '.join(wanted)}", secret=True)]
 
 

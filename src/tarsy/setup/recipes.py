@@ -45,8 +45,8 @@ class Recipe(_Written):
     agents: tuple[str, ...] = ()
 
 
-class FieldRefusedError(ValueError):
-    """The value of a field is invalid; the person who typed it can act. Never contains the value."""
+class StepRefusedError(Exception):
+    """A step of setup cannot be done as requested; the person who requested it can act. Never contains a typed value."""
 
 
 @cache
@@ -59,22 +59,22 @@ def checked_fields(recipe: Recipe, values: Mapping[str, str]) -> Mapping[str, st
     """Return the values of a recipe's fields as they are written to the files.
 
     Raises:
-        FieldRefusedError: one is missing, unknown or invalid.
+        StepRefusedError: one is missing, unknown or invalid.
     """
     known = {field.variable for field in recipe.fields}
     if unknown := sorted(values.keys() - known):
-        raise FieldRefusedError(f"This recipe has no field {unknown[0]!r}; it has {', '.join(sorted(known))}.")
+        raise StepRefusedError(f"This recipe has no field {unknown[0]!r}; it has {', '.join(sorted(known))}.")
     return {field.variable: _checked(field, values.get(field.variable, "").strip()) for field in recipe.fields}
 
 
 def _checked(field: RecipeField, value: str) -> str:
     if not value:
-        raise FieldRefusedError(f"{field.label}: fill this in.")
+        raise StepRefusedError(f"{field.label}: fill this in.")
     match field.kind:
         case FieldKind.FILE:
             path = Path(value).expanduser()
             if not path.is_file():
-                raise FieldRefusedError(f"{field.label}: there is no such file.")
+                raise StepRefusedError(f"{field.label}: there is no such file.")
             return str(path.absolute())
         case FieldKind.ADDRESS:
             try:
@@ -83,7 +83,7 @@ def _checked(field: RecipeField, value: str) -> str:
             except ValueError:
                 valid = False
             if not valid:
-                raise FieldRefusedError(f"{field.label}: write an address such as {field.suggestion}.")
+                raise StepRefusedError(f"{field.label}: write an address such as {field.suggestion}.")
             return value
         case FieldKind.SECRET:
             return value

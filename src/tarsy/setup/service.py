@@ -1,4 +1,4 @@
-"""The steps of the setup page: each is tried first, then written, then applied; a step that fails leaves everything as it was."""
+"""The steps of the setup page: each is checked first, then written, then applied; a step that fails leaves everything as it was."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,12 +16,13 @@ from tarsy.domain.llm import LLMBackend, ProviderType
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.setup.access import SetupAccess
-from tarsy.setup.files import CannotWriteError, Drafts, FileChange, StepRefusedError, restore, write_all
-from tarsy.setup.recipes import FieldRefusedError, checked_fields, recipes, server_of
-from tarsy.setup.trials import NoModelsError, find_models, try_model, try_server
+from tarsy.setup.checks import check_model, check_server, find_models
+from tarsy.setup.files import CannotWriteError, Drafts, restore, write_all
+from tarsy.setup.recipes import StepRefusedError, checked_fields, recipes, server_of
+from tarsy.setup.template_files import FileChange
 
 # As in the template: a model that has to be loaded first takes its time.
-_PATIENCE = {"first_chunk_timeout": "5m"}
+_TIMEOUTS = {"first_chunk_timeout": "5m"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ class SetupService:
         backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
         async with self._lock:
             changes = Drafts(self.settings, self.loaded()).key(variable, key, name)
-            tried = await self._try_model(resolved_provider(name, provider), backend, {variable: key})
-            return await self._write(changes, tried) if tried.ok else tried.without(key)
+            checked = await self._check_model(resolved_provider(name, provider), backend, {variable: key})
+            return await self._write(changes, checked) if checked.ok else checked.without(key)
 
     async def use_local(self, url: str, model: str) -> StepOutcome:
         """Try a model at an OpenAI-compatible address with one small call, and write it to the configuration.
@@ -111,17 +112,14 @@ class SetupService:
         Raises:
             StepRefusedError: the address or the files cannot be used.
         """
-        try:
-            server = await find_models(url)
-        except NoModelsError as error:
-            raise StepRefusedError(f"{error} To put it right, {error.remedy}.") from error
+        server = await find_models(url)
         if model not in server.models:
             raise StepRefusedError(f"The server at {server.base_url} has no model of this name; it has {', '.join(server.models[:10])}.")
-        provider = LLMProviderConfig.model_validate({"type": "openai", "model": model, "base_url": server.base_url, **_PATIENCE})
+        provider = LLMProviderConfig.model_validate({"type": "openai", "model": model, "base_url": server.base_url, **_TIMEOUTS})
         async with self._lock:
             changes = Drafts(self.settings, self.loaded()).local_model(server.base_url, model)
-            tried = await self._try_model(resolved_provider("local", provider), LLMBackend.LANGCHAIN, {})
-            return await self._write(changes, tried) if tried.ok else tried
+            checked = await self._check_model(resolved_provider("local", provider), LLMBackend.LANGCHAIN, {})
+            return await self._write(changes, checked) if checked.ok else checked
 
     async def connect(self, name: str, values: Mapping[str, str]) -> StepOutcome:
         """Try the tool server of a built-in recipe by listing its tools, and write it to the configuration.
@@ -132,38 +130,35 @@ class SetupService:
         recipe = recipes().get(name)
         if recipe is None:
             raise StepRefusedError(f"There is no recipe {name!r}; there are {', '.join(recipes())}.")
-        try:
-            fields = await to_thread.run_sync(checked_fields, recipe, values)
-        except FieldRefusedError as error:
-            raise StepRefusedError(str(error)) from error
+        fields = await to_thread.run_sync(checked_fields, recipe, values)
         async with self._lock:
             loaded = self.loaded()
             changes = Drafts(self.settings, loaded).tool_server(recipe, fields)
-            trial = await try_server(server_of(recipe, loaded.config), {**loaded.env, **fields})
-            tried = StepOutcome(bool(trial.tools), trial.finding.text, trial.finding.remedy, trial.tools)
+            found = await check_server(server_of(recipe, loaded.config), {**loaded.env, **fields})
+            checked = StepOutcome(bool(found.tools), found.finding.text, found.finding.remedy, found.tools)
             for value in fields.values():
-                tried = tried.without(value)
-            return await self._write(changes, tried) if tried.ok else tried
+                checked = checked.without(value)
+            return await self._write(changes, checked) if checked.ok else checked
 
     def _built_in_providers(self) -> Mapping[str, LLMProviderConfig]:
         configured = self.loaded().config.llm_providers
         return {name: configured[name] for name in documents.LLM_PROVIDERS if name in configured}
 
-    async def _try_model(self, provider: ResolvedProvider, backend: LLMBackend, more: Mapping[str, str]) -> StepOutcome:
+    async def _check_model(self, provider: ResolvedProvider, backend: LLMBackend, more: Mapping[str, str]) -> StepOutcome:
         client = in_process_client(env={**self.loaded().env, **more})
         try:
-            found = await try_model(provider.model, provider, backend, client)
+            found = await check_model(provider.model, provider, backend, client)
         finally:
             await client.aclose()
         return StepOutcome(not found.remedy, found.text, found.remedy)
 
-    async def _write(self, changes: Sequence[FileChange], tried: StepOutcome) -> StepOutcome:
-        """Write and apply a step that was tried; if the configuration does not load then, restore the files."""
+    async def _write(self, changes: Sequence[FileChange], checked: StepOutcome) -> StepOutcome:
+        """Write and apply a step that was checked; if the configuration does not load then, restore the files."""
         try:
             before = await to_thread.run_sync(write_all, changes)
         except CannotWriteError as error:
             remedy = f"give TARSy's account the right to write there, or do it by hand: {'; '.join(change.summary for change in changes)}"
-            return StepOutcome(ok=False, message=f"{tried.message}, but {error}", remedy=remedy)
+            return StepOutcome(ok=False, message=f"{checked.message}, but {error}", remedy=remedy)
         try:
             await self.apply()
         except ConfigError as error:
@@ -174,4 +169,4 @@ class SetupService:
             return StepOutcome(
                 ok=False, message=f"The configuration would not load: {error}", remedy="mend it by hand; the files are as they were"
             )
-        return StepOutcome(ok=True, message=tried.message, tools=tried.tools, written=tuple(change.summary for change in changes))
+        return StepOutcome(ok=True, message=checked.message, tools=checked.tools, written=tuple(change.summary for change in changes))

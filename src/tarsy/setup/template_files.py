@@ -200,16 +200,18 @@ class CannotAddError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedFile:
+class FileChange:
     path: Path
-    text: str
+    # The new content, which may be secret.
+    text: str = field(repr=False)
     # For people: what happens to the file.
     summary: str
+    secret: bool = False
 
 
 def planned_files(
     template: str, directory: Path, filling: Mapping[str, str], *, replaced: Collection[str] = (), force: bool = False
-) -> tuple[PlannedFile, ...]:
+) -> tuple[FileChange, ...]:
     """Return the files that a template adds to `directory`; the values at the paths `replaced` become the template's.
 
     Raises:
@@ -219,7 +221,7 @@ def planned_files(
     in_pieces: dict[str, Path] = {}
     for piece in piece_files(directory):
         in_pieces |= {f"{path[0]}.{path[1]}": piece for path in read_source(piece).locations if len(path) == 2}
-    planned: list[PlannedFile] = []
+    planned: list[FileChange] = []
     for file in sorted(path for path in (TEMPLATES / template).iterdir() if path.is_file()):
         target = directory / _RENAMED.get(file.name, file.name)
         text, summary = filled(file.read_text(encoding="utf-8"), filling), [f"wrote {target}"]
@@ -230,7 +232,7 @@ def planned_files(
             text = without(text, kept)
         if target.exists() and not force:
             text, summary = _added(target, text, replaced)
-        planned.append(PlannedFile(target, text, "\n".join([*summary, *(f"  kept {entry} of {kept[entry]}" for entry in sorted(kept))])))
+        planned.append(FileChange(target, text, "\n".join([*summary, *(f"  kept {entry} of {kept[entry]}" for entry in sorted(kept))])))
     return tuple(planned)
 
 

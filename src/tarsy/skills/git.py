@@ -20,8 +20,8 @@ from tarsy.domain.skill import MAIN_FILE
 FETCH_SECONDS = 120.0
 # Skills of a hundred files each for a hundred teams.
 MAX_REPOSITORY_FILES = 10_000
-# The modes of tree entries that are not files.
-_SYMLINK, _SUBMODULE = "120000", "160000"
+# Tree entries that are not files, by mode.
+_NOT_FILES = {"120000": "link", "160000": "submodule"}
 # Our names for refs, in a temporary repository.
 _WANTED, _REMOTE_HEAD = "refs/tarsy/wanted", "refs/tarsy/head"
 # The environment variables passed to Git: network, certificates, keys. It gets no keys of models.
@@ -44,14 +44,6 @@ class TreeEntry:
     path: str
     object_id: str
     mode: str
-
-    @property
-    def is_symlink(self) -> bool:
-        return self.mode == _SYMLINK
-
-    @property
-    def is_submodule(self) -> bool:
-        return self.mode == _SUBMODULE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ class Git:
             repository.fetch(address, ref)
             yield repository
 
-    def run(self, directory: Path, *arguments: str, binary: bool = False) -> bytes:
+    def run(self, directory: Path, *arguments: str) -> bytes:
         """Run a command of Git and return its output.
 
         Raises:
@@ -102,7 +94,7 @@ class Git:
             lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
             # The first line says what is wrong; advice follows.
             raise GitError(lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "git failed without a word")
-        return done.stdout if binary else done.stdout.strip()
+        return done.stdout
 
     def _environment(self) -> dict[str, str]:
         environment = {name: value for name, value in self.env.items() if name in _PASSED_ON} | {
@@ -140,13 +132,13 @@ class FetchedRepository:
                 raise GitError(f"there is no commit, branch or tag {ref} in {address}") from None
 
     def commit(self, ref: str = _WANTED) -> str:
-        return self.git.run(self.directory, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode()
+        return self.git.run(self.directory, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
 
     def entries(self, commit: str, directory: str) -> Iterator[TreeEntry]:
         """Yield everything below `directory`, by its path within it."""
         tree = commit if directory == "." else f"{commit}:{directory}"
         try:
-            listed = self.git.run(self.directory, "ls-tree", "-r", "-z", "--full-tree", tree, binary=True)
+            listed = self.git.run(self.directory, "ls-tree", "-r", "-z", "--full-tree", tree)
         except GitError:
             raise GitError(f"there is no directory {directory} in it") from None
         for line in listed.split(b"\0"):
@@ -156,7 +148,7 @@ class FetchedRepository:
                 yield TreeEntry(path, object_id, mode)
 
     def read(self, entry: TreeEntry) -> bytes:
-        return self.git.run(self.directory, "cat-file", "blob", entry.object_id, binary=True)
+        return self.git.run(self.directory, "cat-file", "blob", entry.object_id)
 
     def size(self, entry: TreeEntry) -> int:
         return int(self.git.run(self.directory, "cat-file", "-s", entry.object_id))
@@ -210,8 +202,8 @@ def _skill_entries(entries: Sequence[TreeEntry]) -> Sequence[TreeEntry]:
         parts = PurePosixPath(entry.path).parts
         if len(parts) == 1 or parts[0] not in skills or any(part.startswith(".") for part in parts):
             continue
-        if entry.is_symlink or entry.is_submodule:
-            raise GitError(f"{entry.path} is a {'link' if entry.is_symlink else 'submodule'}, and skills are plain files")
+        if entry.mode in _NOT_FILES:
+            raise GitError(f"{entry.path} is a {_NOT_FILES[entry.mode]}, and skills are plain files")
         if "\\" in entry.path or not entry.path.isprintable():
             raise GitError(f"{entry.path!r} is not a plain path")
         found.append(entry)

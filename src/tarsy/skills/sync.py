@@ -30,7 +30,7 @@ _WAITING = "waiting.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Repositories:
+class GitSources:
     """The Git sources of a configuration, and the directory of their checkouts."""
 
     directory: Path
@@ -41,7 +41,7 @@ class Repositories:
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
+class SyncedSource:
     """One source after its repository was fetched: the commit in use, and the one that waits to be accepted."""
 
     source: SkillSourceConfig
@@ -51,7 +51,7 @@ class Synced:
     problems: tuple[Problem, ...] = ()
 
 
-def repositories(directory: Path | None, env: Mapping[str, str]) -> Repositories | None:
+def git_sources(directory: Path | None, env: Mapping[str, str]) -> GitSources | None:
     """Return the Git sources of the configuration; None if there is no configuration file or no such source.
 
     Raises:
@@ -67,19 +67,19 @@ def repositories(directory: Path | None, env: Mapping[str, str]) -> Repositories
         return None
     token_env = mapping_at(mapping_at(data, "system"), "github").get("token_env") or GithubConfig().token_env
     git = Git(full_env, github_token=full_env.get(str(token_env)))
-    return Repositories(found, sources, read_lock(found), checkouts_dir(full_env), git)
+    return GitSources(found, sources, read_lock(found), checkouts_dir(full_env), git)
 
 
-def fetch_accepted(here: Repositories) -> None:
-    """Fetch every accepted commit that is not here yet.
+def fetch_accepted(configured: GitSources) -> None:
+    """Fetch every accepted commit that has no checkout yet.
 
     Raises:
         GitError: a repository could not be read; the text names it.
     """
-    for source in here.sources:
-        commit = here.lock.commit_of(source)
-        if commit and not checkout_dir(here.checkouts, source, commit).is_dir():
-            _fetch(here, source, commit)
+    for source in configured.sources:
+        commit = configured.lock.commit_of(source)
+        if commit and not checkout_dir(configured.checkouts, source, commit).is_dir():
+            _fetch(configured, source, commit)
 
 
 def fetch_skills(directory: Path | None, env: Mapping[str, str]) -> None:
@@ -88,73 +88,73 @@ def fetch_skills(directory: Path | None, env: Mapping[str, str]) -> None:
     Raises:
         ConfigError: a directory was named that has no configuration, or an accepted commit cannot be fetched.
     """
-    if (here := repositories(directory, env)) is None:
+    if (configured := git_sources(directory, env)) is None:
         return
     try:
-        fetch_accepted(here)
+        fetch_accepted(configured)
     except GitError as error:
-        raise ConfigError([Problem(str(here.directory), 0, "skills", str(error))]) from error
+        raise ConfigError([Problem(str(configured.directory), 0, "skills", str(error))]) from error
 
 
-def sync(here: Repositories) -> Iterator[Synced | GitError]:
+def sync(configured: GitSources) -> Iterator[SyncedSource | GitError]:
     """Fetch every repository: its accepted commit and, for branches and tags, the newest one, which waits to be accepted."""
-    for source in here.sources:
+    for source in configured.sources:
         try:
-            used = here.lock.commit_of(source)
+            used = configured.lock.commit_of(source)
             if used:
-                _fetch(here, source, used)
+                _fetch(configured, source, used)
             if source.ref and is_commit(source.ref):
-                yield Synced(source, used)
+                yield SyncedSource(source, used)
                 continue
-            newest = _fetch(here, source, source.ref or DEFAULT_BRANCH)
-            waiting = _waiting(here, source) | {source.ref or DEFAULT_BRANCH: newest}
-            (repository_dir(here.checkouts, source) / _WAITING).write_text(json.dumps(waiting), encoding="utf-8")
+            newest = _fetch(configured, source, source.ref or DEFAULT_BRANCH)
+            waiting = _waiting(configured, source) | {source.ref or DEFAULT_BRANCH: newest}
+            (repository_dir(configured.checkouts, source) / _WAITING).write_text(json.dumps(waiting), encoding="utf-8")
             if newest == used:
-                yield Synced(source, used)
+                yield SyncedSource(source, used)
                 continue
-            before = _texts(checkout_dir(here.checkouts, source, used)) if used else dict[str, str]()
-            changes = difference(before, _texts(checkout_dir(here.checkouts, source, newest)))
-            yield Synced(source, used, newest, changes, _problems(here, source, newest))
+            before = _texts(checkout_dir(configured.checkouts, source, used)) if used else dict[str, str]()
+            changes = difference(before, _texts(checkout_dir(configured.checkouts, source, newest)))
+            yield SyncedSource(source, used, newest, changes, _problems(configured, source, newest))
         except GitError as error:
             yield error
 
 
-def accept(here: Repositories) -> tuple[SkillLock, list[Synced]]:
-    """Accept what the last `sync` has shown, and nothing newer; return the new lock, written to the configuration directory, and the changes.
+def accept(configured: GitSources) -> list[SyncedSource]:
+    """Accept what the last `sync` has shown, and nothing newer: write it to the lock file, and return the accepted sources.
 
     Raises:
         GitError: a skill that waits is malformed.
     """
-    lock, accepted = here.lock, list[Synced]()
-    for source in here.sources:
-        waiting = _waiting(here, source).get(source.ref or DEFAULT_BRANCH)
+    lock, accepted = configured.lock, list[SyncedSource]()
+    for source in configured.sources:
+        waiting = _waiting(configured, source).get(source.ref or DEFAULT_BRANCH)
         if (source.ref and is_commit(source.ref)) or waiting is None or waiting == lock.commit_of(source):
             continue
-        if problems := _problems(here, source, waiting):
+        if problems := _problems(configured, source, waiting):
             raise GitError(f"{source.git} cannot be accepted:\n" + "\n".join(map(str, problems)))
-        accepted.append(Synced(source, lock.commit_of(source), waiting))
+        accepted.append(SyncedSource(source, lock.commit_of(source), waiting))
         lock = lock.accepting(source, waiting)
     if accepted:
-        (here.directory / LOCK_FILE).write_text(lock.written(), encoding="utf-8")
-    return lock, accepted
+        (configured.directory / LOCK_FILE).write_text(lock.written(), encoding="utf-8")
+    return accepted
 
 
-def _fetch(here: Repositories, source: SkillSourceConfig, ref: str) -> str:
+def _fetch(configured: GitSources, source: SkillSourceConfig, ref: str) -> str:
     """Fetch a commit, or the newest of a branch or tag, and return its id."""
-    if is_commit(ref) and checkout_dir(here.checkouts, source, ref).is_dir():
+    if is_commit(ref) and checkout_dir(configured.checkouts, source, ref).is_dir():
         return ref
     address = str(source.git)
     try:
-        with here.git.fetched(address, ref) as repository:
+        with configured.git.fetched(address, ref) as repository:
             commit = repository.commit()
-            write_checkout(here.checkouts, source, repository, commit)
+            write_checkout(configured.checkouts, source, repository, commit)
     except GitError as error:
         raise GitError(f"skills of {address} ({ref}): {error}") from error
     return commit
 
 
-def _problems(here: Repositories, source: SkillSourceConfig, commit: str) -> tuple[Problem, ...]:
-    return tuple(read_skills(git_place(here.checkouts, source, commit)).problems)
+def _problems(configured: GitSources, source: SkillSourceConfig, commit: str) -> tuple[Problem, ...]:
+    return tuple(read_skills(git_place(configured.checkouts, source, commit)).problems)
 
 
 def _texts(root: Path) -> Mapping[str, str]:
@@ -162,9 +162,9 @@ def _texts(root: Path) -> Mapping[str, str]:
     return {file.relative_to(root).as_posix(): file.read_bytes().decode(errors="replace") for file in files}
 
 
-def _waiting(here: Repositories, source: SkillSourceConfig) -> dict[str, str]:
+def _waiting(configured: GitSources, source: SkillSourceConfig) -> dict[str, str]:
     """Return the commit of each ref that the operator was shown last."""
-    file = repository_dir(here.checkouts, source) / _WAITING
+    file = repository_dir(configured.checkouts, source) / _WAITING
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 

@@ -121,7 +121,7 @@ def models_in_use(loaded: LoadedConfig) -> Mapping[str, tuple[ResolvedProvider, 
 
 def sample_incidents(config: Config) -> Sequence[Sample]:
     recorded = sample_model(config) is None
-    return tuple(Sample.shown(sample, recorded=recorded) for sample in list_samples())
+    return tuple(Sample.build(sample, recorded=recorded) for sample in list_samples())
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,4 +218,4 @@ def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealt
 def worker_items(pool: WorkerPool | None) -> Sequence[WorkerItem]:
     """Return the workers of this process; none if it only serves the API."""
     slots = pool.slots if pool else ()
-    return tuple(WorkerItem.shown(slot, session_id=slot.claim.session_id if slot.claim else None) for slot in slots)
+    return tuple(WorkerItem.build(slot, session_id=slot.claim.session_id if slot.claim else None) for slot in slots)

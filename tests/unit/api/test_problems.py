@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from tarsy.api.problems import ProblemKind, answer_to
+from tarsy.api.problems import ProblemKind, problem_response
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,6 @@ from tarsy.api.problems import ProblemKind, answer_to
     ],
 )
 def test_a_database_that_will_be_back_is_worth_another_try_and_a_bug_is_not(cause: Exception, kind: ProblemKind) -> None:
-    answer = answer_to(DBAPIError("SELECT 1", {}, cause))
+    answer = problem_response(DBAPIError("SELECT 1", {}, cause))
     assert answer.problem.type.endswith(kind.value)
     assert ("Retry-After" in answer.headers) == (kind is ProblemKind.DATABASE_AWAY)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tarsy.db.run.evidence import EvidenceText, PlacedCitation, SeenEvidence
+from tarsy.db.run.evidence import CheckedText, EvidenceText, PlacedCitation, SeenEvidence
 from tarsy.domain.citation import CheckedCitation, CitationCounts, CitationStatus, citations
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus
@@ -22,7 +22,7 @@ from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
 from tarsy.report.html import as_html
 from tarsy.report.markdown import as_markdown
-from tarsy.report.report import MOST_SHOWN, WHOLE_EVIDENCE, CitedEvidence, CitedText, Exchange, Report, cited_evidence, within_limit
+from tarsy.report.report import MAX_EVIDENCE_CHARACTERS, WHOLE_EVIDENCE, CitedEvidence, Exchange, Report, cited_evidence, within_limit
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LOG = "03:02:11 write /data/wal: No space left on device\n03:02:12 pod web-1 evicted"
@@ -56,7 +56,7 @@ def evidence(text: str = LOG, name: str = "A1") -> EvidenceText:
     return EvidenceText(seen, text)
 
 
-def cited(text: str) -> CitedText:
+def cited(text: str) -> CheckedText:
     """A text with its citations as they would be stored."""
     placed: list[PlacedCitation] = []
     for one in citations(text):
@@ -64,7 +64,7 @@ def cited(text: str) -> CitedText:
         found = CitationStatus.QUOTE_FOUND if at >= 0 else CitationStatus.FAILED if one.quotation else CitationStatus.ID_ONLY
         where = (at, at + len(one.quotation or "")) if at >= 0 else None
         placed.append(PlacedCitation("x", CheckedCitation(citation=one, status=found, found_at=where, reason="no"), 0))
-    return CitedText(text, tuple(placed))
+    return CheckedText(text, tuple(placed))
 
 
 def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> Report:
@@ -263,7 +263,7 @@ def test_of_a_large_result_the_quoted_places_are_shown_and_the_rest_is_counted()
     quoting = cited('[A1: "No space left on device"]').citations[0]
     place = large.index("No space")
     moved = replace(quoting, checked=replace(quoting.checked, found_at=(place, place + 23)))
-    made = replace(report("Full."), evidence=(cited_evidence(evidence(large), [CitedText("", (moved,))]),))
+    made = replace(report("Full."), evidence=(cited_evidence(evidence(large), [CheckedText("", (moved,))]),))
     assert "<mark>No space left on device</mark>" in as_html(made)
     for text in (Page(as_html(made)).words, as_markdown(made)):
         assert "No space left on device" in text
@@ -278,9 +278,12 @@ def test_of_a_large_result_that_is_only_named_beginning_and_end_are_shown() -> N
 
 def test_what_there_is_no_room_for_is_named() -> None:
     one = cited_evidence(evidence("x" * WHOLE_EVIDENCE), [])
-    many = [CitedEvidence(replace(one.seen, id=f"A{number}"), one.passages) for number in range(1, MOST_SHOWN // WHOLE_EVIDENCE + 3)]
+    many = [
+        CitedEvidence(replace(one.seen, id=f"A{number}"), one.passages)
+        for number in range(1, MAX_EVIDENCE_CHARACTERS // WHOLE_EVIDENCE + 3)
+    ]
     kept, left_out = within_limit(many)
-    assert (len(kept), left_out) == (MOST_SHOWN // WHOLE_EVIDENCE, ("A101", "A102"))
+    assert (len(kept), left_out) == (MAX_EVIDENCE_CHARACTERS // WHOLE_EVIDENCE, ("A101", "A102"))
     made = replace(report("Full [A101]."), evidence=kept[:1], left_out=left_out)
     assert '<section id="evidence-A101"><h3>A101</h3><p>Left out for length.</p></section>' in as_html(made)
     assert "## A102\n\nLeft out for length." in as_markdown(made)

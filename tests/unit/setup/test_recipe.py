@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tarsy.config.load.loader import load_config
-from tarsy.setup.recipes import FieldKind, FieldRefusedError, checked_fields, recipes, server_of, with_server
+from tarsy.setup.recipes import FieldKind, StepRefusedError, checked_fields, recipes, server_of, with_server
 from tarsy.setup.template_files import CannotMergeError
 
 ENV = {"OPENAI_API_KEY": "k", "KUBECONFIG": "k"}
@@ -66,6 +66,6 @@ def test_fields_are_checked_and_never_said_back(tmp_path: Path) -> None:
         ("grafana", {"GRAFANA_URL": "file:///hunter2", "GRAFANA_SERVICE_ACCOUNT_TOKEN": "t"}, "such as http://localhost:3000"),
         ("github", {"GITHUB_MCP_TOKEN": "t", "command": "hunter2"}, "no field 'command'"),
     ):
-        with pytest.raises(FieldRefusedError, match=message) as refused:
+        with pytest.raises(StepRefusedError, match=message) as refused:
             checked_fields(recipes()[name], values)
         assert "hunter2" not in str(refused.value)

@@ -25,9 +25,8 @@ from tarsy.api.schemas.setup import (
 )
 from tarsy.api.services import AuthorDep, ServicesDep, SystemServices
 from tarsy.db.audit import AuditAction
-from tarsy.setup import trials
+from tarsy.setup import checks
 from tarsy.setup.access import TICKET_LIFE, AccessDeniedError
-from tarsy.setup.files import StepRefusedError
 from tarsy.setup.recipes import recipes
 from tarsy.setup.service import SetupService, StepOutcome
 
@@ -99,10 +98,7 @@ async def open_setup(
 @router.post("/models", operation_id="findModels", dependencies=[Depends(opened_setup)])
 async def find_models(address: ModelAddress) -> ModelsFound:
     """The models of an OpenAI-compatible server: Ollama, llama.cpp, vLLM, LM Studio. Nothing else of the server's response is returned."""
-    try:
-        return ModelsFound.build(await trials.find_models(address.url))
-    except trials.NoModelsError as error:
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"{error} To put it right, {error.remedy}.") from error
+    return ModelsFound.build(await checks.find_models(address.url))
 
 
 @router.post("/key", operation_id="setUpKey")
@@ -133,10 +129,7 @@ async def get_first_alert(request: Request, setup: SetupDep, services: ServicesD
 
 
 async def _done(step: Awaitable[StepOutcome], system: SystemServices, author: str) -> SetupOutcome:
-    try:
-        outcome = await step
-    except StepRefusedError as error:
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, str(error)) from error
+    outcome = await step
     if outcome.written:
         await system.audit.append(author, AuditAction.SETUP_CHANGED, details={"written": list(outcome.written)})
     return SetupOutcome.build(outcome, cure=outcome.remedy)

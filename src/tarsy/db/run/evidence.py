@@ -165,8 +165,8 @@ class Remark:
 class CheckedText:
     # Empty for an execution that has not answered.
     text: str
-    citations: tuple[PlacedCitation, ...]
-    remarks: tuple[Remark, ...]
+    citations: tuple[PlacedCitation, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
 class CitationRepository:

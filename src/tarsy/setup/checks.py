@@ -1,4 +1,4 @@
-"""Trials of models and tool servers, for the setup page and `tarsy doctor`: whether it works, and the remedy if it does not."""
+"""Checks of models and tool servers, for the setup page and `tarsy doctor`: whether it works, and the remedy if it does not."""
 
 import ipaddress
 import shutil
@@ -20,6 +20,7 @@ from tarsy.config.templates import variables
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, TextChunk, ThinkingChunk
 from tarsy.domain.tool import ToolCatalog
+from tarsy.setup.recipes import StepRefusedError
 from tarsy.tools.executor import McpToolServers
 
 
@@ -33,7 +34,7 @@ class FindingStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    verdict: FindingStatus
+    status: FindingStatus
     subject: str
     text: str
     remedy: str = ""
@@ -41,7 +42,7 @@ class Finding:
     def __str__(self) -> str:
         first, *rest = [*self.text.splitlines(), *(f"→ {line}" for line in self.remedy.splitlines())]
         margin = " " * 20
-        return "\n".join([f"{self.verdict:<5} {self.subject:<13} {first}", *(margin + line for line in rest)])
+        return "\n".join([f"{self.status:<5} {self.subject:<13} {first}", *(margin + line for line in rest)])
 
 
 def ok(subject: str, text: str) -> Finding:
@@ -72,12 +73,11 @@ _REMEDIES = {
 }
 
 
-class NoModelsError(Exception):
+class NoModelsError(StepRefusedError):
     """There is no list of models at the address; the person who typed it can act."""
 
     def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
+        super().__init__(f"{message} To put it right, {remedy}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ async def _read_models(base_url: str, answer: httpx.Response) -> ModelServer | N
     return ModelServer(base_url, tuple(sorted(dict.fromkeys(shown))[:MAX_MODELS]))
 
 
-async def try_model(name: str, provider: ResolvedProvider, backend: LLMBackend, client: LLMClient) -> Finding:
+async def check_model(name: str, provider: ResolvedProvider, backend: LLMBackend, client: LLMClient) -> Finding:
     """Make one small call to the model."""
     messages = (ConversationMessage(Role.USER, "Answer with the single word: ready"),)
     request = GenerateInput(session_id="doctor", execution_id="doctor", messages=messages, provider=provider, backend=backend)
@@ -201,32 +201,32 @@ def _remedy(code: ErrorCode, provider: ResolvedProvider) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolTrial:
+class ServerCheck:
     finding: Finding
     # Their names within the server.
     tools: tuple[str, ...] = ()
 
 
-async def try_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> ToolTrial:
+async def check_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> ServerCheck:
     """Connect to the server and list its tools."""
     transport = server.transport
     command = transport.command
     if command and not variables(command) and shutil.which(command, path=env.get("PATH")) is None:
         remedy = _REMEDIES.get(command, f"install {command}, or write its full path")
-        return ToolTrial(warn("tools", f"{server.name}: the program {command} was not found", remedy))
+        return ServerCheck(warn("tools", f"{server.name}: the program {command} was not found", remedy))
     texts: Iterable[str] = (*transport.args, *transport.env.values(), transport.url or "", transport.bearer_token or "")
     missing = sorted({name for text in texts for name in variables(text)} - env.keys() - {"SESSION_ID"})
     if missing:
         remedy = f"set {' and '.join(missing)} in the environment or in .env"
-        return ToolTrial(warn("tools", f"{server.name}: {', '.join(missing)} is not set", remedy))
+        return ServerCheck(warn("tools", f"{server.name}: {', '.join(missing)} is not set", remedy))
     catalog = ToolCatalog()
     with anyio.move_on_after(TOOLS_SECONDS) as limit:
         async with McpToolServers(env=env).open_servers({server.name: server}, call_timeout=TOOLS_SECONDS, execution_id="doctor") as tools:
             catalog = await tools.list_tools()
     remedy = f"try it by hand: tarsy tools list {server.name}"
     if limit.cancelled_caught and not catalog.tools:
-        return ToolTrial(fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", remedy))
+        return ServerCheck(fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", remedy))
     if catalog.warnings:
-        return ToolTrial(fail("tools", "\n".join(catalog.warnings), remedy))
+        return ServerCheck(fail("tools", "\n".join(catalog.warnings), remedy))
     names = tuple(tool.name.removeprefix(f"{server.name}.") for tool in catalog.tools)
-    return ToolTrial(ok("tools", f"{server.name}: {len(names)} tools"), names)
+    return ServerCheck(ok("tools", f"{server.name}: {len(names)} tools"), names)
