@@ -27,6 +27,8 @@ _VARIABLE = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{21,27}\b"
     r"|\b(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{7,}\b"
+    # The end of a pod's name: the hash of its template, and its own.
+    r"|-(?=[a-z]{0,9}\d)[a-z0-9]{6,10}-[a-z0-9]{5}\b"
     r"|\d+(?:[.,:]\d+)*"
 )
 _LONGEST_HEADER = 400
@@ -70,25 +72,60 @@ class _Group:
     shown: int
 
 
+# Columns that differ from row to row without saying whether anything is wrong.
+_NAMING = frozenset(
+    {"NAMESPACE", "NAME", "POD", "OBJECT", "IP", "NODE", "AGE", "LAST SEEN", "FIRST SEEN", "LASTSEEN", "TIME", "COUNT", "NOMINATED NODE"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The columns of a table: their names and where they begin."""
+
+    columns: Sequence[tuple[str, int]]
+
+    @classmethod
+    def under(cls, header: str) -> "_Table":
+        return cls([(found[0], found.start()) for found in _COLUMN.finditer(header)])
+
+    def key(self, row: str) -> tuple[str, int]:
+        """Return what a row has in common with those that are alike, and how many of these are shown."""
+        starts = [start for _, start in self.columns]
+        names = [name for name, _ in self.columns]
+        cells = {name: row[start:end].strip() for (name, start), end in zip(self.columns, (*starts[1:], len(row)), strict=True)}
+        if {"TYPE", "REASON"} <= cells.keys():
+            # Normal events are counted by reason. A warning is alike only if its message is, whatever pod it is about.
+            is_normal = cells["TYPE"] == "Normal"
+            return (
+                f"Normal {cells['REASON']}" if is_normal else _template(" ".join(cells[name] for name in names if name not in _NAMING))
+            ), 1
+        if {"READY", "STATUS"} <= cells.keys() and re.fullmatch(r"(\d+)/\1", cells["READY"]):
+            # Pods that are ready are alike if none of them, or each of them, was restarted.
+            return f"{cells['STATUS']} {cells.get('RESTARTS', '').partition(' ')[0] not in {'', '0'}}", _ROWS_SHOWN
+        # The first column of a row is its name: rows that differ only there are alike.
+        return _template(" ".join(row.split()[1:])), _ROWS_SHOWN
+
+
+def _template(line: str) -> str:
+    return _VARIABLE.sub("#", line[:_COMPARED])
+
+
 def _groups(lines: Sequence[str]) -> dict[int, _Group]:
     """Return the group of every line that belongs to one."""
-    alike: dict[tuple[bool, str], list[int]] = {}
-    in_table = False
+    alike: dict[tuple[str, int], list[int]] = {}
+    table: _Table | None = None
     for number, line in enumerate(lines):
         if is_table_header(line):
-            in_table = True
+            table = _Table.under(line)
             continue
-        in_table = in_table and "  " in line.strip()
+        table = table if "  " in line.strip() else None
         if line.strip():
-            compared = line[:_COMPARED]
-            # The first column of a row is its name: rows that differ only there are alike.
-            compared = " ".join(compared.split()[1:]) if in_table else compared
-            alike.setdefault((in_table, _VARIABLE.sub("#", compared)), []).append(number)
+            alike.setdefault(table.key(line[:_COMPARED]) if table else (_template(line), 1), []).append(number)
     return {
         number: group
-        for (in_table, _), members in alike.items()
+        for (_, shown), members in alike.items()
         if len(members) >= FEWEST_ALIKE
-        for group in [_Group(members, _ROWS_SHOWN if in_table else 1)]
+        for group in [_Group(members, shown)]
         for number in members
     }
 

@@ -40,6 +40,53 @@ def test_rows_of_a_table_that_differ_only_by_name_are_folded() -> None:
     assert "pay-1                0/1     Error     7          5d" in folded
 
 
+def test_a_quarter_of_a_megabyte_of_events_is_folded_to_a_page_and_everything_rare_is_kept() -> None:
+    header = "NAMESPACE   LAST SEEN   TYPE      REASON             OBJECT                                MESSAGE"
+    rows: list[str] = []
+    for number in range(1_900):
+        app, namespace = f"app-{number % 60}", f"team-{number % 12}"
+        pod = f"pod/{app}-{number * 7919 % 0xFFFFFF:06x}5d-{'bcdfg'[number % 5]}x{number % 10}tz"
+        kind = number % 6
+        type_, reason, message = (
+            ("Normal", "Pulled", f'Container image "registry.example/{app}:1.{number % 9}" already present on machine'),
+            ("Normal", "Created", f"Created container {app}"),
+            ("Normal", "Started", f"Started container {app}"),
+            ("Normal", "Scheduled", f"Successfully assigned {namespace}/{app} to worker-{number % 20}"),
+            ("Warning", "BackOff", "Back-off restarting failed container"),
+            ("Warning", "Unhealthy", f"Readiness probe failed: Get http://10.2.{number % 250}.7:8080/ready: context deadline exceeded"),
+        )[kind]
+        rows.append(f"{namespace:<12}{number % 59}m{'':<9}"[:24] + f"{type_:<10}{reason:<19}{pod:<38}{message}")
+    rare = [
+        f"{'shop':<12}{'4m':<12}{'Warning':<10}{'FailedMount':<19}{'pod/cart-1':<38}secret cart-tls not found",
+        f"{'shop':<12}{'9m':<12}{'Warning':<10}{'FailedScheduling':<19}{'pod/big-0':<38}0/20 nodes are available: 20 Insufficient memory.",
+        f"{'shop':<12}{'2m':<12}{'Normal':<10}{'LeaderElection':<19}{'lease/cdc':<38}cdc-0 became leader",
+    ]
+    rows[300:300], rows[900:900], rows[1_500:1_500] = [rare[0]], [rare[1]], [rare[2]]
+    text = "\n".join((header, *rows))
+
+    folded = fold(text).text
+
+    assert len(text) > 240_000
+    assert len(folded) < 8_000
+    assert all(row in folded for row in rare)
+    assert all(reason in folded for reason in ("Pulled", "Created", "Started", "Scheduled", "BackOff", "Unhealthy"))
+
+
+def test_ready_pods_of_many_names_are_folded_and_the_others_kept() -> None:
+    header = "NAMESPACE   NAME                            READY   STATUS             RESTARTS      AGE   NODE"
+    rows = [
+        f"{f'team-{n % 9}':<12}{f'app-{n}-{n * 31 + 7:05x}':<32}{'1/1':<8}{'Running':<19}{'0':<14}{f'{n}d':<6}worker-{n % 9}"
+        for n in range(200)
+    ]
+    sick = [
+        f"{'shop':<12}{'cart-0':<32}{'0/1':<8}{'CrashLoopBackOff':<19}{'14 (2m ago)':<14}{'1d':<6}worker-1",
+        f"{'shop':<12}{'pay-0':<32}{'1/1':<8}{'Running':<19}{'3 (9m ago)':<14}{'1d':<6}worker-1",
+    ]
+    folded = fold("\n".join((header, *rows[:50], *sick, *rows[50:]))).text
+    assert "[197 more lines like this one are folded" in folded
+    assert all(row in folded for row in sick)
+
+
 def test_certificates_and_encoded_data_are_shown_by_their_size() -> None:
     body = "".join("MIIB" + "aB3" * 20 + "\n" for _ in range(12))
     folded = fold(f"tls.crt:\n-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\nimage: {'aB3/' * 100}\n").text
