@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CitationSums, Verdict } from "@/wire/types";
-import { citationSummary, describeConfidence, utcTime, verdictObject } from "./verdict";
+import { citationSummary, describeConfidence, outcomeBadge, utcTime, verdictObject } from "./verdict";
 
 const verdict: Verdict = {
   outcome: "fault",
@@ -28,6 +28,12 @@ test("the reason of a confidence is what lowered it, or what it means", () => {
   expect(describeConfidence({ ...verdict, confidence_mechanism: "high" })).toBe("Medium, though more was claimed: one link is inferred.");
   expect(describeConfidence({ ...verdict, confidence_reason: "" })).toBe("Object high (observed directly, alternatives excluded), mechanism medium (one link is inferred).");
   expect(describeConfidence({ ...verdict, confidence_object: "low", confidence_mechanism: "low", confidence_reason: "" })).toBe("Low: a correlation.");
+});
+
+test("a fault that was hardly observed is suspected, not found", () => {
+  expect(outcomeBadge(verdict).label).toBe("Fault found");
+  expect(outcomeBadge({ ...verdict, confidence: "low" }).label).toBe("Fault suspected");
+  expect(outcomeBadge({ outcome: "no_fault", confidence: "low" }).label).toBe("No fault");
 });
 
 test("a time is told in UTC, and only what says its zone is a time", () => {

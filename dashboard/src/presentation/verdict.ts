@@ -10,6 +10,13 @@ export const OUTCOME_BADGES = {
   inconclusive: { label: "Inconclusive", tone: "warning", icon: CircleHelp },
 } satisfies Record<VerdictOutcome, BadgeStyle>;
 
+const SUSPECTED: BadgeStyle = { label: "Fault suspected", tone: "warning", icon: ShieldAlert };
+
+/** The badge of a verdict: a fault that was hardly observed is suspected, not found. */
+export function outcomeBadge({ outcome, confidence }: { outcome: VerdictOutcome; confidence: Confidence | null }): BadgeStyle {
+  return outcome === "fault" && confidence === "low" ? SUSPECTED : OUTCOME_BADGES[outcome];
+}
+
 export function parseOutcome(name: string | undefined): VerdictOutcome | undefined {
   return (Object.keys(OUTCOME_BADGES) as VerdictOutcome[]).find((outcome) => outcome === name);
 }

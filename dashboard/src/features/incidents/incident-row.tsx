@@ -9,7 +9,7 @@ import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
 import { SESSION_BADGES } from "@/presentation/statuses";
-import { CONFIDENCE_BADGES, OUTCOME_BADGES } from "@/presentation/verdict";
+import { CONFIDENCE_BADGES, outcomeBadge } from "@/presentation/verdict";
 import type { IncidentItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 150px 110px 84px 84px" };
@@ -67,7 +67,7 @@ function Outcome({ incident }: { incident: IncidentItem }) {
   if (outcome === null) return status && <Badge badge={SESSION_BADGES[status]} />;
   return (
     <>
-      <Badge badge={OUTCOME_BADGES[outcome]} />
+      <Badge badge={outcomeBadge({ outcome, confidence })} />
       {confidence !== null && <Box sx={{ fontSize: "0.78rem", pl: "22px" }}>{CONFIDENCE_BADGES[confidence].label.toLowerCase()}</Box>}
     </>
   );

@@ -16,7 +16,7 @@ import { actionLabels, extractSection, RULED_OUT } from "@/presentation/citation
 import { CitationLink, CITATIONS, CitedMarkdown } from "@/presentation/cited-text";
 import type { CheckedCitations } from "@/presentation/evidence";
 import { checkedEvidence } from "@/presentation/evidence";
-import { CONFIDENCE_BADGES, describeConfidence, OUTCOME_BADGES, STILL_HAPPENING_BADGES, utcTime, verdictObject } from "@/presentation/verdict";
+import { CONFIDENCE_BADGES, describeConfidence, outcomeBadge, STILL_HAPPENING_BADGES, utcTime, verdictObject } from "@/presentation/verdict";
 import type { CitationList, SessionDetail, TimelineEvent, Verdict } from "@/wire/types";
 import { CitationSupport } from "./citation-support";
 
@@ -38,7 +38,7 @@ export const VerdictCard = memo(function VerdictCard({ session, doNow, list, che
   const analysisHasRuledOut = analysis !== null && extractSection(analysis, RULED_OUT).section !== null;
   const badges = verdict && (
     <Stack direction="row" component="span" sx={{ flexWrap: "wrap", columnGap: 2.5, fontSize: "0.875rem" }}>
-      <Badge badge={OUTCOME_BADGES[verdict.outcome]} />
+      <Badge badge={outcomeBadge(verdict)} />
       <Badge badge={CONFIDENCE_BADGES[verdict.confidence]} />
       {challenge && <Badge badge={challenge} />}
     </Stack>

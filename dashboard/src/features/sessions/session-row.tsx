@@ -12,7 +12,7 @@ import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { SEVERITY_BADGES } from "@/presentation/incidents";
 import { hasEnded, partialNotice, sessionReason, SESSION_BADGES } from "@/presentation/statuses";
-import { citationSummary, CONFIDENCE_BADGES, OUTCOME_BADGES } from "@/presentation/verdict";
+import { citationSummary, CONFIDENCE_BADGES, outcomeBadge } from "@/presentation/verdict";
 import type { SessionListItem } from "@/wire/types";
 import type { Column, ColumnId } from "./search";
 import { COLUMNS } from "./search";
@@ -92,7 +92,7 @@ function Outcome({ session: { verdict, author } }: { session: SessionListItem })
     <>
       {verdict && (
         <span title={`${CONFIDENCE_BADGES[verdict.confidence].label}: ${verdict.mechanism}`}>
-          <Badge badge={OUTCOME_BADGES[verdict.outcome]} />
+          <Badge badge={outcomeBadge(verdict)} />
         </span>
       )}
       <div className="line">{author}</div>
