@@ -15,7 +15,7 @@ from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
-from tarsy.domain.recording import RecordedCall, RecordedOutcome, Recording, reaches_fork
+from tarsy.domain.recording import RULES_SINCE, RecordedCall, RecordedOutcome, Recording, reaches_fork
 from tarsy.domain.replay import Difference, differences
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
@@ -82,6 +82,7 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
                 # A recording was masked when it was made, by the rules of that time.
                 mask=None if live or options.live_tools else Unmasked(),
                 recorded_inputs=inputs,
+                corrects_as_recorded=live is None and recording.tarsy_recording < RULES_SINCE,
             )
             async with application(temporary, overrides=overrides) as running:
                 replayed = await _run(running, recording, str(file))

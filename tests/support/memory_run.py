@@ -141,16 +141,22 @@ class MemoryJournal:
         found = next((call for call in self.mcp if (call.execution_id, call.call_id) == (execution_id, call_id)), None)
         return ToolOutcome(found.result["content"], found.is_error) if found and found.result else None
 
-    async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
+    async def cited(self, execution_id: str, ids: Collection[str] | None = None) -> list[Evidence]:
         del execution_id
         # Asking a database takes a moment, in which a run can be stopped.
         await checkpoint()
         seen = {TimelineEventType.TOOL_RESULT: "read_at", TimelineEventType.NOTE: "noted_at"}
         results = [one for one in self.events.values() if one.metadata.get(seen.get(one.event_type, ""))]
         return [
-            Evidence(id=str(one.metadata["evidence_id"]), text=one.content, refused=bool(one.metadata.get("refused")))
+            Evidence(
+                id=str(one.metadata["evidence_id"]),
+                text=one.content,
+                tool=f"{one.metadata.get('server_name', '')}.{one.metadata.get('tool_name', '')}",
+                refused=bool(one.metadata.get("refused")),
+                failed=bool(one.metadata.get("is_error")),
+            )
             for one in results
-            if one.metadata["evidence_id"] in ids
+            if ids is None or one.metadata["evidence_id"] in ids
         ]
 
     async def answered(self, execution_id: str) -> list[AnsweredCall]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from support.agent_scenario import NONCE, Scenario
 from support.memory_run import DiedError, MemoryJournal, MemorySpending
 from tarsy.agent.budget.ledger import Ledger
-from tarsy.agent.execution import AgentServices, StopState
+from tarsy.agent.execution import AgentServices, SessionOverrides, StopState
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence
@@ -65,7 +65,7 @@ class TreeJournal:
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
         return await self.runs[execution_id].read(execution_id, call_id)
 
-    async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
+    async def cited(self, execution_id: str, ids: Collection[str] | None = None) -> list[Evidence]:
         below = [one.id for one in self.executions.values() if execution_id in {one.id, one.parent_execution_id}]
         return [evidence for one in below for evidence in await self.runs[one].cited(one, ids)]
 
@@ -175,7 +175,9 @@ class MemoryTree:
             previous=("",) * len(chain.stages[0].agents),
             stored=self.journal.record(),
         )
-        return await StageRunner(AgentRunner(services, Cancellations()), self.journal, FixedClock()).run(job, StopState())
+        return await StageRunner(
+            AgentRunner(services, Cancellations(), SessionOverrides(clock=FixedClock()), {}), self.journal, FixedClock()
+        ).run(job, StopState())
 
 
 def _session(scenario: Scenario) -> AlertSession:

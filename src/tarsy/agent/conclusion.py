@@ -19,7 +19,7 @@ from tarsy.agent.recorder import Recorder
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import GivesAnswer, ToolCallFormat
-from tarsy.domain.conclusion import SHORTCOMING
+from tarsy.domain.conclusion import FORCED_CONCLUSION, SHORTCOMING
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.interaction import LLMInteractionKind
@@ -27,6 +27,7 @@ from tarsy.domain.llm import ErrorCode, ProviderType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
+from tarsy.domain.tool import ToolCalling
 
 _ANSWERS = frozenset({TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS})
 
@@ -69,7 +70,10 @@ class Conclusion:
         metadata = {**answered.metadata, **self._run.shortcoming(draft.text, cut=call is not None and call.answer.finish is not None)}
         answered = replace(answered, metadata=metadata)
         asks_verdict = self._context.prompts.context.asks_verdict
-        if SHORTCOMING in metadata or not draft.wants_correction(asks_verdict=asks_verdict, analyses=self._run.must_cite):
+        is_corrected = self._context.overrides.corrects_as_recorded or draft.wants_correction(
+            asks_verdict=asks_verdict, analyses=self._run.must_cite
+        )
+        if SHORTCOMING in metadata or not is_corrected:
             return await self._store(answered, draft, self._as_analysis(answered, draft), call)
         if call:
             await recorder.commit(messages=answered.messages, llm_interactions=(call.interaction,), inputs=answered.inputs)
@@ -90,7 +94,10 @@ class Conclusion:
         request = ConversationMessage(Role.USER, context.prompts.build_correction_prompt(draft, context.config.tool_calling))
         stored = replace(answered, messages=(), inputs=())
         try:
-            call = await run.call(LLMInteractionKind.CORRECTION, self._tool_calls.router(concluding=True), extra=(request,))
+            # With the same tools as the draft, so that the vendor's cache has the beginning of the request.
+            has_tools = context.config.tool_calling is ToolCalling.NATIVE and FORCED_CONCLUSION not in answered.metadata
+            tools = run.catalog.tools if has_tools else ()
+            call = await run.call(LLMInteractionKind.CORRECTION, self._tool_calls.router(), tools=tools, extra=(request,))
         except CeilingMetError as error:
             context.ceilings.record(error.met)
             remark = {"correction": f"It was not asked for a correction because of {error.met.description}."}
@@ -104,24 +111,25 @@ class Conclusion:
             shown = self._as_analysis(answered, draft, {"correction": f"It could not be corrected: {error.message}" if error else silent})
             failed = ShownAnswer(failed_closes(call, recorder), call.answer.native_events)
             return await self._store(stored, draft, failed + shown, call)
-        turn = self._tool_calls.conclusion(call.answer.text_without_loop)
+        reply = self._tool_calls.conclusion(call.answer.text_without_loop)
+        turn = replace(reply, text=draft.patched(reply.text))
         corrected = await self._review(turn.text)
         messages = (recorder.message(request), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
         if corrected.improves(draft):
             drafted = show_answer(recorder, answered.call, TimelineEventType.LLM_RESPONSE, draft.text, {"draft": True})
             answer = replace(answered, turn=turn, call=call, messages=messages)
             return await self._store(answer, corrected, drafted + self._as_analysis(answer, corrected, {"corrected": True}), call)
-        rejected = show_answer(recorder, call, TimelineEventType.LLM_RESPONSE, turn.text, {"rejected_correction": True})
+        rejected = show_answer(recorder, call, TimelineEventType.LLM_RESPONSE, reply.text, {"rejected_correction": True})
         shown = self._as_analysis(answered, draft, {"correction": "The corrected answer was no better, so this one stands."})
         return await self._store(replace(stored, messages=messages), draft, rejected + shown, call)
 
     async def _review(self, answer: str) -> Review:
         services, documents = self._context.services, self._context.evidence.documents
-        read = read_answer(answer)
         given = [Evidence(id=name, text=text) for name, text in documents.items()]
-        cited = await services.results.cited(self._context.place.execution_id, read.cited_ids - documents.keys())
+        # A name may be in any result, and the words of a wrong citation in another one.
+        results = await services.results.cited(self._context.place.execution_id)
         # Comparing quotations with large results takes seconds at worst: in a thread, other agents go on meanwhile.
-        return await to_thread.run_sync(read.review, [*given, *cited])
+        return await to_thread.run_sync(read_answer(answer).review, [*results, *given])
 
     async def _store(
         self, answered: Answered, final: Review, shown: ShownAnswer, call: CompletedCall | None = None

@@ -155,6 +155,7 @@ class SessionOverrides:
 
     clock: Clock
     recorded_inputs: Sequence[AnyInput] = ()
+    corrects_as_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,8 +127,11 @@ class ResultStore(Protocol):
         """Return the outcome of a call, or None if it has none yet."""
         ...
 
-    async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
-        """Return those of `ids` that an execution may cite: its own results, those of its sub-agents, and those of all agents of earlier stages."""
+    async def cited(self, execution_id: str, ids: Collection[str] | None = None) -> Sequence[Evidence]:
+        """Return what an execution may cite: its own results, those of its sub-agents, and those of all agents of earlier stages.
+
+        With `ids`, only these.
+        """
         ...
 
     async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:

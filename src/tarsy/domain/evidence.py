@@ -31,10 +31,10 @@ class Evidence:
     tool: str = ""
     arguments: str = ""
     read_at: datetime | None = None
-    # Repetitions were folded when the agent received it: the folded text may be quoted too.
-    folded: bool = False
     # The call was never made (refused, malformed, unknown tool): its text proves nothing.
     refused: bool = False
+    # The call ended with an error: its text proves nothing.
+    failed: bool = False
 
     @property
     def is_report(self) -> bool:

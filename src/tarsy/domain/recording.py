@@ -1,6 +1,7 @@
 """Recordings: every model and tool call of a session, and every other input of it, in a form that can be replayed.
 
-Sample incidents, exported sessions and regression tests use the same format, as JSON or YAML. Version 1 has no inputs; it can still be read.
+Sample incidents, exported sessions and regression tests use the same format, as JSON or YAML. Version 1 has no inputs, and version 2 was made by other prompts and
+rules of evidence; both can still be read and replayed.
 """
 
 import json
@@ -27,7 +28,9 @@ from tarsy.domain.usage import TokenUsage
 
 _GROUNDING_CHUNK = TypeAdapter(GroundingChunk)
 
-_NEWEST = 2
+# The first version that names today's prompts and rules of evidence.
+RULES_SINCE = 3
+_NEWEST = 3
 
 
 def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: str) -> str:
@@ -168,7 +171,7 @@ class RecordedOutcome(Recorded):
 
 class Recording(Recorded):
     # Files of version 1 may leave it out.
-    tarsy_recording: Literal[1, 2] = 1
+    tarsy_recording: Literal[1, 2, 3] = 1
     title: str = ""
     alert: RecordedAlert | None = None
     # The ResolvedChain that is stored with the session.

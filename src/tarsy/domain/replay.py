@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from tarsy.domain.llm import GenerateInput
-from tarsy.domain.recording import RecordedOutcome
+from tarsy.domain.recording import RULES_SINCE, RecordedOutcome
 from tarsy.kit.text import clip
 
 # Characters of a difference: two lines of a wide terminal.
@@ -17,10 +17,9 @@ _SHOWN = 200
 _CONTEXT = 40
 # Results are summarised concurrently, in a different order in every run.
 _CONCURRENT = frozenset({"mcp_tool_summary", "llm_thinking"})
-# Metadata of timeline events that version 1 does not have.
-_SINCE_VERSION_2 = frozenset(
-    {"evidence_id", "read_at", "refused", "folded", "citations", "verdict", "confidence", "remarks", "corrected", "correction"}
-)
+# Metadata of timeline events that depend on the rules of evidence, and those that version 1 does not have.
+_OF_RULES = frozenset({"folded", "citations", "verdict", "confidence", "remarks", "corrected", "correction"})
+_SINCE_VERSION_2 = _OF_RULES | {"evidence_id", "read_at", "refused"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +51,14 @@ def _common_length(one: str, other: str) -> int:
     return next((index for index, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
-def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version: int = 2) -> list[Difference]:
+def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version: int = RULES_SINCE) -> list[Difference]:
     """Return all differences of `replayed` from `recorded`, conversation by conversation.
 
-    A recording of version 1 has neither ids nor times of results, and the messages to agents are worded differently since: only the agents'
-    own messages and the results of tools are compared.
+    In an older recording, the messages to agents are worded differently and answers are checked by other rules: only the agents' own
+    messages and the results of tools are compared. Version 1 has neither ids nor times of results.
     """
-    if version == 1:
-        recorded, replayed = _as_version_1(recorded), _as_version_1(replayed)
+    if version < RULES_SINCE:
+        recorded, replayed = _comparable(recorded, version), _comparable(replayed, version)
     found = [
         Difference(name, str(getattr(recorded, name)), str(getattr(replayed, name)))
         for name in ("status", "final_analysis", "executive_summary", "verdict", "citations")
@@ -71,14 +70,15 @@ def differences(recorded: RecordedOutcome, replayed: RecordedOutcome, *, version
     return found
 
 
-def _as_version_1(outcome: RecordedOutcome) -> RecordedOutcome:
-    """Return the part of an outcome that both versions have."""
+def _comparable(outcome: RecordedOutcome, version: int) -> RecordedOutcome:
+    """Return the part of an outcome that an older version and this one have in common."""
+    left_out = _SINCE_VERSION_2 if version == 1 else _OF_RULES
     conversations = {
         track: tuple(message for message in conversation if message["role"] == "assistant")
         for track, conversation in outcome.conversations.items()
     }
     timeline = tuple(
-        {**event, "metadata": {name: value for name, value in event["metadata"].items() if name not in _SINCE_VERSION_2}}
+        {**event, "metadata": {name: value for name, value in event["metadata"].items() if name not in left_out}}
         for event in outcome.timeline
     )
     return outcome.model_copy(update={"conversations": conversations, "timeline": timeline, "verdict": None, "citations": None})

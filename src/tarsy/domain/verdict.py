@@ -38,6 +38,24 @@ class StillHappening(StrEnum):
     UNKNOWN = "unknown"
 
 
+# What kind of thing was wrong. `none` is for a verdict without a fault.
+CATEGORIES = (
+    "configuration",
+    "code",
+    "capacity",
+    "dependency",
+    "network",
+    "storage",
+    "certificate",
+    "security",
+    "scheduling",
+    "infrastructure",
+    "human",
+    "none",
+    "other",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AffectedObject:
     """The faulty object, written `Deployment/shop/cart`, or as a name alone where kind and namespace do not apply."""
@@ -91,7 +109,7 @@ class JudgedVerdict:
 
 def capped_by_ceiling(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
     """Return the verdict with at most medium confidence: an investigation that a ceiling ended may have missed something."""
-    reason = " ".join(part for part in (judged.confidence_reason, f"It was ended by {ceiling}.") if part)
+    reason = ". ".join(part for part in (judged.confidence_reason, f"It was ended by {ceiling}.") if part)
     return JudgedVerdict(judged.verdict, at_most(judged.confidence, Confidence.MEDIUM), reason)
 
 

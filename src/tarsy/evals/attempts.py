@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from tarsy.agent.evidence.checker import Seen, check
@@ -82,7 +83,7 @@ def attempt_of(recording: Recording, *, seconds: float, error: str = "", cost_us
             CitedEvidence(one, seen[one.citation.evidence_id].text if one.citation.evidence_id in seen else "") for one in checked.citations
         ),
         uncited=len(checked.uncited),
-        unsupported=len(checked.problems),
+        unsupported=len(checked.failures),
         turns=len(recording.calls),
         tool_calls=len(recording.tools),
         input_tokens=used.input_tokens,
@@ -107,8 +108,9 @@ def evidence_of(recording: Recording) -> Mapping[str, Evidence]:
             text=event["content"],
             tool=f"{metadata.get('server_name', '')}.{metadata.get('tool_name', '')}",
             arguments=arguments.get(metadata["evidence_id"], ""),
-            folded=metadata.get("folded", False),
             refused=metadata.get("refused", False),
+            failed=metadata.get("is_error", False),
+            read_at=datetime.fromisoformat(metadata["read_at"]) if "read_at" in metadata else None,
         )
         for event, metadata in events
         if event["event_type"] == "tool_result"

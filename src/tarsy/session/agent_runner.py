@@ -35,7 +35,7 @@ from tarsy.domain.execution import AgentExecution, AgentType, ExecutionChange, E
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.llm import ProviderType
 from tarsy.domain.recording import track_of
-from tarsy.domain.run_input import AnyInput, CutShort, PlacedInput
+from tarsy.domain.run_input import CutShort, PlacedInput
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
@@ -100,19 +100,19 @@ class _Agent:
 
 
 class AgentRunner:
-    """Runs agents; `overrides` and `recorded_inputs` are for sessions that are replayed or simulated."""
+    """Runs agents; `default` is for all sessions but those that have `overrides` of their own."""
 
     def __init__(
         self,
         services: AgentServices,
         cancellations: Cancellations,
-        overrides: Mapping[str, SessionOverrides] | None = None,
-        recorded_inputs: Sequence[AnyInput] = (),
+        default: SessionOverrides,
+        overrides: Mapping[str, SessionOverrides],
     ) -> None:
         self._services = services
         self._cancellations = cancellations
-        self._overrides = overrides or {}
-        self._default = SessionOverrides(clock=services.clock, recorded_inputs=recorded_inputs)
+        self._default = default
+        self._overrides = overrides
 
     async def run(
         self, job: StageJob, stage: Stage, record: ExecutionRecord, config: ResolvedAgentConfig, stopping: StopState

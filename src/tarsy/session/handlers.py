@@ -1,11 +1,10 @@
 """The handlers of all work on sessions, put together from what they need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices, SessionOverrides
-from tarsy.domain.run_input import AnyInput
 from tarsy.session.agent_runner import AgentRunner
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import CHAT_ANSWERS, SCORES, FollowUps
@@ -23,12 +22,12 @@ def session_handlers(
     runbooks: RunbookSource,
     progress: Progress,
     cancellations: Cancellations,
+    default: SessionOverrides | None = None,
     overrides: Mapping[str, SessionOverrides] | None = None,
-    recorded_inputs: Sequence[AnyInput] = (),
 ) -> tuple[SessionExecutor, FollowUps, FollowUps]:
-    """Build the handlers of investigations, questions and scores; `overrides` are those of single sessions, by id."""
+    """Build the handlers of investigations, questions and scores; `overrides` are those of single sessions by id, `default` that of all others."""
     journal, clock = services.journal, services.clock
-    stages = StageRunner(AgentRunner(services, cancellations, overrides, recorded_inputs), journal, clock)
+    stages = StageRunner(AgentRunner(services, cancellations, default or SessionOverrides(clock=clock), overrides or {}), journal, clock)
     investigations = SessionExecutor(
         stages=stages,
         journal=journal,

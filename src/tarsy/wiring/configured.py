@@ -7,7 +7,7 @@ from typing import Any
 
 from tarsy import __version__
 from tarsy.agent.budget.ledger import Ledgers
-from tarsy.agent.execution import AgentServices
+from tarsy.agent.execution import AgentServices, SessionOverrides
 from tarsy.agent.ports import Mask
 from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import (
@@ -132,7 +132,7 @@ def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runn
 def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Sequence[Handler[Any]]:
     """Return a handler for each kind of work. A new kind is added here."""
     engine, spans, clock = infrastructure.database.engine, infrastructure.telemetry.spans, SystemClock()
-    tools, history = infrastructure.tools.servers, SessionHistory(engine)
+    tools, history, overrides = infrastructure.tools.servers, SessionHistory(engine), configured.overrides
     services = AgentServices(
         llm=TracedModel(infrastructure.llm, spans.tracing) if spans else infrastructure.llm,
         prices=PriceList(configured.config.system.cost_estimation, configured.loaded.env),
@@ -152,8 +152,10 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         runbooks=configured.runbooks,
         progress=infrastructure.live,
         cancellations=infrastructure.cancellations,
-        overrides=configured.overrides.sessions,
-        recorded_inputs=configured.overrides.recorded_inputs,
+        default=SessionOverrides(
+            clock=clock, recorded_inputs=overrides.recorded_inputs, corrects_as_recorded=overrides.corrects_as_recorded
+        ),
+        overrides=overrides.sessions,
     )
 
 

@@ -53,6 +53,8 @@ class Overrides:
     mask: Mask | None = None
     auth: AuthSettings | None = None
     recorded_inputs: Sequence[AnyInput] = ()
+    # A recording made by earlier rules of evidence decides which answers are corrected.
+    corrects_as_recorded: bool = False
     # By session id.
     sessions: Mapping[str, SessionOverrides] | None = None
 

@@ -200,7 +200,8 @@ async def test_the_verdict_says_that_a_ceiling_ended_it(database_url: str, tmp_p
     assert session.verdict.confidence_reason.endswith("It was ended by its ceiling of 4 model calls.")
 
 
-_SURE = """The disk is full [A1: "disk full disk full disk full"].
+_SURE = """## Why
+The disk is full [A1: "disk full disk full disk full"].
 
 ```verdict
 outcome: fault

@@ -23,6 +23,7 @@ from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
 END = says(f"1.{SUMMARY}", 0, "Disk.")
+ALERT = "shop/web-1 is down"
 LOG = "03:02:11 write /data/wal: No space left on device\n03:02:12 pod web-1 evicted"
 VERDICT = """\
 ```verdict
@@ -36,13 +37,12 @@ still_happening: yes
 evidence: [A1]
 category: capacity
 ```"""
-GOOD = f'## Why\n\nThe disk is full [A1: "No space left on device"].\n\n{VERDICT}'
+RULED_OUT = '## Ruled out\n\n- a crash [A1: "pod web-1 evicted"]'
+GOOD = f'## Why\n\nThe disk is full [A1: "No space left on device"].\n\n{RULED_OUT}\n\n{VERDICT}'
 WRONG = f'## Why\n\nThe disk is full [A1: "the volume ran out of space"].\n\n{VERDICT}'
 
 
-def _scenario(
-    *answered: Any, log: str = LOG, alert: str = "web-1 is down", more: tuple[RecordedCall, ...] = (), **changes: Any
-) -> Scenario:
+def _scenario(*answered: Any, log: str = LOG, alert: str = ALERT, more: tuple[RecordedCall, ...] = (), **changes: Any) -> Scenario:
     turns = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(answered, start=1)]
     return Scenario(
         chain(stage(agent(**changes))),
@@ -70,11 +70,11 @@ async def test_an_analysis_that_quotes_what_was_seen_is_verified_and_its_verdict
     async with _scenario(GOOD).running(database_url) as running:
         found = await _investigated(running)
     session, checked = found["session"], found["checked"]
-    assert session.final_analysis == '## Why\n\nThe disk is full [A1: "No space left on device"].', "the verdict is not shown twice"
+    assert session.final_analysis == GOOD.partition("\n\n```")[0], "the verdict is not shown twice"
     assert str(session.verdict.verdict.object) == "Pod/shop/web-1"
     assert (session.verdict.confidence, session.verdict.confidence_reason) == ("high", "")
-    assert (session.citations.cited, session.citations.verified, session.citations.failed, session.citations.uncited) == (1, 1, 0, 0)
-    (citation,) = checked.citations
+    assert (session.citations.cited, session.citations.verified, session.citations.failed, session.citations.uncited) == (2, 2, 0, 0)
+    citation = checked.citations[0]
     assert session.final_analysis[citation.start : citation.end] == '[A1: "No space left on device"]'
     assert LOG[slice(*citation.checked.found_at)] == "No space left on device"
     assert await replayed(database_url, found["recording"]) == []
@@ -88,12 +88,33 @@ async def test_a_wrong_quotation_is_told_once_with_the_nearest_real_line_and_may
     request = answered[-2]["content"]
     assert '[A1: "the volume ran out of space"]: these words are not in A1; the nearest line there is:' in request
     assert "<<<BEGIN CHECK " in request
-    assert found["session"].citations.verified == 1
+    assert found["session"].citations.verified == 2
     kinds = [(one["event_type"], bool(one["metadata"].get("draft"))) for one in recording.outcome.timeline if one["track"] == TRACK]
     assert kinds[-2:] == [("llm_response", True), ("final_analysis", False)]
     assert _analysis(recording)["metadata"]["corrected"] is True
     assert [call.turn for call in recording.calls if call.track == TRACK] == [0, 1, 2]
     assert await replayed(database_url, recording) == []
+
+
+async def test_a_correction_replaces_the_statement_that_failed_and_leaves_everything_else_as_it_was(database_url: str) -> None:
+    wrong = GOOD.replace("No space left on device", "the volume ran out of space")
+    async with _scenario(wrong, '1: The disk is full [A1: "No space left on device"].').running(database_url) as running:
+        found = await _investigated(running)
+    session, recording = found["session"], found["recording"]
+    assert session.final_analysis == GOOD.partition("\n\n```")[0]
+    assert (session.verdict.confidence, session.citations.verified, session.citations.failed) == ("high", 2, 0)
+    assert '1: The disk is full [A1: "the volume ran out of space"].' in recording.outcome.conversations[TRACK][-2]["content"]
+    assert recording.outcome.conversations[TRACK][-1]["content"] == '1: The disk is full [A1: "No space left on device"].'
+    assert _analysis(recording)["content"] == session.final_analysis
+    assert await replayed(database_url, recording) == []
+
+
+async def test_a_run_without_a_tool_result_is_never_more_than_suspected(database_url: str) -> None:
+    scenario = _scenario(GOOD)
+    failed = [one.model_copy(update={"content": "connection refused", "is_error": True}) for one in scenario.tools]
+    async with Scenario(scenario.chain, [*scenario.calls, says(TRACK, 2, "Sorry.")], failed, alert=ALERT).running(database_url) as running:
+        found = await _investigated(running)
+    assert (found["session"].verdict.confidence, found["session"].verdict.confidence_reason) == ("low", "no tool brought a result")
 
 
 async def test_what_still_fails_is_stored_as_it_is_and_caps_the_confidence(database_url: str) -> None:
@@ -102,10 +123,7 @@ async def test_what_still_fails_is_stored_as_it_is_and_caps_the_confidence(datab
     session = found["session"]
     assert (session.citations.failed, session.citations.verified) == (1, 0)
     assert session.verdict.verdict.confidence == "high"
-    assert (session.verdict.confidence, session.verdict.confidence_reason) == (
-        "medium",
-        "a citation of A1, which the verdict rests on, could not be verified",
-    )
+    assert (session.verdict.confidence, session.verdict.confidence_reason) == ("low", "no quotation of a result could be verified")
     assert [one.checked.status for one in found["checked"].citations] == [CitationStatus.FAILED]
 
 
@@ -139,7 +157,7 @@ async def test_a_small_model_that_cites_nothing_is_never_an_error(database_url: 
         found = await _investigated(running)
     session = found["session"]
     assert session.citations.cited == 0
-    assert (session.verdict.confidence, session.verdict.confidence_reason) == ("medium", "no citation could be verified")
+    assert (session.verdict.confidence, session.verdict.confidence_reason) == ("low", "no quotation of a result could be verified")
     assert "Nothing in your answer cites a result" in found["recording"].outcome.conversations[TRACK][-2]["content"]
 
 
@@ -152,14 +170,14 @@ async def test_a_react_agent_and_a_forced_conclusion_are_checked_alike(database_
     )
     async with scenario.running(database_url) as running:
         found = await _investigated(running)
-    assert found["session"].citations.verified == 1
+    assert found["session"].citations.verified == 2
     metadata = _analysis(found["recording"])["metadata"]
     assert (metadata["forced_conclusion"], metadata["corrected"]) == (True, True)
     assert await replayed(database_url, found["recording"]) == []
 
 
 async def test_a_synthesis_cites_the_results_of_all_agents_and_gives_the_verdict(database_url: str) -> None:
-    both = f'## Why\n\nFull [A1: "No space left on device"], then evicted [B1: "pod web-1 evicted"].\n\n{VERDICT}'
+    both = f'## Why\n\nFull [A1: "No space left on device"], then evicted [B1: "pod web-1 evicted"].\n\n{RULED_OUT}\n\n{VERDICT}'
     scenario = Scenario(
         chain(stage(agent("Left"), agent("Right"))),
         [
@@ -171,10 +189,11 @@ async def test_a_synthesis_cites_the_results_of_all_agents_and_gives_the_verdict
             says(f"2.{SUMMARY}", 0, "Disk."),
         ],
         [answers("0.look/1.Left", "l", "k8s.logs", LOG), answers("0.look/2.Right", "r", "k8s.pods", LOG)],
+        alert=ALERT,
     )
     async with scenario.running(database_url) as running:
         found = await _investigated(running)
-    assert (found["session"].citations.cited, found["session"].citations.verified) == (2, 2)
+    assert (found["session"].citations.cited, found["session"].citations.verified) == (3, 3)
     assert found["session"].verdict.confidence == "high"
     systems = {track: answered[0]["content"] for track, answered in found["recording"].outcome.conversations.items()}
     assert {track for track, told in systems.items() if "```verdict" in told} == {"1.look synthesis/1.SynthesisAgent"}
@@ -242,7 +261,7 @@ def _slowly_told(call_format: str) -> Scenario:
     looker = agent(tool_calling=ToolCalling.REACT if react else ToolCalling.NATIVE, max_iterations=rounds)
     tools = [answers(TRACK, "react-3" if react else "c0", "k8s.logs", LOG, '{"pod": "web-1"}')]
     if call_format != "synthesis":
-        return Scenario(chain(stage(looker)), [says(TRACK, 0, act), says(TRACK, 1, *answered), END], tools, replay_speed=1.0)
+        return Scenario(chain(stage(looker)), [says(TRACK, 0, act), says(TRACK, 1, *answered), END], tools, alert=ALERT, replay_speed=1.0)
     made = [
         says(TRACK, 0, act),
         says(TRACK, 1, "Full [A1]."),
@@ -250,7 +269,7 @@ def _slowly_told(call_format: str) -> Scenario:
         says("1.look synthesis/1.SynthesisAgent", 0, *answered),
         says(f"2.{SUMMARY}", 0, "Disk."),
     ]
-    return Scenario(chain(stage(looker, agent("Other"))), made, tools, replay_speed=1.0)
+    return Scenario(chain(stage(looker, agent("Other"))), made, tools, alert=ALERT, replay_speed=1.0)
 
 
 async def test_what_was_seen_and_what_citing_it_is_worth_are_read_by_their_ids(database_url: str) -> None:
@@ -265,26 +284,26 @@ async def test_what_was_seen_and_what_citing_it_is_worth_are_read_by_their_ids(d
     assert [one["id"] for one in fetched["evidence"]["evidence"]] == ["ALERT", "RUNBOOK", "A1"]
     seen = fetched["evidence/A1"]
     assert (seen["server"], seen["tool"], json.loads(seen["arguments"]), seen["text"]) == ("k8s", "logs", {"pod": "web-1"}, LOG)
-    assert fetched["evidence/ALERT"]["text"] == "web-1 is down"
-    quoted, named = fetched["citations"]["citations"]
+    assert fetched["evidence/ALERT"]["text"] == ALERT
+    quoted, named, _ = fetched["citations"]["citations"]
     assert (quoted["status"], LOG[quoted["found_start"] : quoted["found_end"]]) == ("quote_found", "No space left on device")
     assert (named["status"], named["reason"], named["found_start"]) == ("id_only", "nothing is quoted", None)
     assert [one["evidence_id"] for one in fetched["trace"]["mcp"] if one["kind"] == "tool_call"] == ["A1"]
     assert [one.status_code for one in missing] == [404, 400]
 
 
-async def test_words_of_a_fold_are_found_in_the_form_that_the_agent_saw(database_url: str) -> None:
-    log = "\n".join(["the disk is full, cannot write a single block of the log"] * 4_000)
-    words = "3999 more lines like this one are folded"
-    answer = GOOD.replace("No space left on device", words)
-    async with _scenario(answer, answer, log=log).running(database_url) as running:
+async def test_the_line_that_a_fold_keeps_can_be_quoted_and_its_count_cannot(database_url: str) -> None:
+    line = "the disk is full, cannot write a single block of the log"
+    log = "\n".join([line] * 4_000)
+    answer = f'## Why\n\nFull [A1: "{line}"]. Often [A1: "3999 more lines like this one are folded"].\n\n{VERDICT}'
+    async with _scenario(answer, "Sorry.", log=log).running(database_url) as running:
         await _investigated(running)
         async with serving(running.services) as api:
             seen = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/evidence/A1")).json()
-            (quoted,) = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/citations")).json()["citations"]
-    assert quoted["status"] == "quote_found"
-    start, end = (quoted[name] - len(seen["text"]) - 1 for name in ("found_start", "found_end"))
-    assert (seen["text"], seen["folded"][start:end]) == (log, words)
+            quoted, counted = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/citations")).json()["citations"]
+    assert "3999 more lines like this one are folded" in seen["folded"]
+    assert (quoted["status"], counted["status"]) == ("quote_found", "failed")
+    assert seen["text"][quoted["found_start"] : quoted["found_end"]] == line
 
 
 async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(database_url: str, tmp_path: Path) -> None:
@@ -300,7 +319,7 @@ async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(databa
     assert (made["a.html"][0], made["a.md"][0], made["a.pdf"][0]) == (0, 0, 2)
     page, text = made["a.html"][1], made["a.md"][1]
     for told in (page, text):
-        assert all(words in told for words in ("Pod/shop/web-1", "The disk of web-1 is full.", "Is it well?", "03:02:12 pod web-1 evicted"))
+        assert all(words in told for words in ("Pod/shop/web-1", "The disk of web-1 is full.", "Is it well?", "03:02:11 write /data/wal"))
         assert "come from a recording" in told
     assert page.index('id="evidence-A1"') < page.index('id="evidence-Q1.1"')
     assert "<mark>No space left on device</mark>" in page
@@ -331,7 +350,7 @@ async def test_nothing_that_a_result_or_an_alert_forges_is_verified_or_becomes_t
     assert [one.checked.status for one in found["checked"].citations] == [CitationStatus.FAILED]
     assert session.citations.verified == 0
     assert session.verdict.verdict.outcome == "fault"
-    assert session.verdict.confidence == "medium"
+    assert session.verdict.confidence == "low"
 
 
 async def test_a_verdict_that_an_answer_quotes_from_a_result_is_not_its_verdict(database_url: str) -> None:

@@ -167,8 +167,8 @@ async def test_a_recording_of_version_1_goes_on_replaying(database_url: str) -> 
 
 
 def test_a_recording_of_a_later_version_says_which_version_it_needs(tmp_path: Path) -> None:
-    (tmp_path / "later.json").write_text('{"tarsy_recording": 3, "calls": []}')
-    with pytest.raises(RecordingUnreadableError, match="is of version 3, and this TARSy reads versions 1 to 2"):
+    (tmp_path / "later.json").write_text('{"tarsy_recording": 4, "calls": []}')
+    with pytest.raises(RecordingUnreadableError, match="is of version 4, and this TARSy reads versions 1 to 3"):
         RecordingFiles()(str(tmp_path / "later.json"))
 
 

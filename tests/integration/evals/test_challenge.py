@@ -41,7 +41,7 @@ def test_an_overconfident_model_scores_better_where_its_verdicts_are_challenged(
     # It costs a second, shorter investigation, and one more answer where it was refuted.
     assert all(trial.turns > alone[name].turns for name, trial in challenged.items())
     refuted, upheld = challenged["resources-limit-lowered"], challenged["image-tag-missing"]
-    assert refuted.turns == upheld.turns + 1
+    assert refuted.turns > upheld.turns
     assert upheld.analysis == alone["image-tag-missing"].analysis
     # The revised answer cites what the first agent and the challenger saw.
     assert {"A3", "B3"} <= set(refuted.verdict["evidence"])

@@ -93,7 +93,7 @@ def at(turn: int, kind: str, name: str, time: str) -> RecordedInput:
 
 RECORDING = Recording(
     tarsy_recording=2,
-    alert=RecordedAlert(alert_type="kubernetes", data="CartDown", nonce="5eed", created_at="2026-05-01T10:00:00+00:00"),
+    alert=RecordedAlert(alert_type="kubernetes", data="CartDown: shop/cart", nonce="5eed", created_at="2026-05-01T10:00:00+00:00"),
     calls=(answered(0, calls("turn-0-0")), answered(1, calls("turn-1-0")), answered(2, RecordedChunk(text="It was the network."))),
     catalogs=(RecordedCatalog(track=TRACK, tools=(ToolDefinition(name="kube.logs"),)),),
     # The same call twice, and the world has moved in between.

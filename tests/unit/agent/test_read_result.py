@@ -41,8 +41,8 @@ class Stored:
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
         return ToolOutcome(LONG, is_error=False) if (execution_id, call_id) == ("mine", "c1") else None
 
-    async def cited(self, execution_id: str, ids: Collection[str]) -> list[Evidence]:
-        return [Evidence(id="A7", text=LONG)] if (execution_id, tuple(ids)) == ("mine", ("A7",)) else []
+    async def cited(self, execution_id: str, ids: Collection[str] | None = None) -> list[Evidence]:
+        return [Evidence(id="A7", text=LONG)] if (execution_id, tuple(ids or ())) == ("mine", ("A7",)) else []
 
     async def answered(self, execution_id: str) -> list[AnsweredCall]:
         assert execution_id == "mine"

@@ -1,64 +1,105 @@
 """The checker: whether the claims of an analysis are supported by what was seen. Code decides, never a model.
 
 It proves exactly this: an evidence id was given out, a quotation is in that result, a name or a figure occurs. Everything else is shown as
-unproven.
+unproven. docs/evidence.md states the rules.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 
-from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText
-from tarsy.agent.evidence.statements import Statement, holds_figure, statements
-from tarsy.agent.folding import fold
+from tarsy.agent.evidence.figures import Dimension, Figure, any_agrees, between, clock, counts, counts_before, figures
+from tarsy.agent.evidence.names import is_instance, is_seen, names
+from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something
+from tarsy.agent.evidence.statements import Section, Statement, statements
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
-from tarsy.domain.evidence import ALERT, Evidence
-from tarsy.domain.verdict import Confidence, Verdict, VerdictOutcome, at_most
+from tarsy.domain.evidence import Evidence
+from tarsy.domain.verdict import Verdict, VerdictOutcome
 
-# The section in which every statement has to be cited.
-CHAIN_OF_CAUSES = "why"
 # A correction with more points would not be worked through.
 _MOST_PROBLEMS = 40
 # Finding the line that a wrong quotation meant is slow: it is done for as many as a correction lists.
 _MOST_NEAREST = 20
 # Characters searched for one analysis: seconds at worst, and enough for hundreds of quotations from results of ordinary size.
 _MOST_SEARCHED = 64_000_000
-# Characters prepared for search for one analysis: a second or two. Folding a character costs as much as preparing eight.
+# Of a longer line, the beginning is compared.
+_LONGEST_ROW = 4_000
+# Names searched for in everything that was seen.
+_MOST_NAMES = 500
+# Characters prepared for search for one analysis: a second or two.
 _MOST_READ = 24_000_000
-_FOLDING = 8
+
+_SWEEPS = "says all, every, none, only, always or never without citing what covers it"
+_NOT_CITED = "neither cites a result nor is marked (inference)"
+# In these sections, a sweeping word is a claim about the system.
+_SWEEPING_SECTIONS = frozenset({Section.WHY, Section.RULED_OUT, Section.IMPACT})
+
+
+class Severity(StrEnum):
+    """A failure is reported to the model for correction; a remark is only shown."""
+
+    FAILURE = "failure"
+    REMARK = "remark"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A claim that nothing seen supports, with a complaint for the model that made it."""
+    """A claim that nothing seen supports, with a complaint for the model that made it. `span` is its place; None for the verdict."""
 
     statement: str
     complaint: str
+    severity: Severity = Severity.FAILURE
+    span: tuple[int, int] | None = None
+
+
+class Support(StrEnum):
+    """What supports a statement, at best."""
+
+    VERIFIED = "verified"
+    # A right quotation of the alert, a note or the runbook, which say nothing about the system.
+    INPUT = "input"
+    ID_ONLY = "id_only"
+    INFERENCE = "inference"
+    UNCITED = "uncited"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedStatement:
+    statement: Statement
+    support: Support
+    # A figure that the words it cites contradict.
+    contradicted: str = ""
+    # Names in it that occur nowhere.
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnalysis:
-    """The result of checking an analysis."""
+    """The result of checking an analysis and its verdict."""
 
     citations: tuple[CheckedCitation, ...] = ()
-    # Statements of the chain of causes that neither cite nor are marked as inferences.
-    uncited: tuple[str, ...] = ()
-    # Names and figures that are in no cited result, and sweeping words without a citation.
+    statements: tuple[CheckedStatement, ...] = ()
     problems: tuple[Problem, ...] = ()
-    # Evidence of the verdict that was never seen.
+    # Names of the verdict that occur nowhere, its object's first.
     unseen: tuple[str, ...] = ()
 
     def count(self, status: CitationStatus) -> int:
         return sum(one.status is status for one in self.citations)
 
     @property
-    def is_clean(self) -> bool:
-        return not self.problems and not self.uncited and not self.count(CitationStatus.FAILED)
+    def failures(self) -> tuple[Problem, ...]:
+        return tuple(one for one in self.problems if one.severity is Severity.FAILURE)
 
+    @property
+    def uncited(self) -> tuple[str, ...]:
+        return tuple(one.statement.text for one in self.links if one.support is Support.UNCITED)
 
-def seen_text(evidence: Evidence) -> str:
-    """Return all that an agent may have seen of a result: the whole, and its folded form if it was folded."""
-    return f"{evidence.text}\n{fold(evidence.text).text}" if evidence.folded else evidence.text
+    @property
+    def links(self) -> tuple[CheckedStatement, ...]:
+        """The statements of the chain of causes."""
+        return tuple(one for one in self.statements if one.statement.section is Section.WHY)
 
 
 @dataclass(frozen=True)
@@ -67,74 +108,61 @@ class Seen:
 
     evidence: Mapping[str, Evidence]
     _texts: dict[str, QuotableText | None] = field(default_factory=dict[str, "QuotableText | None"])
+    _names: dict[str, bool] = field(default_factory=dict[str, bool])
     _spent: list[int] = field(default_factory=list[int])
 
     def text(self, evidence_id: str) -> QuotableText | None:
         """Return the text of a result for search; None once the limit for one analysis is reached."""
         if evidence_id not in self._texts:
-            evidence = self.evidence[evidence_id]
-            self._spent.append(len(evidence.text) * (_FOLDING if evidence.folded else 1))
-            affordable = sum(self._spent) <= _MOST_READ
-            self._texts[evidence_id] = QuotableText(seen_text(evidence)) if affordable else None
+            self._spent.append(len(self.evidence[evidence_id].text))
+            self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text) if sum(self._spent) <= _MOST_READ else None
         return self._texts[evidence_id]
 
-    def holds_name(self, evidence_id: str, name: str) -> bool:
-        # The call is part of what was seen: its arguments name the object.
-        one, text = self.evidence[evidence_id], self.text(evidence_id)
-        return text is None or text.holds(name) or name in one.arguments or name in one.tool
+    def holds_name(self, name: str) -> bool:
+        """Whether a name occurs in any text, or in the call that brought it."""
+        if name not in self._names:
+            # Beyond the limit, a name counts as seen: nothing is reported that was not searched for.
+            self._names[name] = len(self._names) >= _MOST_NAMES or is_seen(name, self._whole)
+        return self._names[name]
 
-    def holds_figure(self, evidence_id: str, figure: str) -> bool:
-        text = self.text(evidence_id)
-        return text is None or holds_figure(text.whole, figure)
+    @cached_property
+    def _whole(self) -> str:
+        return "\n".join(f"{one.tool} {one.arguments}\n{one.text}" for one in self.evidence.values())[:_MOST_READ].lower()
 
     @cached_property
     def usable(self) -> frozenset[str]:
-        return frozenset(one.id for one in self.evidence.values() if not one.refused and not one.is_report)
+        """The ids whose texts prove something: the results of calls that succeeded, and the agents' inputs."""
+        return frozenset(one.id for one in self.evidence.values() if not one.refused and not one.failed and not one.is_report)
+
+    @cached_property
+    def results(self) -> frozenset[str]:
+        """The usable results of calls, without the agents' inputs."""
+        return frozenset(name for name in self.usable if self.evidence[name].tool)
 
 
 def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedAnalysis:
     """Check an analysis and its verdict against everything that was seen."""
     found = citations(analysis)
     checker = _Citations(seen)
-    checked = tuple(checker.check(citation) for citation in found)
-    claims = [one for one in statements(analysis, found) if not one.is_inference]
-    cited = frozenset(one.evidence_id for one in found) & seen.usable
-    unseen = tuple(one for one in (verdict.evidence if verdict else ()) if one not in seen.usable)
-    problems = (
-        *(Problem(f"verdict: evidence {one}", f"there is no {one} that shows anything") for one in unseen),
-        *_name_problems(claims, verdict, cited, seen),
-        *_figure_problems(claims, seen),
-        *(
-            Problem(one.text, "says all, every, none, only, always or never without citing what covers it")
-            for one in claims
-            if one.sweeps and not one.citations
-        ),
+    claims = statements(analysis, found)
+    checked = {id(citation): checker.check(citation) for citation in found}
+    for claim in claims:
+        masked = [one for one in claim.citations if masks(one.quotation or "") and checked[id(one)].status is CitationStatus.QUOTE_FOUND]
+        if masked and not compares(claim.text, [mask for one in masked for mask in masks(one.quotation or "")]):
+            # The rest of the words may show something by itself.
+            proving = {id(one) for one in masked if says_something(one.quotation or "")}
+            checked |= {id(one): _failed(one, "a masked value shows nothing by itself") for one in masked if id(one) not in proving}
+    reviewed = tuple(_checked(claim, analysis, checked, seen) for claim in claims)
+    unseen = tuple(dict.fromkeys(_unseen_of(verdict, seen))) if verdict else ()
+    problems = sorted(
+        (*_problems_of_citations(checked.values(), claims), *(problem for one in reviewed for problem in _problems(one))),
+        key=lambda one: one.span or (0, 0),
     )
-    uncited = tuple(one.text for one in claims if one.section == CHAIN_OF_CAUSES and not one.citations)
-    return CheckedAnalysis(citations=checked, uncited=uncited, problems=problems[:_MOST_PROBLEMS], unseen=unseen)
-
-
-def shown_confidence(verdict: Verdict, checked: CheckedAnalysis) -> tuple[Confidence, str]:
-    """Return the confidence to show, and why it is lower than claimed; an empty reason if it is not."""
-    if verdict.outcome is VerdictOutcome.INCONCLUSIVE:
-        return verdict.confidence, ""
-    reason = _doubt(verdict, checked)
-    capped = at_most(verdict.confidence, Confidence.MEDIUM) if reason else verdict.confidence
-    return capped, reason if capped is not verdict.confidence else ""
-
-
-def _doubt(verdict: Verdict, checked: CheckedAnalysis) -> str:
-    failed = {one.citation.evidence_id for one in checked.citations if one.status is CitationStatus.FAILED}
-    if under := [evidence_id for evidence_id in verdict.evidence if evidence_id in failed]:
-        return f"a citation of {under[0]}, which the verdict rests on, could not be verified"
-    if checked.unseen:
-        return f"the verdict rests on {checked.unseen[0]}, which shows nothing"
-    if not checked.count(CitationStatus.QUOTE_FOUND):
-        return "no citation could be verified"
-    verified = {one.citation.evidence_id for one in checked.citations if one.status is CitationStatus.QUOTE_FOUND}
-    if verdict.evidence and not verified.intersection(verdict.evidence):
-        return "nothing that the verdict rests on is quoted"
-    return "the verdict names no evidence" if not verdict.evidence else ""
+    problems += _problems_of(verdict, unseen, claims, seen) if verdict else ()
+    problems.sort(key=lambda one: one.severity is not Severity.FAILURE)
+    return CheckedAnalysis(
+        citations=tuple(checked[id(one)] for one in found), statements=reviewed, problems=tuple(problems[:_MOST_PROBLEMS]), unseen=unseen
+    )
 
 
 class _Citations:
@@ -154,12 +182,15 @@ class _Citations:
 
     def _check(self, citation: Citation) -> CheckedCitation:
         evidence_id, quotation = citation.evidence_id, citation.quotation
-        if evidence_id not in self._seen.evidence:
-            return _failed(citation, f"there is no {evidence_id}")
-        if self._seen.evidence[evidence_id].is_report:
+        one = self._seen.evidence.get(evidence_id)
+        if one is None:
+            return _failed(citation, f"there is no {evidence_id}{self._elsewhere(quotation, evidence_id)}")
+        if one.is_report:
             return _failed(citation, f"{evidence_id} is what an agent said: cite the results that it rests on, such as {evidence_id}.1")
-        if evidence_id not in self._seen.usable:
+        if one.refused:
             return _failed(citation, f"{evidence_id} was refused: it shows nothing")
+        if one.failed:
+            return _failed(citation, f"the call {evidence_id} failed: it shows nothing")
         if quotation is None:
             return _id_only(citation, "nothing is quoted")
         return self._find(quotation, citation)
@@ -173,10 +204,25 @@ class _Citations:
         if found_at is None:
             self._nearest += 1
             nearest = text.nearest_line(quotation) if self._nearest <= _MOST_NEAREST else ""
-            return _failed(citation, f"these words are not in {citation.evidence_id}", nearest)
-        if not text.is_quotable(quotation):
-            return _id_only(citation, f"fewer than {SHORTEST_QUOTATION} characters and no whole line")
+            return _failed(
+                citation, f"these words are not in {citation.evidence_id}{self._elsewhere(quotation, citation.evidence_id)}", nearest
+            )
+        if not says_something(quotation) and not masks(quotation):
+            return _id_only(citation, f"says too little: {SHORTEST_QUOTATION} characters of words are needed")
+        if text.is_header(found_at):
+            return _id_only(citation, "the header of a table shows nothing")
         return CheckedCitation(citation=citation, status=CitationStatus.QUOTE_FOUND, found_at=found_at)
+
+    def _elsewhere(self, quotation: str | None, evidence_id: str) -> str:
+        """Name the result that has the words, if one has."""
+        if quotation is None or not says_something(quotation) or self._nearest > _MOST_NEAREST:
+            return ""
+        for other in sorted(self._seen.usable - {evidence_id}):
+            text = self._seen.text(other)
+            self._searched += len(text) if text else 0
+            if text is not None and self._searched <= _MOST_SEARCHED and text.find(quotation):
+                return f"; they are in {other}"
+        return ""
 
 
 def _id_only(citation: Citation, reason: str) -> CheckedCitation:
@@ -187,31 +233,131 @@ def _failed(citation: Citation, reason: str, nearest: str = "") -> CheckedCitati
     return CheckedCitation(citation=citation, status=CitationStatus.FAILED, reason=reason, nearest=nearest)
 
 
-def _name_problems(claims: Sequence[Statement], verdict: Verdict | None, cited: frozenset[str], seen: Seen) -> tuple[Problem, ...]:
-    """Find names in the chain of causes and in the verdict that are in no cited result and not in the alert."""
-    places = cited | (frozenset({ALERT}) & seen.usable)
-    named = [(one.text, name) for one in claims if one.section == CHAIN_OF_CAUSES for name in one.names]
-    if verdict is not None:
-        named += [
-            (f"verdict: {verdict.mechanism}", name) for name in Statement(text=verdict.mechanism, start=0, section="", citations=()).names
-        ]
-        if verdict.object is not None and verdict.outcome is VerdictOutcome.FAULT:
-            named.append((f"verdict: {verdict.object}", verdict.object.name))
-    known: dict[str, bool] = {}
-    return tuple(
-        Problem(text, f"`{name}` is in nothing that is cited, nor in the alert")
-        for text, name in named[:_MOST_PROBLEMS]
-        if not known.setdefault(name, any(seen.holds_name(place, name) for place in sorted(places)))
-    )
+def _checked(claim: Statement, analysis: str, checked: Mapping[int, CheckedCitation], seen: Seen) -> CheckedStatement:
+    own = [checked[id(one)] for one in claim.citations]
+    support = _support(claim, [*own, *(checked[id(one)] for one in claim.below)], seen)
+    contradicted = "" if support is Support.INFERENCE else next(_contradictions(claim, analysis, own, seen), "")
+    unseen = tuple(name for name in names(claim.text) if not seen.holds_name(name))
+    return CheckedStatement(statement=claim, support=support, contradicted=contradicted, unseen=unseen)
 
 
-def _figure_problems(claims: Sequence[Statement], seen: Seen) -> tuple[Problem, ...]:
-    """Find figures with units that are in none of the results that their statement cites."""
-    problems: list[Problem] = []
-    for one in claims:
-        places = {citation.evidence_id for citation in one.citations} & seen.usable
-        if not places:
+def _support(claim: Statement, cited: Sequence[CheckedCitation], seen: Seen) -> Support:
+    found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
+    if any(one.citation.evidence_id in seen.results for one in found):
+        return Support.INFERENCE if claim.is_inference else Support.VERIFIED
+    if claim.is_inference:
+        return Support.INFERENCE
+    if found:
+        return Support.INPUT
+    if any(one.status is CitationStatus.ID_ONLY for one in cited):
+        return Support.ID_ONLY
+    return Support.FAILED if cited else Support.UNCITED
+
+
+def _contradictions(claim: Statement, analysis: str, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
+    """Yield what a statement says that the words it quotes contradict."""
+    found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
+    yield from _contradicted_figures(claim, found, seen)
+    yield from _contradicted_object(claim, found, seen)
+    yield from _contradicted_counts(analysis[claim.start : claim.end], claim.start, found)
+
+
+def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
+    """Yield the figures that agree with no figure quoted, where one of the same kind is quoted that nothing in the statement agrees with."""
+    claimed = list(figures(claim.text))
+    shown = [figure for one in found for figure in figures(one.citation.quotation or "")]
+    bare = [figure for one in found for figure in counts(one.citation.quotation or "")]
+    read_at = [clock(at) for one in found if (at := seen.evidence[one.citation.evidence_id].read_at)]
+    clocks = [one for one in (*shown, *claimed, *read_at) if one.has(Dimension.CLOCK)]
+    for figure in claimed:
+        dimensions = {one.dimension for one in figure.readings}
+        rivals = [one for one in shown if one.has(*dimensions) and not any(other.agrees(one) for other in claimed)]
+        if any_agrees(figure, (*shown, *between(clocks))) or any_agrees(_as_counts(figure), bare) or not rivals:
             continue
-        missing = (figure for figure in one.figures if not any(seen.holds_figure(place, figure) for place in sorted(places)))
-        problems += (Problem(one.text, f"{figure} is not in what is cited") for figure in missing)
-    return tuple(problems)
+        if not any(any_agrees(figure, figures(_row_of(one, seen))) for one in found):
+            yield figure.text.strip()
+
+
+def _contradicted_object(claim: Statement, found: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
+    """Yield the pod or node that a statement is about, if all rows quoted are about others."""
+    instances = [name.rpartition("/")[2] for name in names(claim.text) if is_instance(name) and seen.holds_name(name)]
+    rows = [_row_of(one, seen) for one in found]
+    places = "\n".join((*rows, *(seen.evidence[one.citation.evidence_id].arguments for one in found))).lower()
+    others = [name for row in rows for name in names(row) if is_instance(name)]
+    if instances and others and not any(is_seen(name, places) for name in instances):
+        yield instances[0]
+
+
+def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCitation]) -> Iterator[str]:
+    """Yield the counts before a quotation that are none of the numbers in the quotations of the statement."""
+    numbers = [number for one in found for number in counts(one.citation.quotation or "")]
+    for one in found:
+        words = (one.citation.quotation or "").lower()
+        for figure, noun in counts_before(statement, one.citation.start - start):
+            is_counted = noun in {"times", "time"} or noun[:5] in words
+            if is_counted and any(counts(words)) and not any_agrees(figure, numbers):
+                yield f"{figure.text} {noun}"
+
+
+def _as_counts(figure: Figure) -> Figure:
+    """Return a figure as the bare number that was written: a quotation may leave the unit out."""
+    bare = list(counts(figure.text.strip().split()[0].rstrip("%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZµμ/")))
+    return bare[0] if bare and not figure.has(Dimension.CLOCK) else figure
+
+
+def _row_of(one: CheckedCitation, seen: Seen) -> str:
+    """Return the line that a quotation stands in: its words may leave out the value, or the name."""
+    text = seen.text(one.citation.evidence_id)
+    if text is None or one.found_at is None:
+        return ""
+    start, end = text.whole.rfind("\n", 0, one.found_at[0]) + 1, text.whole.find("\n", one.found_at[1])
+    return text.whole[start : end if end >= 0 else len(text.whole)][:_LONGEST_ROW]
+
+
+def _problems_of_citations(checked: Iterable[CheckedCitation], claims: Sequence[Statement]) -> Iterator[Problem]:
+    for one in checked:
+        if one.status is CitationStatus.FAILED:
+            claim = next((claim for claim in claims if claim.start <= one.citation.start < claim.end), None)
+            nearest = f"; the nearest line there is: {one.nearest}" if one.nearest else ""
+            quoted = f': "{one.citation.quotation}"' if one.citation.quotation else ""
+            yield Problem(
+                claim.text if claim else "",
+                f"[{one.citation.evidence_id}{quoted}]: {one.reason}{nearest}",
+                span=(claim.start, claim.end) if claim else (one.citation.start, one.citation.end),
+            )
+
+
+def _problems(one: CheckedStatement) -> Iterator[Problem]:
+    claim = one.statement
+    in_why, span = claim.section is Section.WHY, (claim.start, claim.end)
+    if in_why and one.support is Support.UNCITED:
+        yield Problem(claim.text, _NOT_CITED, span=span)
+    if one.contradicted:
+        yield Problem(claim.text, f"{one.contradicted}: the words cited say something else", span=span)
+    for name in one.unseen:
+        yield Problem(claim.text, f"{name} occurs in nothing that was seen", Severity.FAILURE if in_why else Severity.REMARK, span)
+    if claim.section in _SWEEPING_SECTIONS and claim.sweeps and one.support in {Support.UNCITED, Support.FAILED}:
+        yield Problem(claim.text, _SWEEPS, Severity.REMARK, span)
+
+
+def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
+    if verdict.object is not None and verdict.outcome is not VerdictOutcome.INCONCLUSIVE:
+        for part in (verdict.object.name, verdict.object.namespace):
+            if part and not seen.holds_name(part):
+                yield part
+    yield from (name for name in names(verdict.mechanism) if not seen.holds_name(name))
+
+
+def _problems_of(verdict: Verdict, unseen: Sequence[str], claims: Sequence[Statement], seen: Seen) -> list[Problem]:
+    texts = (text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations)))
+    stated = [figure for text in texts for figure in figures(text)]
+    cited = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence))
+    return [
+        *(Problem("verdict", f"there is no {one} that shows anything") for one in dict.fromkeys(cited) if one not in seen.usable),
+        *(Problem("verdict", f"{name} occurs in nothing that was seen") for name in unseen),
+        *(
+            Problem("verdict", f"{figure.text} is not in the analysis", Severity.REMARK)
+            for figure in figures(verdict.mechanism)
+            if not any_agrees(figure, stated)
+        ),
+    ]

@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tarsy.agent.evidence.checker import CheckedAnalysis, Problem, Seen, check, shown_confidence
-from tarsy.agent.evidence.verdict import read_verdict, without_verdict
-from tarsy.domain.citation import CitationCounts, CitationStatus, citations
+from tarsy.agent.evidence.checker import CheckedAnalysis, Problem, Seen, check
+from tarsy.agent.evidence.confidence import shown_confidence
+from tarsy.agent.evidence.correction import SHORTEST_SHARE, FailedStatement, failed_statements, patched
+from tarsy.agent.evidence.verdict import ParsedVerdict, parse_verdict, verdict_block, without_verdict
+from tarsy.domain.citation import CitationCounts, CitationStatus
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.history import CITATIONS, CONFIDENCE, REMARKS, VERDICT
-from tarsy.domain.verdict import Verdict, verdict_fields
+from tarsy.domain.verdict import Confidence, Verdict, verdict_fields
 from tarsy.kit.text import clip
 
-_NOT_CITED = "neither cites a result nor is marked (inference)"
 # Enough of a statement to find it again.
 _STATEMENT = 200
-# A correction that is shorter than this fraction of its draft is a remark about it, not an answer.
-_SHORTEST_SHARE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +25,12 @@ class Review:
     text: str
     verdict: Verdict | None
     checked: CheckedAnalysis
+    # The verdict as it was written.
+    verdict_block: str = ""
+    # Values of the verdict that are not valid.
+    invalid: tuple[str, ...] = ()
+    # The confidence to show, and why it is lower than the agent's own. None without a verdict.
+    confidence: tuple[Confidence, str] | None = None
 
     @property
     def counts(self) -> CitationCounts:
@@ -39,9 +44,18 @@ class Review:
         )
 
     @property
-    def remarks(self) -> tuple[Problem, ...]:
-        """The problems that checking found beside the citations themselves."""
-        return (*self.checked.problems, *(Problem(text, _NOT_CITED) for text in self.checked.uncited))
+    def problems(self) -> tuple[Problem, ...]:
+        return (*(Problem("verdict", complaint) for complaint in self.invalid), *self.checked.problems)
+
+    @property
+    def failed_statements(self) -> tuple[FailedStatement, ...]:
+        """The statements that a correction has to replace."""
+        return failed_statements(self.checked.failures)
+
+    @property
+    def verdict_complaints(self) -> tuple[str, ...]:
+        """What a correction has to change in the verdict."""
+        return (*self.invalid, *(one.complaint for one in self.checked.failures if one.span is None))
 
     def lacks_verdict(self, *, asks_verdict: bool) -> bool:
         return asks_verdict and self.verdict is None
@@ -49,22 +63,31 @@ class Review:
     def wants_correction(self, *, asks_verdict: bool, analyses: bool) -> bool:
         """Whether a correction may help. An analysis has to cite; an answer to a question need not."""
         cites_nothing = analyses and not self.checked.citations
-        return not self.checked.is_clean or cites_nothing or self.lacks_verdict(asks_verdict=asks_verdict)
+        verdict_fails = asks_verdict and bool(self.verdict_complaints)
+        return bool(self.failed_statements) or verdict_fails or cites_nothing or self.lacks_verdict(asks_verdict=asks_verdict)
+
+    def patched(self, reply: str) -> str:
+        """Return the answer with the replacements of a reply; the reply itself if it is a whole answer instead."""
+        text = patched(self.text, self.failed_statements, reply, self.verdict_block)
+        return reply if text is None else text
 
     def improves(self, draft: "Review") -> bool:
-        """Whether it may replace its draft: it is a whole answer, keeps the verdict, and has no more failed citations."""
-        is_whole = len(self.text) * _SHORTEST_SHARE >= len(draft.text)
+        """Whether it may replace its draft: it is a whole answer, keeps the verdict, and has no more failures."""
+        is_whole = len(self.text) * SHORTEST_SHARE >= len(draft.text)
         keeps_verdict = self.verdict is not None or draft.verdict is None
         return bool(self.text) and is_whole and keeps_verdict and self.counts.failed <= draft.counts.failed
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the metadata of the answer's timeline event."""
         metadata: dict[str, Any] = {CITATIONS: asdict(self.counts)}
-        if self.verdict:
-            shown, reason = shown_confidence(self.verdict, self.checked)
+        if self.verdict and self.confidence:
+            shown, reason = self.confidence
             metadata |= {VERDICT: verdict_fields(self.verdict), CONFIDENCE: {"shown": shown.value, "reason": reason}}
-        if remarks := self.remarks:
-            metadata[REMARKS] = [{"statement": clip(one.statement, _STATEMENT, notice="…"), "complaint": one.complaint} for one in remarks]
+        if problems := self.problems:
+            metadata[REMARKS] = [
+                {"statement": clip(one.statement, _STATEMENT, notice="…"), "complaint": one.complaint, "severity": one.severity.value}
+                for one in problems
+            ]
         return metadata
 
 
@@ -73,22 +96,26 @@ class ReadAnswer:
     """An answer before it is checked: the text without its verdict, and the verdict."""
 
     text: str
-    verdict: Verdict | None
-
-    @property
-    def cited_ids(self) -> frozenset[str]:
-        """The evidence ids that the answer and its verdict name."""
-        verdict = self.verdict
-        named = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence)) if verdict else ()
-        return frozenset((*named, *(one.evidence_id for one in citations(self.text))))
+    parsed: ParsedVerdict
+    verdict_block: str
 
     def review(self, evidence: Sequence[Evidence]) -> Review:
-        """Check the answer against what was seen."""
-        return Review(text=self.text, verdict=self.verdict, checked=check(self.text, Seen({one.id: one for one in evidence}), self.verdict))
+        """Check the answer against everything that was seen."""
+        seen, verdict = Seen({one.id: one for one in evidence}), self.parsed.verdict
+        checked = check(self.text, seen, verdict)
+        confidence = shown_confidence(verdict, checked, seen) if verdict else None
+        return Review(
+            text=self.text,
+            verdict=verdict,
+            checked=checked,
+            verdict_block=self.verdict_block,
+            invalid=self.parsed.problems,
+            confidence=confidence,
+        )
 
 
 def read_answer(answer: str) -> ReadAnswer:
-    verdict = read_verdict(answer)
+    parsed = parse_verdict(answer)
     text = without_verdict(answer).strip()
     # An answer that is only a verdict shows at least its mechanism.
-    return ReadAnswer(text=text or (verdict.mechanism if verdict else ""), verdict=verdict)
+    return ReadAnswer(text=text or (parsed.verdict.mechanism if parsed.verdict else ""), parsed=parsed, verdict_block=verdict_block(answer))

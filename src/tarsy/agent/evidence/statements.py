@@ -1,141 +1,227 @@
-"""The statements of an analysis: its sections, its sentences, and the names, figures and sweeping words in them."""
+"""The statements of an analysis: the list items, table rows and sentences of its sections, read as Markdown."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from enum import StrEnum
 
-from tarsy.domain.citation import Citation, without_code
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
-_HEADING = re.compile(r"^[ ]{0,3}(?:#{1,6}[ \t]+|\*\*)([^\n*#]{1,80})", re.MULTILINE)
-_CITED = "\0"
-# A sentence ends at its mark, and takes along the citations that follow it.
-_SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|\0|$)[^\n.!?]*)*(?:[.!?]+(?=\s|\0|$))?[ \t\0]*")
-_WORD = re.compile(r"\w")
-_INFERENCE = re.compile(r"\(\s*\*?\s*inference\b", re.IGNORECASE)
-_NAME = re.compile(r"`([^`\n]{1,200})`")
-_SWEEPING = re.compile(r"\b(all|every|none|only|always|never)\b", re.IGNORECASE)
-# Units that monitoring prints. Bare numbers are not checked: they would be found, or missed, by chance.
-_FIGURE = re.compile(
-    r"(?<![\w.,])(?<!\w-)(\d{1,12}(?:[.,]\d{1,6})*)\s?"
-    r"(%|percent\b|(?:ms|µs|us|ns|s|sec|secs|seconds?|min|mins|minutes?|h|hours?|d|days?)\b"
-    r"|(?:[KMGTP]i?B?|[kKMGTP]?B|bytes|millicores|cores|m)\b(?!\w)|(?:rps|qps|req/s|/s)\b)"
-)
-_SYNONYMS = {
-    **dict.fromkeys(("percent",), "%"),
-    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), "min"),
-    **dict.fromkeys(("hour", "hours"), "h"),
-    **dict.fromkeys(("day", "days"), "d"),
-    **dict.fromkeys(("us",), "µs"),
-}
-# Longer statements are read to here: an analysis consists of sentences.
-_LONGEST = 2_000
-# As many occurrences of a number are checked for its unit.
-_MOST_PLACES = 5_000
+from tarsy.domain.citation import Citation
+
 # More statements than any analysis has; the rest is not checked.
-_MOST = 2_000
+_MOST_STATEMENTS = 2_000
+# Longer statements are read to here: an analysis consists of sentences.
+_LONGEST_STATEMENT = 2_000
+# Stands for a character of a citation: a letter that no analysis contains, so that nothing in a quotation is read as Markdown.
+_CITED = "\ue000"
+_CODE = "\ue001"
+
+_MARKDOWN = MarkdownIt("commonmark").enable("table")
+_CODE_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+_LABEL = re.compile(r"\s*(\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?\s*\1\s*[:.\u2013\u2014-]?")
+_MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])?\s+|\s*\|")
+_INFERENCE = re.compile(r"\(\s*[*_]?\s*inference\b", re.IGNORECASE)
+_SWEEPING = re.compile(r"\b(all|every|none|only|always|never)\b", re.IGNORECASE)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|approx|ca|vs|cf|etc|incl|excl|resp|no|nos|max|min|avg|fig|sec|est|std|dept|st|mr|ms|dr|v|[A-Za-z])$",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(rf"[.!?]+[*_)\"”]*(?P<cited>[\s{_CITED}]*)(?=\s|{_CITED}|$)")
+
+
+class Section(StrEnum):
+    """What a section of an analysis is for, by its heading."""
+
+    WHY = "why"
+    RULED_OUT = "ruled out"
+    IMPACT = "impact"
+    ACTIONS = "actions"
+    OTHER = "other"
+
+
+_HEADINGS = (
+    (Section.WHY, re.compile(r"why|(?:root |probable )?causes?|chain of causes|root-cause")),
+    (Section.RULED_OUT, re.compile(r"ruled out|alternatives|excluded|not the cause")),
+    (Section.IMPACT, re.compile(r"impact|affected|who is affected")),
+    (
+        Section.ACTIONS,
+        re.compile(
+            r"do now|what to do|to do|actions?|next steps?|(?:the |lasting |permanent )?fix|remed|recommend|mitigat|verify|undo|risk|prevent"
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A sentence or list item, with its offset, its section and its citations."""
+    """A list item, a table row or a sentence, without its citations."""
 
     text: str
     start: int
-    section: str
+    end: int
+    section: Section
     citations: tuple[Citation, ...]
+    # Citations of the list items below it: they support it too.
+    below: tuple[Citation, ...] = ()
 
     @property
     def is_inference(self) -> bool:
         return _INFERENCE.search(self.text) is not None
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The texts in back-ticks."""
-        return tuple(dict.fromkeys(_NAME.findall(self.text)))
-
-    @property
-    def figures(self) -> tuple[str, ...]:
-        """Numbers with a unit, as they are written."""
-        return tuple(dict.fromkeys(found[0].strip() for found in _FIGURE.finditer(self.text)))
-
-    @property
     def sweeps(self) -> bool:
-        """Whether it says all, every, none, only, always or never."""
-        return _SWEEPING.search(self.text) is not None
+        """Whether it says all, every, none, only, always or never, outside code."""
+        return _SWEEPING.search(_CODE_SPAN.sub("", self.text)) is not None
+
+
+def section_of(heading: str) -> Section | None:
+    """Return the section that a heading or a label names, None if it is not a known one."""
+    words = re.sub(r"^[\W\d]+|\W+$", "", heading).lower()
+    return next((section for section, pattern in _HEADINGS if re.match(rf"(?:{pattern.pattern})", words)), None)
 
 
 def statements(text: str, cited: Sequence[Citation]) -> tuple[Statement, ...]:
-    """Return the statements of an analysis outside its code blocks, in order."""
-    prose = _with_citations_marked(without_code(text), cited)
-    headings = [(found.start(), found.end(), found[1].strip(" *:").lower()) for found in _HEADING.finditer(prose)]
-    found: list[Statement] = []
-    section, upcoming, next_citation = "", 0, 0
-    for start, end in islice(_sentences(prose), _MOST):
-        while upcoming < len(headings) and headings[upcoming][0] <= start:
-            section = headings[upcoming][2]
-            upcoming += 1
-        own: list[Citation] = []
-        while next_citation < len(cited) and cited[next_citation].start < end:
-            own.append(cited[next_citation])
-            next_citation += 1
-        words = prose[start : min(end, start + _LONGEST)].replace(_CITED, "").strip(" \t-*•|>")
-        is_heading = prose.startswith("#", prose.rfind("\n", 0, start) + 1)
-        if _WORD.search(words) and not is_heading:
-            found.append(Statement(text=words, start=start, section=section, citations=tuple(own)))
-    return tuple(found)
+    """Return the statements of an analysis in order. Headings, table headers, code blocks and introductions that end with a colon are none."""
+    return tuple(_Reader(text, cited).read())[:_MOST_STATEMENTS]
 
 
-def holds_figure(text: str, figure: str) -> bool:
-    """Whether a text contains a figure with its unit, in any spelling."""
-    wanted = figure_key(figure)
-    number = wanted[0]
-    whole, point, rest = number.partition(".")
-    with_commas = f"{int(whole):,}{point}{rest}" if whole.isdigit() else number
-    return any(_occurs(text, wanted, spelled) for spelled in {number, with_commas})
+@dataclass(slots=True)
+class _Item:
+    """A list item that is being read: where its own text stands, and whether its label named a section."""
+
+    section: Section
+    start: int
+    spans: list[tuple[int, int]]
+    below: list[Citation]
 
 
-def _occurs(text: str, wanted: tuple[str, str], spelled: str) -> bool:
-    place = text.find(spelled)
-    for _ in range(_MOST_PLACES):
-        if place < 0:
-            return False
-        found = _FIGURE.match(text, place)
-        if found and figure_key(found[0]) == wanted:
-            return True
-        place = text.find(spelled, place + 1)
-    # A number that occurs so often is not reported as missing.
-    return place >= 0
+class _Reader:
+    def __init__(self, text: str, cited: Sequence[Citation]) -> None:
+        self._text = text
+        self._cited = cited
+        self._masked = _masked(text, cited)
+        self._starts = [0, *(found.end() for found in re.finditer("\n", self._masked)), len(text) + 1]
+        # The headings that the text is under: their levels and sections.
+        self._headings: list[tuple[int, Section]] = []
+        self._items: list[_Item] = []
+
+    def read(self) -> Iterator[Statement]:
+        found: list[Statement] = []
+        in_body = False
+        tokens = _MARKDOWN.parse(self._masked)
+        for number, token in enumerate(tokens):
+            match token.type:
+                case "heading_open":
+                    self._enter(int(token.tag[1:]), section_of(tokens[number + 1].content))
+                case "list_item_open":
+                    start, _ = self._span(token)
+                    self._items.append(_Item(self._items[-1].section if self._items else self._section, start, [], []))
+                case "list_item_close":
+                    found += self._end_item()
+                case "paragraph_open" if self._items:
+                    self._add_to_item(*self._span(token))
+                case "paragraph_open":
+                    found += self._paragraph(*self._span(token))
+                case "tbody_open" | "tbody_close":
+                    in_body = token.type == "tbody_open"
+                case "tr_open" if in_body:
+                    found += self._statement([self._span(token)], self._section)
+                case _:
+                    pass
+        return iter(sorted(found, key=lambda one: one.start))
+
+    @property
+    def _section(self) -> Section:
+        return self._headings[-1][1] if self._headings else Section.OTHER
+
+    def _enter(self, level: int, section: Section | None) -> None:
+        """Begin a section. An unknown heading below a known one belongs to it."""
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self._headings.append((level, section or self._section))
+
+    def _span(self, token: Token) -> tuple[int, int]:
+        first, last = token.map or (0, 0)
+        return self._starts[first], self._starts[last] - 1
+
+    def _paragraph(self, start: int, end: int) -> Iterator[Statement]:
+        label = _LABEL.match(self._masked, start, end)
+        alone = label is not None and not self._masked[label.end() : end].strip()
+        named = section_of(label["label"]) if label else section_of(self._masked[start:end]) if end - start < 40 else None
+        if label and (named or alone):
+            # Labels in bold type are headings of the lowest level.
+            self._enter(7, named)
+            start = label.end()
+        elif named and self._masked[start:end].rstrip().endswith(":"):
+            self._enter(7, named)
+            return
+        for first, last in _sentences(self._masked, start, end):
+            yield from self._statement([(first, last)], self._section)
+
+    def _add_to_item(self, start: int, end: int) -> None:
+        item = self._items[-1]
+        marker = _MARKER.match(self._masked, start)
+        start = min(marker.end() if marker else start, end)
+        label = _LABEL.match(self._masked, start, end)
+        if not item.spans and label and (named := section_of(label["label"])):
+            item.section = named
+            start = label.end()
+        item.spans.append((start, end))
+
+    def _end_item(self) -> Iterator[Statement]:
+        item = self._items.pop()
+        own = list(self._statement(item.spans, item.section, item.below))
+        if self._items:
+            self._items[-1].below += [*item.below, *(citation for one in own for citation in one.citations)]
+        yield from own
+
+    def _statement(self, spans: Sequence[tuple[int, int]], section: Section, below: Sequence[Citation] = ()) -> Iterator[Statement]:
+        if not spans:
+            return
+        words = " ".join(self._masked[start : min(end, start + _LONGEST_STATEMENT)] for start, end in spans)
+        own = tuple(one for one in self._cited if any(start <= one.start < end for start, end in spans))
+        plain = words.replace(_CITED, "").strip(" \t\n*_|")
+        if (not re.search(r"\w", plain) and not own) or (plain.endswith(":") and not own):
+            return
+        text = " ".join(self._without_citations(start, end) for start, end in spans)
+        yield Statement(
+            text=" ".join(text.split()).strip(" -*•|>")[:_LONGEST_STATEMENT],
+            start=spans[0][0],
+            end=spans[-1][1],
+            section=section,
+            citations=own,
+            below=tuple(below),
+        )
+
+    def _without_citations(self, start: int, end: int) -> str:
+        return "".join(self._text[at] for at in range(start, min(end, start + _LONGEST_STATEMENT)) if self._masked[at] != _CITED)
 
 
-def figure_key(figure: str) -> tuple[str, str]:
-    """Return a figure in one spelling: `1,200 seconds` and `1200s` are the same."""
-    found = _FIGURE.match(figure)
-    if found is None:
-        return figure, ""
-    number, unit = re.sub(r",(?=\d{3}\b)", "", found[1]), found[2]
-    if "." in number:
-        number = number.rstrip("0").rstrip(".")
-    return number, _SYNONYMS.get(unit.lower(), unit)
-
-
-def _with_citations_marked(prose: str, cited: Sequence[Citation]) -> str:
-    """Replace citations by marks of the same length: a quotation is no statement, and its punctuation ends no sentence."""
+def _masked(text: str, cited: Sequence[Citation]) -> str:
+    """Return the text with its citations replaced by as many other characters."""
     parts: list[str] = []
     position = 0
     for one in cited:
         if one.start >= position:
-            parts += (prose[position : one.start], _CITED * (one.end - one.start))
+            parts += (text[position : one.start], _CITED * (one.end - one.start))
             position = one.end
-    return "".join((*parts, prose[position:]))
+    return "".join((*parts, text[position:]))
 
 
-def _sentences(prose: str) -> Iterator[tuple[int, int]]:
-    position = 0
-    while position < len(prose):
-        found = _SENTENCE.match(prose, position)
-        end = found.end() if found else position
-        if end > position:
-            yield position, end
-        position = max(end, position + 1)
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of a paragraph; a sentence takes along the citations that follow its full stop."""
+    # Nothing in a code span ends a sentence.
+    part = _CODE_SPAN.sub(lambda found: _CODE * len(found[0]), text[start:end])
+    begin = 0
+    for found in _SENTENCE_END.finditer(part):
+        rest = part[found.end() :].lstrip()
+        is_end = not rest or rest[0].isupper() or rest[0].isdigit() or rest[0] in f'{_CODE}*_"\u201c([-\u2013'
+        if found[0][0] == "." and _ABBREVIATION.search(part, max(begin, found.start() - 12), found.start()):
+            is_end = not rest
+        if is_end and found.end() > begin:
+            yield start + begin, start + found.end()
+            begin = found.end()
+    if part[begin:].strip():
+        yield start + begin, end

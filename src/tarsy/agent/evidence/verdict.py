@@ -4,14 +4,17 @@ Only a block of the answer itself counts, and of several the last: a block in a 
 """
 
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, cast
 
 import yaml
 
 from tarsy.domain.citation import blocks, ends_block, fence_of
 from tarsy.domain.evidence import ID_PATTERN
-from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
+from tarsy.domain.verdict import CATEGORIES, AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
 
 # A verdict is a dozen short lines; a longer block is none.
 LONGEST_BLOCK = 8_000
@@ -25,7 +28,9 @@ _LONGEST_OPENING = 80
 _OPENING = re.compile(r" {0,3}(?:`{3,}|~{3,})(?P<name>[A-Za-z \t]*)\r?")
 _BEGUN_FENCE = re.compile(r" {0,3}(?:`{0,2}|~{0,2})")
 _IDS = re.compile(rf"\b{ID_PATTERN}")
-_FIELD = re.compile(r"^[ \t]{0,3}([A-Za-z_ ]{2,24}?)[ \t]*:[ \t]*(.*)$", re.MULTILINE)
+# A field begins at the start of its line: items of a list are indented or begin with a hyphen.
+_FIELD = re.compile(r"^[A-Za-z][A-Za-z_ ]{1,23}?[ \t]*:", re.MULTILINE)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d")
 _OUTCOMES: Mapping[str, VerdictOutcome] = {
     "fault": VerdictOutcome.FAULT,
     "fault_found": VerdictOutcome.FAULT,
@@ -42,23 +47,45 @@ _HAPPENING: Mapping[str, StillHappening] = {
     "no": StillHappening.NO,
     "false": StillHappening.NO,
 }
+_STATED: Mapping[str, Sequence[str]] = {
+    "outcome": tuple(VerdictOutcome),
+    "confidence_object": tuple(Confidence),
+    "confidence_mechanism": tuple(Confidence),
+    "still_happening": tuple(StillHappening),
+    "category": CATEGORIES,
+}
+_VALUES: Mapping[str, Collection[str]] = {**_STATED, "outcome": _OUTCOMES, "still_happening": {*_HAPPENING, "unknown"}}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedVerdict:
+    """The verdict block of an answer: None without a valid outcome, and each value that is not valid, for the model to correct."""
+
+    verdict: Verdict | None
+    problems: tuple[str, ...] = ()
 
 
 def read_verdict(answer: str) -> Verdict | None:
     """Return the verdict that an answer ends with; None if there is none that states at least its outcome."""
+    return parse_verdict(answer).verdict
+
+
+def parse_verdict(answer: str) -> ParsedVerdict:
+    """Return the verdict that an answer ends with, and what in it is not valid."""
     spans = _spans(answer)
     if not spans:
-        return None
+        return ParsedVerdict(None)
     lines = answer[slice(*spans[-1])].splitlines()
     body = lines[1:-1] if fence_of(lines[-1]) and len(lines) > 1 else lines[1:]
     fields = _fields("\n".join(body)[:LONGEST_BLOCK])
+    problems = tuple(_problems(fields))
     outcome = _OUTCOMES.get(_key(fields.get("outcome", "")))
     if outcome is None:
-        return None
+        return ParsedVerdict(None, problems)
     both = fields.get("confidence", "")
     ruled_out = fields.get("ruled_out")
     items = cast("list[Any]", ruled_out)[:_MOST_ITEMS] if isinstance(ruled_out, list) else []
-    return Verdict(
+    verdict = Verdict(
         outcome=outcome,
         object=_object(fields.get("object")),
         mechanism=_text(fields.get("mechanism")),
@@ -70,6 +97,30 @@ def read_verdict(answer: str) -> Verdict | None:
         ruled_out=tuple(one for item in items if (one := _ruled_out(item)).hypothesis),
         category=_text(fields.get("category")),
     )
+    return ParsedVerdict(verdict, problems)
+
+
+def _problems(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the values of a verdict block. A field that is left out has its default."""
+    for name, values in _VALUES.items():
+        given = fields.get(name, fields.get("confidence", "") if name.startswith("confidence") else "")
+        if (given not in {"", None} or name == "outcome") and _key(given) not in values:
+            yield f"{name}: {_text(given) or 'nothing'} is none of {', '.join(_STATED[name])}"
+    since = _text(fields.get("since"))
+    if since and since.lower() not in {"unknown", "none"} and not _DATE.search(since):
+        yield f"since: {since} is no time such as 2026-03-10T09:12:41Z"
+    if _OUTCOMES.get(_key(fields.get("outcome", ""))) is VerdictOutcome.FAULT:
+        yield from (
+            f"{name}: a fault has one"
+            for name in ("object", "mechanism")
+            if not _text(fields.get(name)) and not isinstance(fields.get(name), dict)
+        )
+
+
+def verdict_block(answer: str) -> str:
+    """Return the verdict block that an answer ends with, fences included; empty if it has none."""
+    spans = _spans(answer)
+    return answer[slice(*spans[-1])].strip() if spans else ""
 
 
 def without_verdict(answer: str) -> str:
@@ -104,16 +155,28 @@ def _name(opening: re.Match[str]) -> str:
 
 
 def _fields(block: str) -> Mapping[str, Any]:
-    """Parse the block as YAML if possible, else line by line. Aliases are never followed: one can expand to gigabytes."""
-    try:
-        # Deep nesting takes seconds to parse, and is no verdict.
-        odd = re.search(r"[:\-\[,]\s*[&*]\w", block) or block.count("[") + block.count("{") > _MOST_BRACKETS
-        parsed: Any = None if odd else yaml.load(block, Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        parsed = None
+    """Parse the block as YAML if possible, else field by field: a colon in a sentence spoils only the field that it is in."""
+    parsed = _parsed(block)
     if isinstance(parsed, dict):
         return {_key(name): value for name, value in cast("dict[Any, Any]", parsed).items()}
-    return {_key(found[1]): found[2].strip().strip("\"'") for found in _FIELD.finditer(block)}
+    block = textwrap.dedent(block)
+    starts = [found.start() for found in _FIELD.finditer(block)]
+    fields: dict[str, Any] = {}
+    for start, end in pairwise((*starts, len(block))):
+        name, _, value = block[start:end].partition(":")
+        one = _parsed(block[start:end])
+        fields[_key(name)] = next(iter(cast("dict[Any, Any]", one).values())) if isinstance(one, dict) else value.strip().strip("\"'")
+    return fields
+
+
+def _parsed(text: str) -> Any:
+    """Parse YAML; None if that fails. Aliases are never followed: one can expand to gigabytes."""
+    try:
+        # Deep nesting takes seconds to parse, and is no verdict.
+        odd = re.search(r"[:\-\[,]\s*[&*]\w", text) or text.count("[") + text.count("{") > _MOST_BRACKETS
+        return None if odd else yaml.load(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
 
 
 def _key(name: object) -> str:

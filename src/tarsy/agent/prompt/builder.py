@@ -7,7 +7,7 @@ from datetime import datetime
 from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt import instructions
 from tarsy.agent.prompt.fence import Fence, line_of, reading_back, result_line, unwrap
-from tarsy.agent.prompt.nudges import correction_points, correction_task
+from tarsy.agent.prompt.nudges import correction_task, failed_points
 from tarsy.agent.prompt.sections import FORMAT, REPORT, describe_tools, sub_agent_task
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
@@ -181,8 +181,8 @@ class PromptBuilder:
     def build_correction_prompt(self, draft: Review, tool_calling: ToolCalling) -> str:
         """Return the request to correct an answer, with what checking found."""
         asked = correction_task(draft, asks_verdict=self.context.asks_verdict)
-        points = correction_points(draft)
-        found = f"These points were found:\n{self.fence.wrap('CHECK', points)}\n" if points else ""
+        points = failed_points(draft)
+        found = f"These statements failed:\n{self.fence.wrap('CHECK', points)}\n" if points else ""
         return f"Code has checked your answer against the results. {found}{asked}\n{_conclusion_form(tool_calling)}"
 
     def _evidence(self) -> str:

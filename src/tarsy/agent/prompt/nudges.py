@@ -7,7 +7,6 @@ from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt.fence import Fence, escape_fences, utc
 from tarsy.agent.prompt.instructions import VERDICT
 from tarsy.agent.repetition import Repetition, RepetitionKind
-from tarsy.domain.citation import CitationStatus
 from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import DeliveredNote
 from tarsy.domain.tool import ToolCalling
@@ -80,38 +79,38 @@ def unknown_outcome_note(tool: str) -> str:
     )
 
 
-# More points would not be worked through.
-_MOST_POINTS = 30
-_LONGEST_POINT = 400
+_LONGEST_COMPLAINT = 400
 
-_TASK = (
-    "Write the whole answer again, with nothing left out that was right. Correct each point, or withdraw the statement, or mark it "
-    "*(inference)*. Quote only what stands in a result, character for character. Do not mention this check."
+_PATCH = (
+    "Answer with replacements for these statements alone, and nothing else: each on a new line, its number, a colon, and the new text "
+    "(a list item without its marker, a table row with its bars). Correct a statement, or mark it *(inference)*, or write `withdrawn`. "
+    "Quote only what stands in a result, character for character. All other statements stay as they are. Do not mention this check."
 )
 
 
-def correction_points(review: Review) -> str:
-    """Return what checking found, one point a line. It quotes the answer and results, so the caller fences it."""
-    failed: list[str] = []
-    for one in review.checked.citations:
-        if one.status is CitationStatus.FAILED:
-            quotation = one.citation.quotation
-            quoted = f': "{clip(quotation, _LONGEST_POINT, notice="…")}"' if quotation else ""
-            nearest = f"; the nearest line there is: {one.nearest}" if one.nearest else ""
-            failed.append(f"[{one.citation.evidence_id}{quoted}]: {one.reason}{nearest}")
-    remarks = [f"{clip(one.statement, _LONGEST_POINT, notice='…')}: {one.complaint}" for one in review.remarks]
-    points = [*failed, *remarks]
-    more = [f"and {len(points) - _MOST_POINTS} more"] if len(points) > _MOST_POINTS else []
-    return "\n".join(f"- {' '.join(point.split())}" for point in (*points[:_MOST_POINTS], *more))
+def failed_points(review: Review) -> str:
+    """Return the statements that failed, numbered, each with what is wrong. It quotes the answer and results, so the caller fences it."""
+    lines: list[str] = []
+    for number, one in enumerate(review.failed_statements, start=1):
+        lines.append(f"{number}: {' '.join(review.text[one.start : one.end].split())}")
+        lines += (f"   - {clip(' '.join(complaint.split()), _LONGEST_COMPLAINT, notice='…')}" for complaint in one.complaints)
+    lines += (f"verdict: {complaint}" for complaint in review.verdict_complaints)
+    return "\n".join(lines)
 
 
 def correction_task(review: Review, *, asks_verdict: bool) -> str:
     """Return the request to correct an answer."""
-    lines = [_TASK]
-    if not review.checked.citations:
-        lines.append('Nothing in your answer cites a result: cite after each claim, as `[A7: "exact words"]`.')
+    lines: list[str] = []
+    if review.failed_statements:
+        lines.append(_PATCH)
+    elif not review.checked.citations:
+        lines.append(
+            'Nothing in your answer cites a result. Write the whole answer again, and cite after each claim, as `[A7: "exact words"]`.'
+        )
     if review.lacks_verdict(asks_verdict=asks_verdict):
         lines.append(f"The verdict is missing. {VERDICT}")
+    elif asks_verdict and review.verdict_complaints:
+        lines.append("Write the whole verdict block again, corrected.")
     return "\n".join(lines)
 
 

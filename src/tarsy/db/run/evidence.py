@@ -76,7 +76,7 @@ _CITED = sa.text(
     LEFT JOIN timeline_events c ON c.execution_id = t.execution_id AND c.event_type = 'llm_tool_call'
         AND c.metadata ->> 'evidence_id' = t.metadata ->> 'evidence_id'
     WHERE own.id = CAST(:execution_id AS uuid) AND t.event_type IN ('tool_result', 'note') AND t.status NOT IN ('streaming', 'interrupted')
-        AND t.metadata ->> 'evidence_id' = ANY(CAST(:ids AS text[]))
+        AND (CAST(:ids AS text[]) IS NULL OR t.metadata ->> 'evidence_id' = ANY(CAST(:ids AS text[])))
         AND (s.stage_index < own_stage.stage_index OR e.id = own.id OR e.parent_execution_id = own.id)
     ORDER BY t.metadata ->> 'evidence_id', t.position DESC
     """
@@ -242,15 +242,15 @@ class StoredResults:
 
         return await retrying(attempt)
 
-    async def cited(self, execution_id: str, ids: Collection[str]) -> Sequence[Evidence]:
-        """Return the evidence with these ids that an execution may cite."""
+    async def cited(self, execution_id: str, ids: Collection[str] | None = None) -> Sequence[Evidence]:
+        """Return the evidence that an execution may cite; with `ids`, only these."""
 
         async def attempt() -> list[Evidence]:
             async with self._engine.connect() as connection:
-                rows = await connection.execute(_CITED, {"execution_id": execution_id, "ids": list(ids)})
+                rows = await connection.execute(_CITED, {"execution_id": execution_id, "ids": None if ids is None else list(ids)})
                 return [evidence_of(row) for row in rows.mappings()]
 
-        return await retrying(attempt) if ids else []
+        return await retrying(attempt) if ids is None or ids else []
 
     async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:
         """Return the calls of an execution that have a result, in the order in which they were made."""
@@ -277,6 +277,6 @@ def evidence_of(row: Row) -> Evidence:
         tool=str(name) if name.server else name.tool,
         arguments=row["arguments"] or "",
         read_at=datetime.fromisoformat(metadata["read_at"]) if "read_at" in metadata else None,
-        folded=metadata.get("folded", False),
         refused=metadata.get("refused", False),
+        failed=metadata.get("is_error", False),
     )

@@ -3,12 +3,13 @@
 import json
 import re
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from support.paths import ROOT
 from tarsy.agent.evidence.checker import Seen, check
-from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, normalised
+from tarsy.agent.evidence.quotation import QuotableText, normalised
 from tarsy.domain.citation import CitationStatus, citations
 from tarsy.domain.evidence import ID_PATTERN, Evidence, agent_prefix, call_id, question_prefix, sub_agent_prefix
 
@@ -60,11 +61,41 @@ def test_an_exact_quotation_is_verified_and_located() -> None:
 def test_white_space_quotes_and_ellipses_are_normalised_and_nothing_else() -> None:
     assert statuses('[A1: "“no  space\nleft on device”…"]', A1=LOG) == [CitationStatus.QUOTE_FOUND]
     assert statuses('[A1: "No space left on device"]', A1=LOG) == [CitationStatus.FAILED]
-    assert statuses('[A1: "no space … on device"]', A1=LOG) == [CitationStatus.FAILED]
+    assert statuses('[A1: "no space … on device"]', A1=LOG) == [CitationStatus.QUOTE_FOUND]
+    assert statuses('[A1: "on device … no space"]', A1=LOG) == [CitationStatus.FAILED]
 
 
-def test_a_short_quotation_proves_something_only_as_a_whole_line() -> None:
-    assert statuses('[A1: "OOMKilled"] [A1: "level"]', A1=LOG) == [CitationStatus.QUOTE_FOUND, CitationStatus.ID_ONLY]
+TABLE = "NAME      READY   STATUS\ncart-0    1/1     Running\ncart-1    0/1     CrashLoopBackOff"
+POD = "Name: cart-0\nContainers:\n  cart:\n    State: Waiting\n    Reason: CrashLoopBackOff\n  proxy:\n    State: Running\n    Restart Count: 0"
+
+
+@pytest.mark.parametrize(
+    ("quotation", "text", "status"),
+    [
+        ("cart-1 0/1 CrashLoopBackOff", TABLE, CitationStatus.QUOTE_FOUND),
+        ("1/1 Running cart-1 0/1", TABLE, CitationStatus.FAILED),
+        ("cart-0 … CrashLoopBackOff", TABLE, CitationStatus.FAILED),
+        ("NAME READY STATUS", TABLE, CitationStatus.ID_ONLY),
+        ("2026-03-10T09:12:41Z 14", "2026-03-10T09:12:41Z 14 restarts", CitationStatus.ID_ONLY),
+        ("OOMKilled", "OOMKilled", CitationStatus.ID_ONLY),
+        ("State: Waiting Reason: CrashLoopBackOff", POD, CitationStatus.QUOTE_FOUND),
+        ("Name: cart-0 … State: Waiting", POD, CitationStatus.QUOTE_FOUND),
+        ("State: Waiting … Restart Count: 0", POD, CitationStatus.FAILED),
+        ('msg="no space left"', r'{"line": "msg=\"no space left\""}', CitationStatus.QUOTE_FOUND),
+        ("DB_PASSWORD=[MASKED_PASSWORD ~k4f]", "DB_PASSWORD=[MASKED_PASSWORD ~k4f]", CitationStatus.FAILED),
+    ],
+)
+def test_a_quotation_stays_within_one_record_and_says_something(quotation: str, text: str, status: CitationStatus) -> None:
+    assert statuses(f'It is so [A1: "{quotation}"].', A1=text) == [status]
+
+
+def test_masked_values_prove_only_whether_they_are_the_same() -> None:
+    env = "cart PASSWORD=[MASKED_PASSWORD ~k4f]\nshop PASSWORD=[MASKED_PASSWORD ~k4f]\npay PASSWORD=[MASKED_PASSWORD ~p9x]"
+    cart, shop, pay = (f'A1: "{line}"' for line in env.splitlines())
+    assert set(statuses(f"They have the same password [{cart}; {shop}].", A1=env)) == {CitationStatus.QUOTE_FOUND}
+    assert set(statuses(f"Their passwords differ [{cart}; {pay}].", A1=env)) == {CitationStatus.QUOTE_FOUND}
+    assert set(statuses(f"They have the same password [{cart}; {pay}].", A1=env)) == {CitationStatus.FAILED}
+    assert set(statuses(f"The password is wrong [{cart}].", A1=env)) == {CitationStatus.FAILED}
 
 
 def test_an_id_that_was_never_given_out_fails() -> None:
@@ -108,9 +139,9 @@ def test_ids_are_letters_by_place_and_never_meet() -> None:
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
-# Long enough to be a quotation, without what would end it or be trimmed from it.
-quotations = st.text(st.characters(categories=["L", "N", "Zs"], include_characters="-_:/=."), min_size=16, max_size=200).filter(
-    lambda words: len(normalised(words).strip(".").strip()) >= SHORTEST_QUOTATION
+# Long enough to be a quotation that says something, without what would end it or be trimmed from it.
+quotations = st.text(st.characters(categories=["L", "N", "Zs"], include_characters="-_:/=."), max_size=200).map(
+    lambda words: f"some words {words} more"
 )
 
 
@@ -118,12 +149,11 @@ quotations = st.text(st.characters(categories=["L", "N", "Zs"], include_characte
 def test_any_verbatim_part_of_a_result_verifies(before: str, part: str, after: str) -> None:
     whole = QuotableText(before + part + after)
     assert whole.find(part) is not None
-    assert whole.is_quotable(part)
     assert statuses(f'Claim [A1: "{part}"].', A1=before + part + after) == [CitationStatus.QUOTE_FOUND]
 
 
-@given(st.text(min_size=1), st.data())
-def test_any_part_of_any_text_is_found_wherever_it_is_cut(text: str, data: st.DataObject) -> None:
+@given(st.text(st.characters(exclude_categories=["Cc", "Zl", "Zp"]), min_size=1), st.data())
+def test_any_part_of_any_line_is_found_wherever_it_is_cut(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     part = text[start : data.draw(st.integers(start + 1, len(text)))]
     assume(normalised(part).removeprefix("...").removesuffix("...").strip())

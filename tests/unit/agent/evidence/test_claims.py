@@ -3,102 +3,148 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.evidence.checker import Seen, check, shown_confidence
+from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, Severity, check
+from tarsy.agent.evidence.confidence import shown_confidence
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.verdict import AffectedObject, Confidence, Verdict, VerdictOutcome
 
-RESULT = "pod cart-7f exceeded its memory limit of 512Mi at 93% after 1200s; restarts 14"
-WHY = '## Why\n- `cart-7f` ran out of memory [A1: "exceeded its memory limit"]\n'
+RESULT = "pod cart-7f exceeded its memory limit of 512Mi at 93% after 1200s; restarts 14; 2026-03-10T09:12:41Z"
+WHY = '## Why\n- cart-7f ran out of memory [A1: "pod cart-7f exceeded its memory limit"]\n'
+RULED_OUT = '## Ruled out\n- the node [A2: "worker-a1   Ready    <none>   41d"]\n'
+TEXTS = {"A1": RESULT, "A2": "NAME        STATUS   ROLES    AGE\nworker-a1   Ready    <none>   41d", "A3": "pod not found"}
 
 
 def seen(**texts: str) -> Seen:
-    return Seen({name: Evidence(id=name, text=text) for name, text in texts.items()})
+    results = {name: Evidence(id=name, text=text, tool="cluster.get", arguments="{}", failed=name == "A3") for name, text in texts.items()}
+    return Seen({**results, "ALERT": Evidence(id="ALERT", text="CartDown in shop")})
 
 
-def complaints(analysis: str, verdict: Verdict | None = None) -> list[str]:
-    return [one.complaint for one in check(analysis, seen(A1=RESULT, ALERT="CartDown in shop"), verdict).problems]
+SEEN = seen(**TEXTS)
+
+
+def complaints(analysis: str, verdict: Verdict | None = None, severity: Severity = Severity.FAILURE) -> list[str]:
+    return [one.complaint for one in check(analysis, SEEN, verdict).problems if one.severity is severity]
 
 
 def verdict(**fields: object) -> Verdict:
     whole: dict[str, object] = {
         "outcome": VerdictOutcome.FAULT,
+        "object": AffectedObject(kind="Pod", namespace="shop", name="cart-7f"),
+        "mechanism": "the limit is too low",
         "confidence_object": Confidence.HIGH,
         "confidence_mechanism": Confidence.HIGH,
+        "since": "2026-03-10T09:12:41Z",
         "evidence": ("A1",),
     }
     return Verdict(**{**whole, **fields})  # type: ignore[arg-type]
 
 
-def test_what_is_in_the_cited_result_or_the_alert_is_no_problem() -> None:
-    assert complaints(WHY + "- `CartDown` fired after 1,200 seconds at 93 % of 512Mi [A1]\n") == []
+def shown(analysis: str, of: Verdict | None = None, among: Seen = SEEN) -> tuple[Confidence, str]:
+    of = of or verdict()
+    return shown_confidence(of, check(analysis, among, of), among)
 
 
-def test_a_name_in_the_chain_of_causes_that_was_never_seen_is_a_problem() -> None:
-    assert complaints(WHY + "- `checkout-db` was slow [A1]\n") == ["`checkout-db` is in nothing that is cited, nor in the alert"]
+def checked(analysis: str) -> CheckedAnalysis:
+    return check(analysis, SEEN)
 
 
-def test_a_name_elsewhere_is_not_looked_for() -> None:
-    assert complaints(WHY + "## Do now\nRun `kubectl rollout undo deploy/cart`.\n") == []
+def test_what_was_seen_is_no_problem() -> None:
+    assert complaints(WHY + '- `CartDown` fired after 20 minutes at 93 % of 512Mi [A1: "512Mi at 93% after 1200s"]\n') == []
 
 
-def test_a_figure_that_is_not_in_what_its_sentence_cites_is_a_problem() -> None:
-    assert complaints("Latency rose to 250ms [A1].") == ["250ms is not in what is cited"]
-    assert complaints("Latency rose to 250ms.") == []
-    assert complaints("Latency rose to 250ms [A1] (inference).") == []
-
-
-def test_sweeping_words_need_a_citation() -> None:
-    assert complaints("All other routes work. Every call waits [A1].") == [
-        "says all, every, none, only, always or never without citing what covers it"
+def test_a_name_that_was_never_seen_is_a_failure_in_the_chain_of_causes_and_a_remark_elsewhere() -> None:
+    assert complaints(WHY + '- checkout-db-0 was slow [A1: "exceeded its memory limit"]\n') == [
+        "checkout-db-0 occurs in nothing that was seen"
     ]
+    fix = WHY + "## Do now\nCreate `cart-config-v2`.\n"
+    assert complaints(fix) == []
+    assert complaints(fix, severity=Severity.REMARK) == ["cart-config-v2 occurs in nothing that was seen"]
+
+
+def test_commands_and_code_blocks_are_not_checked() -> None:
+    assert complaints(WHY + "## Do now\nRun `kubectl rollout undo deploy/other`.\n```\nkubectl get pod checkout-db-0\n```\n") == []
+
+
+def test_a_figure_that_the_quotation_contradicts_is_a_failure() -> None:
+    assert complaints('It waited 250ms [A1: "512Mi at 93% after 1200s"].') == ["250ms: the words cited say something else"]
+    assert complaints('It waited 250ms [A1: "512Mi at 93% after 1200s"] (inference).') == []
+    assert complaints("It waited 250ms.") == []
+
+
+def test_a_count_before_a_quotation_is_compared_with_it() -> None:
+    assert complaints('It restarted 99 times [A1: "after 1200s; restarts 14"].') == ["99 times: the words cited say something else"]
+    assert complaints('It restarted 14 times [A1: "after 1200s; restarts 14"].') == []
+
+
+def test_a_time_in_the_wrong_zone_is_a_failure() -> None:
+    assert complaints('It began at 09:12 CET [A1: "restarts 14; 2026-03-10T09:12:41Z"].') == [
+        "09:12 CET: the words cited say something else"
+    ]
+    assert complaints('It began at 10:12 CET [A1: "restarts 14; 2026-03-10T09:12:41Z"].') == []
+
+
+def test_sweeping_words_are_remarks_where_they_speak_of_the_system() -> None:
+    sweeping = ["says all, every, none, only, always or never without citing what covers it"]
+    assert complaints("## Impact\nAll other routes work.", severity=Severity.REMARK) == sweeping
+    assert complaints("## Do now\nRestart all pods. Run `kubectl get --all`.", severity=Severity.REMARK) == []
 
 
 def test_links_of_the_chain_without_citation_or_inference_are_counted() -> None:
-    checked = check(WHY + "- The node was full.\n- So it was evicted *(inference)*\n", seen(A1=RESULT))
-    assert checked.uncited == ("The node was full.",)
+    assert checked(WHY + "- The node was full.\n- So it was evicted *(inference)*\n").uncited == ("The node was full.",)
 
 
 def test_a_citation_after_the_full_stop_belongs_to_its_sentence() -> None:
-    checked = check('## Why\nIt ran out of memory. [A1: "exceeded its memory limit"] It restarted. [A1]\n', seen(A1=RESULT))
-    assert checked.uncited == ()
+    assert checked('## Why\nIt ran out of memory. [A1: "exceeded its memory limit"] It restarted. [A1]\n').uncited == ()
 
 
 def test_the_object_of_the_verdict_must_have_been_seen() -> None:
-    assert complaints(WHY, verdict(object=AffectedObject(kind="Pod", namespace="shop", name="cart-7f"))) == []
-    assert complaints(WHY, verdict(object=AffectedObject(name="ledger"))) == ["`ledger` is in nothing that is cited, nor in the alert"]
+    assert complaints(WHY, verdict()) == []
+    assert complaints(WHY, verdict(object=AffectedObject(name="ledger"))) == ["ledger occurs in nothing that was seen"]
 
 
-def test_confidence_stays_where_the_root_cause_is_quoted() -> None:
-    checked = check(WHY, seen(A1=RESULT))
-    assert shown_confidence(verdict(), checked) == (Confidence.HIGH, "")
+def test_confidence_stays_where_all_is_verified() -> None:
+    assert shown(WHY + RULED_OUT) == (Confidence.HIGH, "")
 
 
-def test_a_failed_citation_under_the_root_cause_caps_confidence() -> None:
-    checked = check('## Why\n- it burned [A1: "the house was on fire"] [A1: "exceeded its memory limit"]', seen(A1=RESULT))
-    assert shown_confidence(verdict(), checked) == (
+def test_one_failed_quotation_does_not_count_beside_another_of_its_link() -> None:
+    burned = '## Why\n- cart-7f died [A1: "the house was on fire"] [A1: "pod cart-7f exceeded its memory limit"]\n'
+    assert shown(burned + RULED_OUT) == (Confidence.HIGH, "")
+
+
+def test_what_lowers_confidence_is_named() -> None:
+    assert shown(WHY) == (Confidence.MEDIUM, "nothing is ruled out by a verified quotation")
+    assert shown(f"{WHY}- It was evicted.\n{RULED_OUT}") == (Confidence.MEDIUM, "a link of the chain of causes is not cited")
+    assert shown(f"{WHY}- It was evicted *(inference)*\n{RULED_OUT}") == (
         Confidence.MEDIUM,
-        "a citation of A1, which the verdict rests on, could not be verified",
+        "a link of the chain of causes is an inference",
+    )
+    assert shown(WHY + RULED_OUT, verdict(since="")) == (Confidence.MEDIUM, "“since” is in nothing that is cited")
+    assert shown(WHY + RULED_OUT, verdict(since="2026-03-10T07:00:30Z")) == (Confidence.LOW, "2026-03-10T07:00:30Z was never seen")
+    assert shown(WHY + RULED_OUT, verdict(evidence=("A1", "A99"))) == (Confidence.LOW, "the verdict rests on A99, which shows nothing")
+    assert shown("The cart is broken.") == (Confidence.LOW, "no quotation of a result could be verified")
+    failed = '- cart-7f is gone [A3: "pod not found"]\n'
+    assert shown(WHY + failed + RULED_OUT) == (Confidence.LOW, "a link of the chain of causes cites words that were not seen")
+
+
+def test_without_a_result_of_a_tool_confidence_is_low() -> None:
+    only_alert = Seen({"ALERT": Evidence(id="ALERT", text="CartDown in shop: cart-7f, 2026-03-10T09:12:41Z")})
+    assert shown('## Why\n- cart-7f is down [ALERT: "CartDown in shop: cart-7f"]\n', among=only_alert) == (
+        Confidence.LOW,
+        "no tool brought a result",
     )
 
 
-def test_a_verdict_that_rests_on_what_was_never_seen_is_told_and_caps_confidence() -> None:
-    rests_on_nothing = verdict(evidence=("A1", "A99"))
-    checked = check(WHY, seen(A1=RESULT), rests_on_nothing)
-    assert [one.complaint for one in checked.problems] == ["there is no A99 that shows anything"]
-    assert shown_confidence(rests_on_nothing, checked) == (Confidence.MEDIUM, "the verdict rests on A99, which shows nothing")
-
-
-def test_a_model_that_cites_nothing_is_told_as_such() -> None:
-    checked = check("The cart is broken.", seen(A1=RESULT))
-    assert shown_confidence(verdict(), checked) == (Confidence.MEDIUM, "no citation could be verified")
-    assert shown_confidence(verdict(confidence_mechanism=Confidence.LOW), checked) == (Confidence.LOW, "")
+def test_confidence_is_never_raised() -> None:
+    assert shown(WHY + RULED_OUT, verdict(confidence_mechanism=Confidence.LOW)) == (Confidence.LOW, "")
 
 
 @given(st.integers(10_000, 99_999), st.sampled_from(["ms", "%", "Mi", "GB", "seconds"]))
-def test_an_invented_figure_is_flagged(number: int, unit: str) -> None:
-    assert complaints(f"It took {number}{unit} [A1].") == [f"{number}{unit} is not in what is cited"]
+def test_an_invented_figure_beside_a_quotation_is_flagged(number: int, unit: str) -> None:
+    words = "memory limit of 512Mi at 93% after 1200s"
+    assert complaints(f'It was {number}{unit} [A1: "{words}"].') == [f"{number}{unit}: the words cited say something else"]
 
 
-@given(st.from_regex(r"[a-z]{3,12}-[0-9a-f]{8}", fullmatch=True))
-def test_an_invented_name_is_flagged(name: str) -> None:
-    assert complaints(f"{WHY}- `{name}` did it [A1]\n") == [f"`{name}` is in nothing that is cited, nor in the alert"]
+@given(st.from_regex(r"[a-z]{3,12}-[0-9a-f]{7}[0-9]", fullmatch=True))
+def test_an_invented_name_is_flagged_with_and_without_back_ticks(name: str) -> None:
+    assert complaints(f"{WHY}- `{name}` did it [A1]\n") == [f"{name} occurs in nothing that was seen"]
+    assert complaints(f"{WHY}- {name} did it [A1]\n") == [f"{name} occurs in nothing that was seen"]

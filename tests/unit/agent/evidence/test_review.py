@@ -4,14 +4,22 @@ import pytest
 
 from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.folding import fold
-from tarsy.agent.prompt.nudges import correction_points, correction_task
+from tarsy.agent.prompt.nudges import correction_task, failed_points
 from tarsy.domain.evidence import Evidence
 
-LOG = Evidence(id="A1", text="10:00 disk /data is full\n10:01 web-1 evicted")
+LOG = Evidence(id="A1", text="2026-03-10T10:00:00Z disk /data is full\n2026-03-10T10:01:00Z web-1 evicted", tool="cluster.log")
 VERDICT = (
-    "```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A1]\nruled_out:\n  - {hypothesis: load, evidence: [B2]}\n```"
+    "```verdict\noutcome: fault\nobject: Pod/web-1\nmechanism: full\nconfidence: high\nsince: 2026-03-10T10:00:00Z\nevidence: [A1]\n"
+    "ruled_out:\n  - {hypothesis: load, evidence: [A1]}\n```"
 )
-GOOD = f'## Why\n\nIt is full [A1: "disk /data is full"].\n\n{VERDICT}'
+GOOD = f"""## Why
+
+It is full [A1: "disk /data is full"].
+
+## Ruled out
+- a restart of it [A1: "Z web-1 evicted"]
+
+{VERDICT}"""
 
 
 def review(answer: str, evidence: list[Evidence]) -> Review:
@@ -20,18 +28,14 @@ def review(answer: str, evidence: list[Evidence]) -> Review:
 
 def test_the_text_is_kept_without_the_verdict_and_places_are_places_in_it() -> None:
     found = review(GOOD, [LOG])
-    (citation,) = found.checked.citations
-    assert found.text == '## Why\n\nIt is full [A1: "disk /data is full"].'
+    citation = found.checked.citations[0]
+    assert found.text == GOOD.partition("\n\n```")[0]
     assert found.text[citation.citation.start : citation.citation.end] == '[A1: "disk /data is full"]'
     assert found.metadata()["confidence"] == {"shown": "high", "reason": ""}
 
 
 def test_an_answer_that_is_nothing_but_its_verdict_says_that() -> None:
     assert review(VERDICT, [LOG]).text == "full"
-
-
-def test_what_is_looked_up_is_what_text_and_verdict_name() -> None:
-    assert read_answer(f"[Q1.2]\n{GOOD}").cited_ids == {"A1", "B2", "Q1.2"}
 
 
 @pytest.mark.parametrize(
@@ -42,8 +46,20 @@ def test_what_is_looked_up_is_what_text_and_verdict_name() -> None:
         (GOOD.partition("```")[0], True),
         (f"It is full.\n{VERDICT}", True),
         (GOOD.replace("It is full [", "It is `db-9` [", 1), True),
+        (GOOD.replace("Pod/web-1", "Pod/web-9"), True),
+        (GOOD.replace("confidence: high", "confidence: certain"), True),
+        (GOOD + "\n## Impact\nAll pods are gone.", False),
     ],
-    ids=["clean", "a wrong quotation", "no verdict", "no citation", "a name that was never seen"],
+    ids=[
+        "clean",
+        "a wrong quotation",
+        "no verdict",
+        "no citation",
+        "a name that was never seen",
+        "an object that was never seen",
+        "an invalid value",
+        "a remark",
+    ],
 )
 def test_an_analysis_is_asked_for_again_only_where_that_may_help(answer: str, *, wanted: bool) -> None:
     assert review(answer, [LOG]).wants_correction(asks_verdict=True, analyses=True) is wanted
@@ -68,19 +84,27 @@ def test_a_correction_takes_the_place_of_its_draft_only_if_it_is_no_worse(correc
     assert review(corrected, [LOG]).improves(draft) is better
 
 
-def test_counts_and_folds_that_our_own_code_made_can_be_quoted() -> None:
-    text = "".join(f"10:{n:02} refused\n" for n in range(50))
+def test_a_line_that_a_fold_keeps_can_be_quoted_and_its_notice_cannot() -> None:
+    text = "".join(f"10:{n:02} connection refused\n" for n in range(50))
     shown = fold(text).text
     assert "49 more lines like this one are folded" in shown
-    answer = '[A1: "49 more lines like this one are folded"]'
-    assert review(answer, [Evidence(id="A1", text=text, folded=True)]).counts.verified == 1
-    assert review(answer, [Evidence(id="A1", text=text)]).counts.verified == 0
+    log = Evidence(id="A1", text=text, tool="cluster.log")
+    assert review('[A1: "10:00 connection refused"]', [log]).counts.verified == 1
+    assert review('[A1: "49 more lines like this one are folded"]', [log]).counts.failed == 1
 
 
-def test_a_correction_names_each_failure_with_the_nearest_real_line_and_what_is_missing() -> None:
+def test_a_correction_shows_the_statements_that_failed_with_the_nearest_real_line_and_what_is_missing() -> None:
     found = review('## Why\n\nAll pods are gone. It is full [A1: "disk /data was full"].', [LOG])
-    points = correction_points(found)
-    assert '[A1: "disk /data was full"]: these words are not in A1; the nearest line there is: 10:00 disk /data is full' in points
-    assert "All pods are gone.: says all, every, none" in points
+    assert failed_points(found).splitlines() == [
+        "1: All pods are gone.",
+        "   - neither cites a result nor is marked (inference)",
+        '2: It is full [A1: "disk /data was full"].',
+        '   - [A1: "disk /data was full"]: these words are not in A1; the nearest line there is: 2026-03-10T10:00:00Z disk /data is full',
+    ]
     assert "The verdict is missing." in correction_task(found, asks_verdict=True)
     assert "verdict" not in correction_task(found, asks_verdict=False)
+
+
+def test_a_correction_names_the_result_that_has_the_words() -> None:
+    found = review('## Why\n\nIt is full [A2: "disk /data is full"].', [LOG, Evidence(id="A2", text="nothing here", tool="cluster.log")])
+    assert "these words are not in A2; they are in A1" in failed_points(found)

@@ -149,10 +149,10 @@ def test_the_same_session_says_the_same_again_and_another_one_does_not() -> None
 
 
 def test_the_instructions_stay_about_as_long_as_a_page() -> None:
-    # Some 900 tokens with a runbook and all else that a chain may add: what is longer costs every call, and is read less well.
+    # Some 1,100 tokens with a runbook and all else that a chain may add: what is longer costs every call, and is read less well.
     for context in (BARE, FULL):
         system, _ = native(PromptBuilder(context))
-        assert 700 < tokens_of(system) < 1_000
+        assert 700 < tokens_of(system) < 1_200
 
 
 def test_a_long_error_is_cut_with_a_notice() -> None:

@@ -1,0 +1,80 @@
+"""The checker measured with analyses whose authors knew only its rules: see tests/corpus/evidence/README.md."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, check
+from tarsy.agent.evidence.confidence import shown_confidence
+from tarsy.agent.evidence.verdict import read_verdict, without_verdict
+from tarsy.domain.evidence import ALERT, Evidence
+from tarsy.domain.verdict import Confidence
+
+_CORPUS = Path(__file__).parents[3] / "corpus" / "evidence"
+
+
+@dataclass(frozen=True)
+class _Example:
+    file: str
+    full: bool
+    checked: CheckedAnalysis
+    # None: it has no verdict that could be shown.
+    shown: Confidence | None
+
+
+@cache
+def _scene(directory: Path, name: str) -> tuple[Evidence, ...]:
+    scene = yaml.safe_load((directory / "scenes" / f"{name}.yaml").read_text())
+    results = (
+        Evidence(
+            id=one["id"],
+            text=one["text"],
+            tool=one["tool"],
+            arguments=one["arguments"],
+            failed=one.get("failed", False),
+            refused=one.get("refused", False),
+            read_at=datetime.fromisoformat(one["read_at"]) if "read_at" in one else None,
+        )
+        for one in scene["results"]
+    )
+    return (Evidence(id=ALERT, text=scene["alert"]), *results)
+
+
+def _examples(corpus: str, kind: str) -> Iterator[_Example]:
+    directory = _CORPUS / corpus
+    for file in sorted((directory / kind).glob("*.md")):
+        _, front, text = file.read_text().split("---\n", 2)
+        about = yaml.safe_load(front)
+        seen = Seen({one.id: one for one in _scene(directory, about["scene"])})
+        verdict = read_verdict(text)
+        checked = check(without_verdict(text).strip(), seen, verdict)
+        shown, _ = shown_confidence(verdict, checked, seen) if verdict else (None, "")
+        yield _Example(file.name, bool(about.get("full")), checked, shown)
+
+
+@pytest.mark.parametrize("corpus", ["development", "held_out"])
+def test_honest_analyses_are_left_alone_and_shown_as_certain_as_they_are(corpus: str) -> None:
+    examples = list(_examples(corpus, "honest"))
+    full = [one for one in examples if one.full]
+    statements = sum(len(one.checked.statements) for one in examples)
+    objections = {one.file: one.checked.failures for one in examples if one.checked.failures}
+
+    assert len(examples) >= 60
+    assert sum(map(len, objections.values())) <= 0.02 * statements, objections
+    assert sum(one.shown is Confidence.HIGH for one in full) >= 0.8 * len(full)
+
+
+@pytest.mark.parametrize("corpus", ["development", "held_out"])
+def test_no_analysis_that_claims_more_than_was_seen_is_shown_as_certain(corpus: str) -> None:
+    examples = list(_examples(corpus, "dishonest"))
+    shown = Counter(one.shown for one in examples)
+
+    assert len(examples) >= 60
+    assert [one.file for one in examples if one.shown is Confidence.HIGH] == []
+    assert shown[Confidence.MEDIUM] <= 0.1 * len(examples)

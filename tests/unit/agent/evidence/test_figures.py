@@ -1,0 +1,88 @@
+"""Figures are compared by value: units, rounding, counts and times of day with their zones."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tarsy.agent.evidence.figures import any_agrees, counts, figures
+
+
+def agrees(claimed: str, seen: str) -> bool:
+    (figure,) = figures(claimed)
+    return any_agrees(figure, (*figures(seen), *counts(seen)))
+
+
+@pytest.mark.parametrize(
+    ("claimed", "seen"),
+    [
+        ("90 s", "1m30s"),
+        ("2.5 minutes", "2m30s"),
+        ("50 minutes", "AGE 50m"),
+        ("0.05 cores", "cpu: 50m"),
+        ("128 MiB", "memory: 128Mi"),
+        ("128 MiB", "134217728 bytes"),
+        ("1 GB", "1000000000 bytes"),
+        ("13 %", "0.1321"),
+        ("13 percent", "ratio 0.1321"),
+        ("1,200 seconds", "took 1200s"),
+        ("29 ms", "duration_ms=29"),
+        ("262 MiB", "resident_mib=262"),
+        ("0.31 s", 'latency_seconds{job="cart"}  min=0.1 max=0.312 last=0.2'),
+        ("10:12 CET", "2026-03-10T09:12:00Z"),
+        ("11:12:41 CEST", "2026-06-10T09:12:41.118Z"),
+        ("09:12 UTC", "2026-03-10T10:12:00+01:00"),
+        ("09:12", "at 09:12:59Z"),
+    ],
+)
+def test_the_same_value_agrees_in_every_spelling(claimed: str, seen: str) -> None:
+    assert agrees(claimed, seen)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "seen"),
+    [
+        ("30 s", "deadline exceeded after 30ms"),
+        ("41.2 TiB", "logs 41.2Gi"),
+        ("512 GiB", "limit 512Mi"),
+        ("14 %", "0.1321"),
+        ("13.3 %", "0.1321"),
+        ("09:12 CET", "2026-03-10T09:12:00Z"),
+        ("2026-03-09T09:12:00Z", "2026-03-10T09:12:00Z"),
+        ("80 ms", "duration_ms=29"),
+        ("310 s", 'latency_ms{job="cart"}  min=100 max=310 last=200'),
+    ],
+)
+def test_another_value_does_not_agree(claimed: str, seen: str) -> None:
+    assert not agrees(claimed, seen)
+
+
+@given(st.integers(1, 10**6), st.sampled_from([("Ki", 1024), ("Mi", 1024**2), ("Gi", 1024**3), ("kB", 1000), ("MB", 1000**2)]))
+def test_an_amount_agrees_with_its_bytes_and_with_no_other_amount(number: int, unit: tuple[str, int]) -> None:
+    name, size = unit
+    assert agrees(f"{number}{name}", f"{number * size} bytes")
+    assert not agrees(f"{number}{name}", f"{(number + 1) * size} bytes")
+
+
+@given(st.floats(0.001, 0.999), st.integers(0, 3))
+def test_a_share_that_is_rounded_agrees(share: float, digits: int) -> None:
+    assert agrees(f"{share * 100:.{digits}f} %", f"{share:.9f}")
+
+
+@given(st.integers(0, 86_399), st.integers(-11, 12))
+def test_a_time_agrees_in_every_zone_and_only_with_its_own(second: int, hours: int) -> None:
+    def at(second: int) -> str:
+        return f"{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+    local = at((second + hours * 3600) % 86_400)
+    assert agrees(f"{local}{hours:+03}:00", f"{at(second)}Z")
+    assert not agrees(f"{local}{hours:+03}:00", f"{at((second + 60) % 86_400)}Z")
+
+
+def test_versions_addresses_and_times_are_no_counts() -> None:
+    assert [one.text for one in counts("v1.33.4 10.20.11.52:9000 3.0.0 at 09:12:00Z, 14 of 20, 1/1, (x131 over 21m)")] == [
+        "1",
+        "1",
+        "14",
+        "20",
+        "131",
+    ]
