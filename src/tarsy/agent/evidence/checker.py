@@ -25,8 +25,8 @@ _MOST_NEAREST = 20
 _MOST_SEARCHED = 64_000_000
 # Of a longer line, the beginning is compared.
 _LONGEST_ROW = 4_000
-# Names searched for in everything that was seen.
-_MOST_NAMES = 500
+# Characters searched for names: half a second at worst, thousands of names in results of ordinary size.
+_MOST_SEARCHED_FOR_NAMES = 500_000_000
 # Characters prepared for search for one analysis: a second or two.
 _MOST_READ = 24_000_000
 
@@ -122,7 +122,7 @@ class Seen:
         """Whether a name occurs in any text, or in the call that brought it."""
         if name not in self._names:
             # Beyond the limit, a name counts as seen: nothing is reported that was not searched for.
-            self._names[name] = len(self._names) >= _MOST_NAMES or is_seen(name, self._whole)
+            self._names[name] = len(self._names) * len(self._whole) > _MOST_SEARCHED_FOR_NAMES or is_seen(name, self._whole)
         return self._names[name]
 
     @cached_property

@@ -24,8 +24,9 @@ _BEFORE = 100
 _TOKEN = re.compile(r"\w+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?")
 _LOG_LINE = re.compile(rf"\s*[\[{{\"]?(?:{_TIME.pattern}|[A-Z][a-z]{{2}} +\d{{1,2}} \d\d:\d\d:\d\d|[IWEF]\d{{4}} \d\d:)|\s*\{{.*\}}\s*$")
-# A value that masking replaced, with its key.
-_MASK = re.compile(r"(?:[\w.-]+[\"']?\s*[=:]\s*[\"']?)?\[MASKED_[A-Z0-9_]+(?: ~\w+)?\]")
+# A value that masking replaced, and the same with its key.
+_MASK = re.compile(r"\[MASKED_[A-Z0-9_]+(?: ~\w+)?\]")
+_MASKED_FIELD = re.compile(rf"(?<![\w.-])(?:[\w.-]{{1,100}}[\"']?\s{{0,8}}[=:]\s{{0,8}}[\"']?)?{_MASK.pattern}")
 _SAME = re.compile(r"\b(?:same|equal|identical|match|share)", re.IGNORECASE)
 _DIFFERENT = re.compile(r"\b(?:differ|different|other than|unlike|mismatch|not the same|not equal|not match)", re.IGNORECASE)
 _SAYING = re.compile(r"[^\W\d_]{2,}")
@@ -37,13 +38,13 @@ def normalised(text: str) -> str:
 
 def says_something(words: str) -> bool:
     """Whether a quotation is long enough, and more than numbers, times and masked values."""
-    rest = normalised(_MASK.sub(" ", words))
+    rest = normalised(_MASKED_FIELD.sub(" ", words) if "[MASKED_" in words else words)
     return len(rest) >= SHORTEST_QUOTATION and _SAYING.search(_TIME.sub(" ", rest)) is not None
 
 
 def masks(words: str) -> tuple[str, ...]:
     """Return the masked values in a text."""
-    return tuple(found[0][found[0].index("[MASKED_") :] for found in _MASK.finditer(words))
+    return tuple(_MASK.findall(words))
 
 
 def compares(statement: str, masked: Sequence[str]) -> bool:
@@ -123,6 +124,10 @@ class QuotableText:
 
     def _occurrences(self, wanted: str, after: int = 0) -> Iterator[tuple[int, int]]:
         """Yield where words occur, at most as many as are worth comparing; extended to whole words if spaces or marks differ."""
+        # Most are copied character for character.
+        if (exact := self._text.find(wanted, after)) >= 0:
+            yield exact, exact + len(wanted)
+            return
         at = self._normalised.find(wanted)
         for _ in range(_MOST_PLACES):
             if at < 0:

@@ -10,6 +10,8 @@ from markdown_it.token import Token
 
 from tarsy.domain.citation import Citation
 
+# Characters that are read: fifty pages.
+_LONGEST_ANALYSIS = 200_000
 # More statements than any analysis has; the rest is not checked.
 _MOST_STATEMENTS = 2_000
 # Longer statements are read to here: an analysis consists of sentences.
@@ -18,9 +20,11 @@ _LONGEST_STATEMENT = 2_000
 _CITED = "\ue000"
 _CODE = "\ue001"
 
-_MARKDOWN = MarkdownIt("commonmark").enable("table")
+# Only blocks are parsed: what stands inside a paragraph is read here.
+_MARKDOWN = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
 _CODE_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _LABEL = re.compile(r"\s*(\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?\s*\1\s*[:.\u2013\u2014-]?")
+_NOT_SPACE = re.compile(r"\S")
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])?\s+|\s*\|")
 _INFERENCE = re.compile(r"\(\s*[*_]?\s*inference\b", re.IGNORECASE)
 _SWEEPING = re.compile(r"\b(all|every|none|only|always|never)\b", re.IGNORECASE)
@@ -110,7 +114,7 @@ class _Reader:
     def read(self) -> Iterator[Statement]:
         found: list[Statement] = []
         in_body = False
-        tokens = _MARKDOWN.parse(self._masked)
+        tokens = _MARKDOWN.parse(self._masked[:_LONGEST_ANALYSIS])
         for number, token in enumerate(tokens):
             match token.type:
                 case "heading_open":
@@ -216,10 +220,10 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     part = _CODE_SPAN.sub(lambda found: _CODE * len(found[0]), text[start:end])
     begin = 0
     for found in _SENTENCE_END.finditer(part):
-        rest = part[found.end() :].lstrip()
-        is_end = not rest or rest[0].isupper() or rest[0].isdigit() or rest[0] in f'{_CODE}*_"\u201c([-\u2013'
+        following = _NOT_SPACE.search(part, found.end())
+        is_end = following is None or following[0].isupper() or following[0].isdigit() or following[0] in f'{_CODE}*_"\u201c([-\u2013'
         if found[0][0] == "." and _ABBREVIATION.search(part, max(begin, found.start() - 12), found.start()):
-            is_end = not rest
+            is_end = following is None
         if is_end and found.end() > begin:
             yield start + begin, start + found.end()
             begin = found.end()
