@@ -86,7 +86,7 @@ def test_the_front_page_lists_incidents_and_its_filters_are_in_the_address(brows
         page.goto("/")
         expect(page.get_by_role("region", name="Incidents")).to_contain_text("The logs of cart fill the disk of node-1.")
         expect(page.get_by_text("3 of 3 firing")).to_be_visible()
-        expect(page.get_by_role("region", name="Incidents")).to_contain_text("Fault foundmedium confidence")
+        expect(page.get_by_role("region", name="Incidents")).to_contain_text("Fault suspectedlow confidence")
         expect(page.get_by_text("Node/node-1")).to_be_visible()
         assert len(_rows(page)) == 1
         page.get_by_role("combobox", name="Verdict").click()
