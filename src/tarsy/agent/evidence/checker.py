@@ -293,10 +293,10 @@ def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCita
     numbers = [number for one in found for number in counts(one.citation.quotation or "")]
     for one in found:
         words = (one.citation.quotation or "").lower()
-        for figure, noun in counts_before(statement, one.citation.start - start):
-            is_counted = noun in {"times", "time"} or noun[:5] in words
+        for figure, counted in counts_before(statement, one.citation.start - start):
+            is_counted = counted in {"times", "time"} or counted[:5] in words
             if is_counted and any(counts(words)) and not any_agrees(figure, numbers):
-                yield f"{figure.text} {noun}"
+                yield f"{figure.text} {counted}"
 
 
 def _as_counts(figure: Figure) -> Figure:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
-# Occurrences read of one text: more than a person would look through.
-_MOST_FIGURES = 20_000
 _DAY = 86_400.0
 # Times of one statement that are compared with each other.
 _MOST_CLOCKS = 20
@@ -59,11 +57,10 @@ _KUBERNETES_BYTES = {"K": 1000.0, "M": 1000.0**2, "G": 1000.0**3, "T": 1000.0**4
 _SPELLINGS = sorted({spelled for units in _UNITS.values() for spelled in units}, key=len, reverse=True)
 _UNIT = "|".join(re.escape(spelled) for spelled in _SPELLINGS)
 _NUMBER = r"\d{1,3}(?:[,  ]\d{3})+(?:\.\d+)?(?![\d,])|\d{1,18}(?:\.\d{1,9})?"
+# Not one, which is mostly an article.
 _WORDS = {
     word: number
-    for number, word in enumerate(
-        ["zero", "once", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
+    for number, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2)
 }
 
 _COMPOUND = re.compile(r"(?<![\w.:-])(?:\d+(?:\.\d+)?(?:d|h|m|s|ms)){2,6}(?![\w])")
@@ -72,7 +69,7 @@ _COMPOUND_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
 _WITH_UNIT = re.compile(rf"(?<![\w.:/-])(?P<number>{_NUMBER})[  -]?(?P<unit>{_UNIT}|[KMGTP])(?![\w])", re.IGNORECASE)
 # `duration_ms=29`, `resident_mib: 262`: the unit is part of the key.
 _KEYED = re.compile(
-    rf"(?<![\w])[A-Za-z][\w.]*?_(?P<unit>{_UNIT}|millicores|ratio|total|count)(?:\{{[^}}\n]*\}})?[\"']?\s*[=:]\s*[\"']?(?P<number>{_NUMBER})(?![\w.:])",
+    rf"(?<![\w])[A-Za-z][\w.]*?_(?P<unit>{_UNIT})(?:\{{[^}}\n]*\}})?[\"']?\s*[=:]\s*[\"']?(?P<number>{_NUMBER})(?![\w.:])",
     re.IGNORECASE,
 )
 # `latency_seconds{job="cart"}  min=0.1 max=0.3`: the unit of a metric's name is that of the values after it.
@@ -270,20 +267,20 @@ def _offset(zone: str) -> float:
     return (1 if numeric[1] == "+" else -1) * (int(numeric[2]) + int(numeric[3] or 0) / 60) if numeric else 0.0
 
 
-_COUNTED = re.compile(rf"\b(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d{{1,9}}|{'|'.join(_WORDS)})\s+(?P<noun>[a-z]{{3,}})", re.IGNORECASE)
+_COUNTED = re.compile(rf"\b(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d{{1,9}}|{'|'.join(_WORDS)})\s+(?P<counted>[a-z]{{3,}})", re.IGNORECASE)
 _NO_COUNT = re.compile(r"[.:/-]$|\b(?:in|of|per) $")
 # A count belongs to a quotation that follows it within a few words.
 _NEAR = 80
 
 
 def counts_before(text: str, place: int) -> Iterator[tuple[Figure, str]]:
-    """Yield the counts that stand shortly before a place of a text, each with the noun counted."""
+    """Yield the counts that stand shortly before a place of a text, each with what is counted."""
     for found in _COUNTED.finditer(text, max(0, place - _NEAR), place):
         word = found["number"].lower()
         number = float(_WORDS[word]) if word in _WORDS else float(word.replace(",", ""))
         # Neither part of another number nor the whole of a share, as in "four in ten requests".
         if not _NO_COUNT.search(text, max(0, found.start() - 8), found.start()):
-            yield Figure(found["number"], found.start(), (Reading(Dimension.COUNT, number, 0.5),)), found["noun"].lower()
+            yield Figure(found["number"], found.start(), (Reading(Dimension.COUNT, number, 0.5),)), found["counted"].lower()
 
 
 def between(clocks: Sequence[Figure]) -> Iterator[Figure]:

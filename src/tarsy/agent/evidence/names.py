@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 _CODE_SPAN = re.compile(r"`([^`\n]{1,200})`")
-# A word of the form of a name: it has a slash, a digit after a hyphen, or is an address, an image or a host.
 _WORD = re.compile(r"(?<![\w./:@$%=-])[A-Za-z0-9][A-Za-z0-9._:/@-]{2,200}(?<![.:/@-])")
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?:/\d{1,2})?")
 _IMAGE = re.compile(r"[a-z0-9.-]+(?:/[a-z0-9._-]+)+:[\w.-]+|[a-z][a-z0-9-]*:v?\d+(?:\.\d+)+[\w.-]*")
