@@ -19,7 +19,7 @@ from tarsy.agent.failures import (
 )
 from tarsy.agent.iteration_state import IterationState, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall
-from tarsy.agent.prompt.builder import CONCLUSION_FORMS, READ_RESULT_TOOL, PromptBuilder
+from tarsy.agent.prompt.builder import CONCLUSION_FORMS, PromptBuilder
 from tarsy.agent.prompt.fence import utc
 from tarsy.agent.prompt.nudges import error_note, note_text
 from tarsy.agent.recorder import Recorder, StepParts, as_draft
@@ -32,7 +32,7 @@ from tarsy.domain.run_input import DeliveredNote, PlacedInput
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Compacted, ExecutionInput, StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, name_for_model
+from tarsy.domain.tool import READ_RESULT_TOOL, ToolCatalog, ToolDefinition, name_for_model
 
 
 class Run:

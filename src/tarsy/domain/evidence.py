@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from string import ascii_uppercase
 
-from tarsy.domain.tool import RUN_AGENT_TOOL
+from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL
 
 ALERT = "ALERT"
 RUNBOOK = "RUNBOOK"
@@ -40,6 +40,11 @@ class Evidence:
     def is_report(self) -> bool:
         """Return whether it is the report of a sub-agent, which describes observations but is none."""
         return self.tool == RUN_AGENT_TOOL
+
+    @property
+    def is_input(self) -> bool:
+        """Return whether it is a text that people gave the agent (the alert, a note, the runbook, a skill): it says nothing about the system."""
+        return self.tool in {"", LOAD_SKILL_TOOL}
 
 
 @dataclass(frozen=True, slots=True)

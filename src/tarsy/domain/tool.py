@@ -16,6 +16,8 @@ _READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|
 BUILT_IN_SERVER = "tarsy"
 # The built-in tool whose results are written by the operator.
 LOAD_SKILL_TOOL = "tarsy.load_skill"
+# The built-in tool that reads what an agent has already received.
+READ_RESULT_TOOL = "tarsy.read_result"
 # The built-in tool whose calls are executions of sub-agents.
 RUN_AGENT_TOOL = "tarsy.run_agent"
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")

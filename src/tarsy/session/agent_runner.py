@@ -21,7 +21,7 @@ from tarsy.agent.execution import (
     StopState,
 )
 from tarsy.agent.ports import ToolExecutor
-from tarsy.agent.prompt.builder import READ_RESULT_TOOL, ChatPrompt, PromptBuilder, PromptContext
+from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder, PromptContext
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.sections import agent_section, handed_over
 from tarsy.agent.toolbox.read_result import ReadResult, shown_document
@@ -41,7 +41,7 @@ from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionInput, Step, StoredRun
 from tarsy.domain.timeline import TimelineEvent
-from tarsy.domain.tool import name_for_model
+from tarsy.domain.tool import READ_RESULT_TOOL, name_for_model
 from tarsy.kit.groups import single_errors
 from tarsy.session.plan import ChallengePart, PlannedStage
 from tarsy.session.run_scope import Cancellations

@@ -15,6 +15,8 @@ from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, com
 from tarsy.agent.evidence.statements import Section, Statement, statements
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
 from tarsy.domain.evidence import Evidence
+from tarsy.domain.tool import READ_RESULT_TOOL
+from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.domain.verdict import Verdict, VerdictOutcome
 
 # A correction with more points would not be worked through.
@@ -32,6 +34,8 @@ _MOST_READ = 24_000_000
 
 _SWEEPS = "says all, every, none, only, always or never without citing what covers it"
 _NOT_CITED = "neither cites a result nor is marked (inference)"
+# The argument of `tarsy.read_result` that names the text.
+_READ_ARGUMENTS = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 # In these sections, a sweeping word is a claim about the system.
 _SWEEPING_SECTIONS = frozenset({Section.WHY, Section.RULED_OUT, Section.IMPACT})
 
@@ -57,7 +61,7 @@ class Support(StrEnum):
     """What supports a statement, at best."""
 
     VERIFIED = "verified"
-    # A right quotation of the alert, a note or the runbook, which say nothing about the system.
+    # A right quotation of the alert, a note, the runbook or a skill, which say nothing about the system.
     INPUT = "input"
     ID_ONLY = "id_only"
     INFERENCE = "inference"
@@ -129,15 +133,27 @@ class Seen:
     def _whole(self) -> str:
         return "\n".join(f"{one.tool} {one.arguments}\n{one.text}" for one in self.evidence.values())[:_MOST_READ].lower()
 
+    def source(self, one: Evidence) -> Evidence:
+        """Return the text that a result repeats: what was read again proves as much as when it was first read. Any other text is its own source."""
+        others = dict(self.evidence)
+        while one.tool == READ_RESULT_TOOL and not (one.refused or one.failed):
+            read = parse_arguments(one.arguments, _READ_ARGUMENTS)
+            source = None if isinstance(read, ArgumentProblem) else others.pop(str(read["id"]).strip("[] ").upper(), None)
+            if source is None:
+                break
+            one = source
+        return one
+
     @cached_property
     def usable(self) -> frozenset[str]:
         """The ids whose texts prove something: the results of calls that succeeded, and the agents' inputs."""
-        return frozenset(one.id for one in self.evidence.values() if not one.refused and not one.failed and not one.is_report)
+        sources = {name: self.source(one) for name, one in self.evidence.items()}
+        return frozenset(name for name, one in sources.items() if not one.refused and not one.failed and not one.is_report)
 
     @cached_property
     def results(self) -> frozenset[str]:
         """The usable results of calls, without the agents' inputs."""
-        return frozenset(name for name in self.usable if self.evidence[name].tool)
+        return frozenset(name for name in self.usable if not self.source(self.evidence[name]).is_input)
 
 
 def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedAnalysis:
@@ -185,6 +201,7 @@ class _Citations:
         one = self._seen.evidence.get(evidence_id)
         if one is None:
             return _failed(citation, f"there is no {evidence_id}{self._elsewhere(quotation, evidence_id)}")
+        one = self._seen.source(one)
         if one.is_report:
             return _failed(citation, f"{evidence_id} is what an agent said: cite the results that it rests on, such as {evidence_id}.1")
         if one.refused:

@@ -119,7 +119,7 @@ def _incomplete(case: _Case) -> str:
 _WEAK_LINK: Mapping[Support, str] = {
     Support.INFERENCE: "is an inference",
     Support.UNCITED: "is not cited",
-    Support.INPUT: "rests on the alert, a note or the runbook",
+    Support.INPUT: "rests on the alert, a note, the runbook or a skill",
     Support.ID_ONLY: "quotes nothing",
 }
 

@@ -13,8 +13,6 @@ from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
 from tarsy.kit.text import clip
 
-READ_RESULT_TOOL = "tarsy.read_result"
-
 # Enough to recognise a result by its beginning, and small against any result worth compacting.
 _POINTER_EXCERPT = 400
 # No result begins like this: each stands behind its fence.

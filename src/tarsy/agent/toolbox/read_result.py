@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tarsy.agent.ports import ResultStore
-from tarsy.agent.prompt.builder import READ_RESULT_TOOL
 from tarsy.agent.prompt.fence import reading_back
 from tarsy.agent.toolbox.toolbox import CallRefusedError
-from tarsy.domain.tool import ToolCatalog, ToolDefinition
+from tarsy.domain.tool import READ_RESULT_TOOL, ToolCatalog, ToolDefinition
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.text import clip_bytes
 

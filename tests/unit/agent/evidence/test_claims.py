@@ -1,9 +1,10 @@
 """Names, figures, sweeping words and uncited links of an analysis, and the confidence they leave."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, Severity, check
+from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, Severity, Support, check
 from tarsy.agent.evidence.confidence import shown_confidence
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.verdict import AffectedObject, Confidence, Verdict, VerdictOutcome
@@ -132,6 +133,42 @@ def test_without_a_result_of_a_tool_confidence_is_low() -> None:
         Confidence.LOW,
         "no tool brought a result",
     )
+
+
+def test_a_skill_that_was_loaded_says_nothing_about_the_system() -> None:
+    skill = Evidence(id="A1", text=RESULT, tool="tarsy.load_skill", arguments='{"name": "cart"}')
+    assert shown(WHY, among=Seen({"A1": skill})) == (Confidence.LOW, "no tool brought a result")
+    assert check(WHY, Seen({"A1": skill})).links[0].support is Support.INPUT
+    link = '- carts are small [A5: "carts run out of memory at noon"]\n'
+    with_skill = Seen({**SEEN.evidence, "A5": Evidence(id="A5", text="carts run out of memory at noon", tool="tarsy.load_skill")})
+    assert shown(WHY + link + RULED_OUT, among=with_skill) == (
+        Confidence.MEDIUM,
+        "a link of the chain of causes rests on the alert, a note, the runbook or a skill",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "support"),
+    [
+        ('{"id": "A1", "search": "ALERT"}', Support.VERIFIED),
+        ("A1", Support.VERIFIED),
+        ('{"id": "alert"}', Support.INPUT),
+        ('{"search": "A1", "id": "A5"}', Support.INPUT),
+        ('{"id": "A3"}', Support.FAILED),
+        ('{"id": "A4"}', Support.FAILED),
+    ],
+    ids=["a result", "its bare id", "the alert", "a skill", "a failed call", "the report of a sub-agent"],
+)
+def test_what_is_read_again_proves_as_much_as_when_it_was_first_read(arguments: str, support: Support) -> None:
+    again = (
+        Evidence(id="A4", text=RESULT, tool="tarsy.run_agent"),
+        Evidence(id="A5", text=RESULT, tool="tarsy.load_skill"),
+        Evidence(id="A6", text=RESULT, tool="tarsy.read_result", arguments=arguments),
+        Evidence(id="A7", text=RESULT, tool="tarsy.read_result", arguments='{"id": "A6"}'),
+    )
+    among = Seen({**SEEN.evidence, **{one.id: one for one in again}})
+    for name in ("A6", "A7"):
+        assert check(WHY.replace("A1", name), among).links[0].support is support
 
 
 def test_confidence_is_never_raised() -> None:
