@@ -7,3 +7,4 @@ TESTS = SUPPORT.parent
 ROOT = TESTS.parent
 FAULT_SERVER = SUPPORT / "fault_server.py"
 UNPRIVILEGED = SUPPORT / "unprivileged.py"
+MASKING_SENTENCES = TESTS / "corpus" / "masking" / "sentences.txt"

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from support.paths import MASKING_SENTENCES
 from support.secret_kinds import DRESSES, KEPT, KINDS
 from tarsy.tools.masking import Masker
 from tarsy.tools.masking.text_views import Prefilter
@@ -15,6 +16,7 @@ from tarsy.tools.masking.token_formats import KNOWN_FORMATS
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+SLASHED = "/bPxRfiCY3EXAMPLEKEYwJalrXUtnFEMIK7MDEN+"
 
 
 def b64(text: str) -> str:
@@ -184,6 +186,55 @@ POSITIVE: list[tuple[str, str]] = [
     ("https://x.example.com/?next=%2Flogin%3Ftoken%3D" + "npm_" + "a1B2c3" * 6, "a1B2c3a1B2c3"),
     ("glpat-" + "a1B2c3D4e5" * 6 + ".01.0w0abcdef", "0w0abcdef"),
     ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc" * 4, "4eC39HqLyjWDarjtT1zdp7dc"),
+    # A key in base64 that begins like a path.
+    *(
+        (form.format(SLASHED), SLASHED)
+        for form in (
+            "aws_secret_access_key = {}",
+            "AWS_SECRET_ACCESS_KEY={}",
+            '"SecretAccessKey": "{}"',
+            "- name: AWS_SECRET_ACCESS_KEY\n  value: {}\n",
+            "--aws-secret-access-key {}",
+            "secret_key: {}",
+        )
+    ),
+    # Lines of an environment in base64.
+    *(
+        (f"{before}{b64(line)}", b64(line).rstrip("="))
+        for line in ("DB_PASSWORD=hunter2", "A=1\nDB_PASSWORD=hunter2\n", 'export API_TOKEN="abc123def456"')
+        for before in ("", "env: ", "x=", '{"file": "', "data:text/plain;base64,")
+    ),
+    # Lines of .pgpass, wherever they are.
+    *(
+        (form.format("db.prod:5432:shop:app:hunter2"), "hunter2")
+        for form in ("  {}\n", "- {}", "> {}", '{{"file":"a\\n{}\\nb"}}', "echo '{}' > ~/.pgpass", ".pgpass: {}", "The line {} is in it")
+    ),
+    ("[::1]:5432:shop:app:hunter2", "hunter2"),
+    ("db:6432:shop:app:hunter2", "hunter2"),
+    ("localhost:5432:shop:app:pa:hunter2", "hunter2"),
+    (b64("db:5432:shop:app:hunter2\n"), b64("db:5432:shop:app:hunter2\n").rstrip("=")),
+    # Quoted values of several lines.
+    ('password: "first\nhunter2"\nuser: bob\n', "hunter2"),
+    ('db:\n  password: "first\n    hunter2\n\n    more"\n  user: bob\n', "more"),
+    ('password:\n  "first\n  hunter2"\nuser: bob\n', "hunter2"),
+    ('passwords:\n- "first\n  hunter2"\n- other\n', "hunter2"),
+    ('db: {password: "first\n  hunter2", user: bob}\n', "hunter2"),
+    ("api_key: 'AbCdEf0123\n  hunter2hunter2'\n", "hunter2"),
+    ('- name: DB_PASSWORD\n  value: "first\n    hunter2"\n', "hunter2"),
+    # Like a sentence, but not one.
+    ("**Password:** hunter2", "hunter2"),
+    ("**Password**: `hunter2`", "hunter2"),
+    ("__Password__: hunter2", "hunter2"),
+    ("Password: changed to swordfish", "swordfish"),
+    ("Password: rotated to hunter2", "hunter2"),
+    ("Password: now swordfish", "swordfish"),
+    ("Password: verified. It is Zq9hunter2", "hunter2"),
+    ("password: rotated!2024x", "2024x"),
+    ("password: changed-me-now", "me-now"),
+    ("password: wrong horse", "horse"),
+    ("password: changedit", "changedit"),
+    ("DB_PASSWORD=rotated", "rotated"),
+    ("**the password is hunter2.**", "hunter2"),
 ]
 
 NEGATIVE: list[str] = [
@@ -377,6 +428,9 @@ NEGATIVE: list[str] = [
     "MYSQL_HOST=db.prod MYSQL_PORT=3306 MYSQL_DATABASE=shop MYSQL_USER=shop",
     "C:\\new\\table\\Users\\bob",
     "the price is $2a and $6 for each",
+    "token: /var/run/secrets/kubernetes.io/serviceaccount/token",
+    "secret_key: /Users/Alice/Documents/Projects/Shop2/certificates",
+    "arn:aws:logs:*:acct:log-group:shop",
 ]
 
 
@@ -394,6 +448,18 @@ def test_every_secret_of_the_corpus_goes_and_nothing_else_does(masker: Masker, c
     assert len(NEGATIVE) >= 60
     assert missed == []
     assert harmed == []
+
+
+@pytest.mark.parametrize("group", ["security", "kubernetes", "all"])
+def test_no_sentence_about_secrets_is_changed(group: str) -> None:
+    own, text = Masker.for_group(group), MASKING_SENTENCES.read_text()
+    # An indented line continues the entry above it.
+    sentences = re.split(r"\n(?! )", text.rstrip("\n"))
+    assert len(set(sentences)) >= 200
+    assert [(sentence, own.mask(sentence)) for sentence in sentences if own.mask(sentence) != sentence] == []
+    assert own.mask(text) == text
+    streamed = own.stream()
+    assert "".join(map(streamed.feed, re.findall(r"\s*\S{1,4}", text))) + streamed.finish() == text.rstrip("\n")
 
 
 def test_no_kind_of_secret_survives_in_any_dress_and_what_surrounds_it_does() -> None:

@@ -27,10 +27,10 @@ DEFAULT_GROUPS = ("security",)
 
 _GROUPS = {
     "basic": "api_key password",
-    "secrets": "api_key password token private_key secret_key",
+    "secrets": "api_key password token private_key secret_key base64_secret",
     "security": "api_key password token certificate certificate_authority_data email ssh_key private_key secret_key "
-    "github_token slack_token aws_access_key aws_secret_key",
-    "kubernetes": "kubernetes_secret api_key password token secret_key aws_secret_key certificate_authority_data base64_short",
+    "github_token slack_token aws_access_key aws_secret_key base64_secret",
+    "kubernetes": "kubernetes_secret api_key password token secret_key aws_secret_key certificate_authority_data base64_secret base64_short",
     "cloud": "aws_access_key aws_secret_key api_key token github_token slack_token",
     # The last one is no regular expression: it parses Kubernetes Secrets in YAML and JSON.
     "all": "api_key password certificate certificate_authority_data token email ssh_key base64_secret base64_short private_key secret_key "

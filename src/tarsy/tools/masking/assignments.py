@@ -12,7 +12,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tarsy.tools.masking.text_views import Alphabet, IndexedText, PlainView
-from tarsy.tools.masking.values import MASK_PREFIX, Kind, Span, is_secret, is_stated_secret, label, listed_spans, spans_below, value_span
+from tarsy.tools.masking.values import (
+    MASK_PREFIX,
+    Kind,
+    Span,
+    is_description,
+    is_secret,
+    is_stated_secret,
+    label,
+    listed_spans,
+    spans_below,
+    value_span,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +138,7 @@ _LEADS = re.compile(
     rf"""
     (?:[_-]?(?:value|b64|base64|encoded|\d{{1,2}}))?
     (?:
-        (?P<assign>(?:{_QUOTES})?\]?[ \t]{{0,4}}(?:=>|:=|[:=])[ \t]{{0,8}})
+        (?P<assign>(?:{_QUOTES}|[*_]{{1,3}})?\]?[ \t]{{0,4}}(?:=>|:=|[:=](?:[*_]{{1,3}}(?=[ \t]))?)[ \t]{{0,8}})
       | (?P<entry>(?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?value(?:{_QUOTES})?\s{{0,4}}[:=][ \t]{{0,4}})
       | (?P<item>(?:{_QUOTES})?(?:,\s{{0,40}}(?={_QUOTES})|\r?\n[ \t]{{0,64}}-[ \t]{{1,8}})(?!(?:{_QUOTES})?-))
       | (?P<tag>>)
@@ -139,10 +150,10 @@ _LEADS = re.compile(
     re.VERBOSE,
 )
 # The characters with which a lead can begin, checked before the expression is tried.
-_LEAD_CHARS = frozenset("\\ \t\r\n:=>,vbe0123456789")
+_LEAD_CHARS = frozenset("\\ \t\r\n:=>,*vbe0123456789")
 _LEAD_PAIRS = frozenset(
     first + second
-    for firsts, seconds in (("_-", "vbe0123456789"), ("\"'`", "] \t\r\n:=,\\\"'`v"), ("]", " \t:="))
+    for firsts, seconds in (("_-", "vbe0123456789_:"), ("\"'`", "] \t\r\n:=,\\\"'`v"), ("]", " \t:="))
     for first in firsts
     for second in seconds
 )
@@ -307,7 +318,9 @@ def _assigned(text: str, name_at: int, leads: re.Match[str], known: NameMeaning)
     if yaml_line and text[at : at + 1] in {"\r", "\n", "#", " "}:
         return FoundValues(spans_below(text, at))
     span = None if known.plural else value_span(text, at, yaml_line=yaml_line, spaces=known.kind is Kind.CERTAIN)
-    return FoundValues([span], prose=not alone and ": " in sign) if span else None
+    if span is None or (":" in sign and is_description(text, at, until=span[1])):
+        return None
+    return FoundValues([span], prose=not alone and ": " in sign)
 
 
 def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain: bool) -> bool:

@@ -195,13 +195,17 @@ _ORACLE_ADDRESS = re.compile(r"oracle:(?:thin|oci8?):(?P<user>[\w.$#]{1,64})/(?P
 _PORT_FIELD = re.compile(r":(?:\d{4,5}|\*):")
 # Host, port, database, user, password; the last may contain escaped colons.
 _PGPASS = re.compile(
-    r"^(?P<head>[^\s:#]{1,255}:(?:\d{4,5}|\*):(?:\*|[A-Za-z_][^\s:]{0,63}):[^\s:]{1,64}:)(?P<value>(?:\\{1,4}[:\\]|[^\s:\\]){1,256})\s*$",
+    r"^(?P<head>[ \t>-]{0,64}[^\s:#]{1,255}:(?:\d{4,5}|\*):(?:\*|[A-Za-z_][^\s:]{0,63}):[^\s:]{1,64}:)(?P<value>(?:\\{1,4}[:\\]|[^\s:\\]){1,256})\s*$",
     re.MULTILINE,
+)
+# The same anywhere in a text, with a usual port of PostgreSQL or of a pooler.
+_PGPASS_PORT = re.compile(
+    r"(?<=[\w.\]*]):(?:543\d|6432|6543):(?:\*|(?!\d+:)[\w$-]{1,63}):[^\s:\"'`]{1,64}:(?P<value>(?:\\{1,4}[:\\]|[^\s\"'`\\]){1,256})"
 )
 _WORD_END = re.compile(r"""[\s"'`<>]""")
 
-# A line of .pgpass has one of them: the ports of PostgreSQL begin with a five.
-_PORTS = (":5", ":*:")
+# A line of .pgpass has one of them: the ports of PostgreSQL begin with a five, those of its poolers are these.
+_PORTS = (":5", ":6432:", ":6543:", ":*:")
 # Literals of which one is in every text with a connection string.
 CONNECTION_STRINGS = ("@", *_PORTS)
 
@@ -212,11 +216,10 @@ def mask_connection_strings(indexed: IndexedText) -> str:
         text = _masked(text, _url_passwords(text)) if "://" in words else text
         text = _masked(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
         text = _masked(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
-    return (
-        _masked(text, (found.span("value") for found in _PGPASS.finditer(text)))
-        if indexed.held(_PORTS) and _PORT_FIELD.search(words)
-        else text
-    )
+    if indexed.held(_PORTS) and _PORT_FIELD.search(words):
+        for line in (_PGPASS, _PGPASS_PORT):
+            text = _masked(text, (found.span("value") for found in line.finditer(text)))
+    return text
 
 
 def _masked(text: str, spans: Iterator[Span]) -> str:

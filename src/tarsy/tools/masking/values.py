@@ -49,6 +49,39 @@ _STATES_WORDS = """
     set unset empty blank valid ok weak strong short long simple default optional masked hidden used unused present
 """
 _STATES = frozenset(_STATES_WORDS.split())
+# Words with which an analysis describes a secret (`password: rotated at 09:41`). None of them is a likely password.
+_DESCRIBING_WORDS = """
+    absent accepted being blank both cached cannot changed checked comes compare compromised confirmed contains copied correct deactivated
+    decoded deleted denied different differs disabled each empty enabled encoded encrypted expired expires exposed failed fetched fine
+    generated had has hashed identical inaccessible incorrect injected invalid invalidated irrelevant is lacks last leaked likely loaded
+    locked managed mismatch mismatched missing mistyped modified mounted moved must needs never no not now obsolete ok okay out outdated
+    overridden overwritten pending possibly probably provided read recreated refreshed refused rejected reloaded removed renamed renewed
+    replaced required reset restored revoked rotated ruled same see set should stale still stored synced too truncated unaffected
+    unavailable unchanged unclear unknown unset untouched unused unverified updated valid validated verified was works wrong yes
+"""
+_DESCRIBING = frozenset(_DESCRIBING_WORDS.split())
+# Words that may follow one of them. After `to` only those of a sentence: "changed to" announces the new secret.
+_FOLLOWING_WORDS = """
+    after again ago already also and as at automatically back be because been before between but by during every for from has have if in is
+    it just last late long managed manually match of off old on once one only or out per pod pods rotation short since so than then through today
+    twice until use uses via was weekly were when while with without wrongly yesterday two three four five new
+"""
+_ARTICLES = frozenset({"the", "a", "an", "its", "their", "this", "that", "all", "both"})
+_FOLLOWING = _DESCRIBING | _ARTICLES.union(_FOLLOWING_WORDS.split())
+# Only of several words: a single one could be a password that nobody listed.
+_PARTICIPLE = re.compile(r"(?:[a-z]{2,8}-)?[a-z]{3,12}ed")
+_MARKS = r"""[\\*_~"'`(]{0,5}"""
+_DESCRIPTION = re.compile(
+    rf"""{_MARKS}(?P<first>[a-z]{{2,16}}(?:-[a-z]{{3,12}})?){_MARKS.replace("(", ")")}
+    (?:(?P<alone>[ \t]{{0,8}}\r?(?=\n|\Z)|[.,;:!?](?=[\s"'`*_)\\}}]|\Z)|,?[ \t]{{0,8}}[}}\]|)]|[ \t]{{1,8}}[(\[|\u2192\u2014\u2013-])
+    |[ \t]{{1,8}}(?:\d{{1,2}}:\d\d|\d{{1,4}}[ ](?:min|hour|day|sec|week|month)|[A-Z]\d{{1,3}}(?:\.\d{{1,3}})?\b
+    |(?P<second>[a-z]{{1,16}})(?:[ \t]{{1,8}}(?P<third>[a-z]{{1,16}}))?(?![\w@$%&+=/])))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_AROUND = ".,;:!?()*_`\"'"
+_EMPHASIS_ENDS = re.compile(r"(?:[*_]{2,3}|(?<=[.,;:!?])[*_]|[*_](?=[.,;:!?]))[.,;:!?)]{0,3}\Z")
+# Times and numbers.
+_FIGURE = re.compile(r"\d[\d:.,TZ+-]*")
 # Algorithms, encodings, versions, numbers with a unit: properties of a secret, not the secret.
 _TECHNICAL = re.compile(
     r"(?:sha|md|base|aes|rsa?|hs|es|ps|ed|utf|argon|bcrypt|pbkdf|scrypt|oauth|oidc|ip|tls|ssl|http|x|v|p|k|s|ec)-?\d{1,4}(?:[-/.][a-z0-9]{1,20}){0,4}\Z|\d+[a-z%]{0,12}\Z",
@@ -58,6 +91,9 @@ _PERCENT_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _OBJECT_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-./][a-z0-9]{1,20})*")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,}={0,2}")
 _SYMBOL = re.compile(r"[^\w\s.,:;/-]")
+# 24 random bytes or more; AWS has 30.
+_LONG_BASE64 = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")
+_LEAST_RANDOM = 10
 
 
 def is_placeholder(value: str) -> bool:
@@ -84,9 +120,27 @@ def is_secret(value: str, kind: Kind, *, prose: bool, quoted: bool) -> bool:
             return _BASE64.fullmatch(bare) is not None
 
 
+def is_description(text: str, start: int, *, until: int) -> bool:
+    """Return whether the words at `start` describe a secret instead of being one. Words up to `until` that look like a secret speak against it."""
+    found = _DESCRIPTION.match(text, start)
+    if found is None:
+        return False
+    first, second, third = ((found[name] or "").lower() for name in ("first", "second", "third"))
+    if first not in _DESCRIBING and (found["alone"] is not None or not (first in _PROSE or _PARTICIPLE.fullmatch(first))):
+        return False
+    if second and not (second in _FOLLOWING or _PARTICIPLE.fullmatch(second) or (second == "to" and third in _ARTICLES)):
+        return False
+    rest = text[found.end("first") : until].split()
+    return not any(is_stated_secret(word, Kind.CERTAIN, quoted=False) for word in rest if not _FIGURE.fullmatch(word.strip(_AROUND)))
+
+
 def is_stated_secret(value: str, kind: Kind, *, quoted: bool) -> bool:
     """Return whether the word after "the password is" is the password: far more often a sentence describes it."""
-    bare = value.strip(".,;:!?()")
+    # In Markdown, the end of the sentence may be the end of the emphasis too.
+    bare = _EMPHASIS_ENDS.sub("", value).strip(".,;:!?()")
+    word = bare.strip("*_`").lower()
+    if word in _DESCRIBING or _PARTICIPLE.fullmatch(word):
+        return False
     if quoted and kind is Kind.CERTAIN:
         return bare.lower() not in _STATES and is_secret(bare, kind, prose=True, quoted=True)
     has_digit, has_letter = any(map(str.isdigit, bare)), any(map(str.isalpha, bare))
@@ -97,7 +151,7 @@ def is_stated_secret(value: str, kind: Kind, *, quoted: bool) -> bool:
 
 def _is_machine_made(value: str) -> bool:
     """Return whether a value has digits among letters, both cases or symbols, or is simply long, unlike a count, a word or a path."""
-    if len(value) < 6 or value.startswith(("/", "./", "~/")):
+    if len(value) < 6 or (value.startswith(("/", "./", "~/")) and not _is_base64_with_slashes(value)):
         return False
     has_digit, has_lower, has_upper = (any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper))
     if has_digit and not (has_lower or has_upper):
@@ -108,11 +162,23 @@ def _is_machine_made(value: str) -> bool:
     return has_digit or (has_lower and has_upper) or len(value) >= 16
 
 
+def _is_base64_with_slashes(value: str) -> bool:
+    """Return whether a value that begins like a path is a key in base64 (one of 64 begins with a slash): a path has shorter, simpler parts."""
+    return _LONG_BASE64.fullmatch(value) is not None and any(
+        len(part) >= _LEAST_RANDOM and all(any(map(kind, part)) for kind in (str.isdigit, str.islower, str.isupper))
+        for part in value.split("/")
+    )
+
+
 # Plain quotes may contain escaped ones, and doubled ones as in YAML and SQL; escaped quotes end at the next equal ones.
 _QUOTED = re.compile(
     r"""[bru]?(?P<open>["'`])(?P<body>(?:\\[^\n]|''(?=[^\s,;:}\])])|(?!(?P=open))[^\\\n]){0,8192})(?P=open)""", re.IGNORECASE
 )
 _QUOTED_TWICE = re.compile(r"""(?P<open>\\{1,3}["'])(?P<body>(?:(?!(?P=open))[^\n]){0,8192})(?P=open)""")
+# Over several lines, none of which begins another entry.
+_QUOTED_LINES = re.compile(
+    r"""(?P<open>["'])(?P<body>(?:\\[^\n]|\\?\r?\n(?![ \t]{0,64}(?:["']?[\w./-]{1,64}["']?[ \t]?:[\s]|- |---|[}\]#|<]))|''(?=[^\s,;:}\])])|(?!(?P=open))[^\\\n]){0,8192})(?P=open)"""
+)
 _UNTIL_BREAK = re.compile(r"""(?:\\[ ]|[^\s&;"'<>,`]|,(?!\s|[\w.-]{1,40}\s?[=:])|&(?![\w.-]{1,40}=)){1,8192}""")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]+", re.IGNORECASE)
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?(?=\n)")
@@ -184,14 +250,14 @@ def spans_below(text: str, start: int) -> list[Span]:
 
 def _lone_value(text: str, at: int) -> Span | None:
     """Return a value that is alone on its line. Several words count only in quotes: without them they are rather an explanation."""
-    if _LONE_QUOTED.match(text, at):
+    if _LONE_QUOTED.match(text, at) or _QUOTED_LINES.match(text, at):
         return value_span(text, at, yaml_line=False)
     word = _MASKED_ITEM.match(text, at) or _LONE_WORD.match(text, at)
     return (at, at + len(word.group().rstrip())) if word else None
 
 
 def _quoted(text: str, start: int) -> re.Match[str] | None:
-    return _QUOTED.match(text, start) or _QUOTED_TWICE.match(text, start)
+    return _QUOTED.match(text, start) or _QUOTED_TWICE.match(text, start) or _QUOTED_LINES.match(text, start)
 
 
 def _bare_span(text: str, start: int) -> Span | None:
