@@ -1,17 +1,19 @@
 """Migrating a database to the schema of this version."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import asyncpg
 import structlog
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import DRIVER_ERRORS, transaction_limit, unavailable
 from tarsy.db.errors import DatabaseUnavailableError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 # A start must not wait for an answer that only saves a second.
@@ -102,7 +104,9 @@ async def upgrade(engine: AsyncEngine) -> str:
     return target
 
 
-def alembic_config() -> Config:
+def alembic_config() -> "Config":
+    from alembic.config import Config  # noqa: PLC0415 - large, and a database is seldom migrated
+
     config = Config()
     # Alembic reads its options with interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
@@ -114,6 +118,8 @@ def _run_migrations(connection: Connection) -> bool:
     """Migrate and return True, unless another replica did while this one waited for the lock."""
     if _stored_revision(connection) == head():
         return False
+    from alembic import command  # noqa: PLC0415 - large, and a database is seldom migrated
+
     config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

@@ -14,10 +14,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import structlog
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from tarsy.intake.fields import Fields
 
@@ -72,6 +68,12 @@ def certificate_address(body: Fields) -> str | None:
 
 def is_signed(body: Fields, certificate: bytes, *, now: datetime) -> bool:
     """Return whether the message was signed with the key of this certificate (PEM), which must be valid now."""
+    # Ten megabytes that most installations never need.
+    from cryptography import x509  # noqa: PLC0415
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import padding, rsa  # noqa: PLC0415
+
     # SNS still signs with SHA-1 unless the topic is set to version 2.
     algorithm = {"1": hashes.SHA1(), "2": hashes.SHA256()}.get(body.text("SignatureVersion"))  # noqa: S303 - SNS's choice
     signed = string_to_sign(body)

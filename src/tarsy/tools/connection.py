@@ -8,10 +8,12 @@ import re
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import Any, TypeVar
 
 import anyio
 import structlog
+from anyio import to_thread
 from pydantic import ValidationError
 
 from tarsy.kit.text import clip
@@ -30,7 +32,6 @@ from tarsy.tools.failures import (
 from tarsy.tools.http import send_cleanup
 from tarsy.tools.masking import Masker, StreamMasker
 from tarsy.tools.messages import CallResult, ListedTool
-from tarsy.tools.sdk_session import http_session, session_without_handshake
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Session, SessionCallbacks, SessionError, StdioSession
 from tarsy.tools.stdio import Observer, child_environment, stdio_link
 
@@ -52,6 +53,11 @@ MASKED_EXCERPT = 16 * 1024
 
 OnOutput = Callable[[str], None]
 T = TypeVar("T")
+
+
+async def load_mcp_sdk() -> None:
+    """Import the MCP SDK, which servers on stdio seldom need. It takes half a second: in a thread, other work goes on meanwhile."""
+    await to_thread.run_sync(import_module, "tarsy.tools.sdk_session")
 
 
 class MaskedLines:
@@ -244,6 +250,9 @@ class Connection:
         callbacks = SessionCallbacks(on_log=on_log, on_tools_changed=on_tools_changed, on_end=self._stopping.set)
         match self._endpoint:
             case HttpEndpoint():
+                await load_mcp_sdk()
+                from tarsy.tools.sdk_session import http_session  # noqa: PLC0415 - the SDK, see `load_mcp_sdk`
+
                 async with http_session(self._endpoint, callbacks, self._end_session) as session:
                     yield session
             case StdioEndpoint(command, args, env):
@@ -259,6 +268,9 @@ class Connection:
                         yield session
                         return
                     # A server of a revision without a handshake.
+                    await load_mcp_sdk()
+                    from tarsy.tools.sdk_session import session_without_handshake  # noqa: PLC0415 - the SDK, see `load_mcp_sdk`
+
                     async with session_without_handshake(link, callbacks) as modern:
                         yield modern
 

@@ -17,6 +17,7 @@ from tarsy.api.app import create_app
 from tarsy.api.services import Services
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
+from tarsy.config.schema.mcp_servers import TransportType
 from tarsy.db.notifications import CANCEL, PAUSE, RELOAD, WORK
 from tarsy.db.outbox import EVENTS_NOTIFICATION
 from tarsy.db.processes import ProcessRepository
@@ -36,6 +37,7 @@ from tarsy.skills.sync import fetch_skills
 from tarsy.telemetry.exposition import show_installation
 from tarsy.telemetry.measured_requests import EventLag, MeasuredHttp
 from tarsy.telemetry.measured_work import MeasuredRecovery
+from tarsy.tools.connection import load_mcp_sdk
 from tarsy.wiring.configured import Configured, build_handlers, build_runner, build_services
 from tarsy.wiring.infrastructure import Infrastructure, Overrides, open_infrastructure, skill_texts
 from tarsy.wiring.installation import models_in_use, watched_servers
@@ -69,7 +71,7 @@ async def application(
         await to_thread.run_sync(fetch_skills, settings.config_dir, settings.env)
         loaded = load_config(settings.config_dir, settings.env)
     configured = Configured(settings, loaded, overrides or Overrides())
-    await _load_models(configured)
+    await _import_sdks(configured)
     async with open_infrastructure(settings, loaded, configured.overrides) as infrastructure:
         database, metrics, clock = infrastructure.database, infrastructure.telemetry.metrics, SystemClock()
         engine, listener = database.engine, database.listener
@@ -94,11 +96,13 @@ async def application(
             tasks.cancel_scope.cancel()
 
 
-async def _load_models(configured: Configured) -> None:
-    """Import the SDKs of the configured models in a process that calls them, before it takes work."""
+async def _import_sdks(configured: Configured) -> None:
+    """Import the SDKs of the configured models and tool servers in a process that calls them, before it takes work."""
     settings = configured.settings
     if settings.role is not Role.API and not settings.llm_service_addr and configured.overrides.llm is None:
         await to_thread.run_sync(load_sdks, models_in_use(configured.loaded).values())
+    if any(server.transport.type != TransportType.STDIO for server in watched_servers(configured.loaded).values()):
+        await load_mcp_sdk()
 
 
 async def _maintain(
@@ -125,7 +129,7 @@ async def _maintain(
     )
 
     async def prepare(loaded: LoadedConfig) -> None:
-        await _load_models(replace(configured, loaded=loaded))
+        await _import_sdks(replace(configured, loaded=loaded))
         try:
             await SkillTextRepository(engine).store(skill_texts(loaded))
         except (SQLAlchemyError, OSError) as error:

@@ -27,7 +27,6 @@ from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.run_input import AnyInput
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.kit.clock import SystemClock
-from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.session.run_scope import Cancellations
@@ -150,6 +149,8 @@ def skill_texts(loaded: LoadedConfig) -> Iterator[str]:
 def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
     """Return the client of the LLM service that TARSY_LLM_SERVICE_ADDR names, or one that calls models from this process."""
     if settings.llm_service_addr:
+        from tarsy.llm.grpc_client import GrpcLLMClient  # noqa: PLC0415 - gRPC is large, and needed only here
+
         return GrpcLLMClient(settings.llm_service_addr, env=env)
     return in_process_client(env=env, recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
 
