@@ -20,12 +20,12 @@ class SessionStatus(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        return not SESSION_MOVES[self]
+        return not SESSION_TRANSITIONS[self]
 
 
 _SESSION_ENDS = (SessionStatus.COMPLETED, SessionStatus.FAILED, SessionStatus.TIMED_OUT, SessionStatus.CANCELLED)
 
-SESSION_MOVES: Mapping[SessionStatus, frozenset[SessionStatus]] = {
+SESSION_TRANSITIONS: Mapping[SessionStatus, frozenset[SessionStatus]] = {
     SessionStatus.PENDING: frozenset({SessionStatus.IN_PROGRESS, SessionStatus.WAITING, SessionStatus.CANCELLED}),
     SessionStatus.IN_PROGRESS: frozenset(
         {
@@ -54,12 +54,12 @@ class RunStatus(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        return not RUN_MOVES[self]
+        return not RUN_TRANSITIONS[self]
 
 
 _RUN_ENDS = (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.CANCELLED)
 
-RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
+RUN_TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = {
     RunStatus.PENDING: frozenset({RunStatus.ACTIVE, *_RUN_ENDS}),
     RunStatus.ACTIVE: frozenset(_RUN_ENDS),
     **dict.fromkeys(_RUN_ENDS, frozenset[RunStatus]()),
@@ -67,7 +67,10 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
 
 
 # A chat question or a scoring moves like a run, and back to the queue when its worker releases it.
-FOLLOWUP_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {**RUN_MOVES, RunStatus.ACTIVE: frozenset({RunStatus.PENDING, *_RUN_ENDS})}
+FOLLOWUP_TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = {
+    **RUN_TRANSITIONS,
+    RunStatus.ACTIVE: frozenset({RunStatus.PENDING, *_RUN_ENDS}),
+}
 
 
 class TimelineStatus(StrEnum):
@@ -84,9 +87,9 @@ class TimelineStatus(StrEnum):
 Status = TypeVar("Status", bound=StrEnum)
 
 
-def sources_of(target: Status, moves: Mapping[Status, frozenset[Status]]) -> tuple[Status, ...]:
-    """Return every status from which `moves` lead to `target`: the compare side of compare-and-set."""
-    return tuple(source for source, targets in moves.items() if target in targets)
+def sources_of(target: Status, transitions: Mapping[Status, frozenset[Status]]) -> tuple[Status, ...]:
+    """Return every status from which `transitions` lead to `target`: the compare side of compare-and-set."""
+    return tuple(source for source, targets in transitions.items() if target in targets)
 
 
 def session_status_of(run: RunStatus) -> SessionStatus:

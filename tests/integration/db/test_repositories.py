@@ -21,7 +21,7 @@ from tarsy.db.tables import alert_sessions, llm_interactions, stages, work
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.live_events import SESSIONS_CHANNEL, session_channel
 from tarsy.domain.session import NewSession
-from tarsy.domain.status import SESSION_MOVES, SessionStatus, sources_of
+from tarsy.domain.status import SESSION_TRANSITIONS, SessionStatus, sources_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SNAPSHOT = {"stages": [{"name": "a", "synthesis": None}, {"name": "b", "synthesis": {"agent_name": "S"}}]}
@@ -206,7 +206,7 @@ async def test_cancelling_moves_only_where_the_table_leads(sessions: SessionRepo
     await put(engine, session.id, status)
     answer = await sessions.request_cancel(session.id, actor="bob")
     after = (await sessions.get(session.id)).status
-    assert after is status or status in sources_of(after, SESSION_MOVES)
+    assert after is status or status in sources_of(after, SESSION_TRANSITIONS)
     expected = {
         SessionStatus.PENDING: CancelAnswer.CANCELLED,
         SessionStatus.IN_PROGRESS: CancelAnswer.CANCELLING,

@@ -10,7 +10,7 @@ from tarsy.domain.recording import RecordedOutcome
 from tarsy.domain.replay import Difference, differences
 from tarsy.domain.session import SessionClose, with_cancellation
 from tarsy.domain.stage import SuccessPolicy, stage_status
-from tarsy.domain.status import SESSION_MOVES, RunStatus, SessionStatus, sources_of
+from tarsy.domain.status import SESSION_TRANSITIONS, RunStatus, SessionStatus, sources_of
 from tarsy.domain.tool import ToolDefinition, ToolName
 
 ENDS = [status for status in RunStatus if status.is_final]
@@ -18,7 +18,7 @@ ENDS = [status for status in RunStatus if status.is_final]
 
 @given(st.sampled_from(list(SessionStatus)), st.sampled_from(list(SessionStatus)))
 def test_a_session_comes_only_from_where_the_table_says(source: SessionStatus, target: SessionStatus) -> None:
-    assert (source in sources_of(target, SESSION_MOVES)) == (target in SESSION_MOVES[source])
+    assert (source in sources_of(target, SESSION_TRANSITIONS)) == (target in SESSION_TRANSITIONS[source])
 
 
 @given(st.lists(st.sampled_from(ENDS), min_size=1, max_size=6), st.sampled_from(list(SuccessPolicy)))

@@ -164,7 +164,7 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> tuple[C
     if followup := step.work_close:
         judgement = rows.columns(followup.judgement) if followup.judgement else {}
         texts = rows.storable_json({"error_message": followup.error_message, **judgement})
-        end = subject.statuses.move(followup.status, completed_at=at, **texts)
+        end = subject.statuses.transition(followup.status, completed_at=at, **texts)
         await connection.execute(end.where(subject.statuses.table.c.id == claim.subject_id))
         ended.append(live_events.work_completed(step.session_id, claim.kind, claim.subject_id, followup))
     # Events that an agent could not close in time must not stream for ever.
@@ -189,7 +189,7 @@ def _session_end(session_id: str, close: SessionClose) -> sa.Update:
             "verdict_object": affected or None,
             "verdict_search": sa.func.to_tsvector("simple", words),
         }
-    end = SESSIONS.move(close.status, completed_at=close.completed_at, analysis_is_partial=close.analysis_is_partial, **values)
+    end = SESSIONS.transition(close.status, completed_at=close.completed_at, analysis_is_partial=close.analysis_is_partial, **values)
     return end.where(alert_sessions.c.id == session_id).returning(alert_sessions.c.alert_type, alert_sessions.c.chain_id)
 
 

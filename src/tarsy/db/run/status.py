@@ -1,4 +1,4 @@
-"""Changes of status: updates that only take rows from which the move tables allow the change, and the end of runs that stop early."""
+"""Changes of status: updates that only take rows from which a transition is allowed, and the end of runs that stop early."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tarsy.domain.conclusion import StageConclusions, best_analysis
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.stage import StageClose, StageType
-from tarsy.domain.status import FOLLOWUP_MOVES, RUN_MOVES, SESSION_MOVES, RunStatus, TimelineStatus, sources_of
+from tarsy.domain.status import FOLLOWUP_TRANSITIONS, RUN_TRANSITIONS, SESSION_TRANSITIONS, RunStatus, TimelineStatus, sources_of
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
 
 # The types of its stages distinguish a run from the other runs of its session.
@@ -24,27 +24,27 @@ StageTypes = Collection[StageType]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StatusMoves:
-    """The status column of a table. It only changes through `move`, by compare-and-set."""
+class StatusTransitions:
+    """The status column of a table. It only changes through `transition`, by compare-and-set."""
 
     table: sa.Table
-    moves: Mapping[Any, frozenset[Any]]
+    transitions: Mapping[Any, frozenset[Any]]
 
-    def move(self, target: StrEnum, **values: Any) -> sa.Update:
+    def transition(self, target: StrEnum, **values: Any) -> sa.Update:
         """Return the update to `target`, with other columns that change with the status; the caller adds which rows."""
-        sources = [source.value for source in sources_of(target, self.moves)]
+        sources = [source.value for source in sources_of(target, self.transitions)]
         return sa.update(self.table).where(self.table.c.status.in_(sources)).values(status=target.value, **values)
 
     def sources(self, target: StrEnum) -> str:
         """Return the statuses from which a row may move to `target`, as SQL writes a list."""
-        return sql_list(sources_of(target, self.moves))
+        return sql_list(sources_of(target, self.transitions))
 
 
-SESSIONS = StatusMoves(alert_sessions, SESSION_MOVES)
-QUESTIONS = StatusMoves(chat_user_messages, FOLLOWUP_MOVES)
-SCORES = StatusMoves(session_scores, FOLLOWUP_MOVES)
-STAGES = StatusMoves(stages, RUN_MOVES)
-EXECUTIONS = StatusMoves(agent_executions, RUN_MOVES)
+SESSIONS = StatusTransitions(alert_sessions, SESSION_TRANSITIONS)
+QUESTIONS = StatusTransitions(chat_user_messages, FOLLOWUP_TRANSITIONS)
+SCORES = StatusTransitions(session_scores, FOLLOWUP_TRANSITIONS)
+STAGES = StatusTransitions(stages, RUN_TRANSITIONS)
+EXECUTIONS = StatusTransitions(agent_executions, RUN_TRANSITIONS)
 
 
 async def interrupt_events(connection: AsyncConnection, session_id: str, types: StageTypes, at: datetime) -> list[LiveEvent]:
@@ -72,9 +72,9 @@ async def abandon_runs(
 ) -> list[LiveEvent]:
     """Close the executions and stages of a run that no worker will continue, and return the live events that announce it."""
     of_run = _stages(session_id, types)
-    executions = EXECUTIONS.move(status, completed_at=at, error_message=reason).where(agent_executions.c.stage_id.in_(of_run))
+    executions = EXECUTIONS.transition(status, completed_at=at, error_message=reason).where(agent_executions.c.stage_id.in_(of_run))
     ended = await connection.execute(executions.returning(agent_executions.c.id))
-    open_stages = STAGES.move(status, completed_at=at, error_message=reason).where(stages.c.id.in_(of_run))
+    open_stages = STAGES.transition(status, completed_at=at, error_message=reason).where(stages.c.id.in_(of_run))
     closed = await connection.execute(open_stages.returning(stages.c.id))
     change = [ExecutionChange(execution_id=id_, at=at, status=status, error_message=reason) for id_ in ended.scalars()]
     close = [StageClose(stage_id=id_, status=status, completed_at=at, error_message=reason) for id_ in closed.scalars()]

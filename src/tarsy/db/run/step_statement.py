@@ -15,7 +15,7 @@ from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, draft_parameters
 from tarsy.db.tables import agent_executions, citations, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
 from tarsy.db.usage import ADD_TO_SESSION_SPENDING, ADD_TO_TOOL_DAYS, ADD_TO_USAGE_DAYS
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.status import RUN_MOVES, RunStatus, sources_of
+from tarsy.domain.status import RUN_TRANSITIONS, RunStatus, sources_of
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import WorkState
@@ -208,4 +208,4 @@ def _execution_changes(step: Step) -> list[rows.NewRow]:
 
 
 def _sources(target: RunStatus) -> Iterable[str]:
-    return [source.value for source in sources_of(target, RUN_MOVES)]
+    return [source.value for source in sources_of(target, RUN_TRANSITIONS)]

@@ -118,7 +118,7 @@ async def move_subject(
 ) -> list[LiveEvent]:
     """Move the subject of a locked row of work, and return the events that announce it."""
     table = subject.statuses.table
-    move = subject.statuses.move(target).where(table.c.id == row["subject_id"]).returning(*subject.columns)
+    move = subject.statuses.transition(target).where(table.c.id == row["subject_id"]).returning(*subject.columns)
     moved = (await connection.execute(move)).mappings().first()
     return list(subject.moved(moved, row["now"], reason)) if moved else []
 

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.incident.briefing import with_current_alerts
 from tarsy.db.rows import Row, read, session_of, storable
-from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusMoves, stored_analysis
+from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusTransitions, stored_analysis
 from tarsy.db.tables import SESSION_COLUMNS, alert_sessions
 from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, WorkKind
@@ -33,7 +33,7 @@ class Subject(ABC):
     """The subject of one kind of work. Every writer locks its row after the row of its work."""
 
     kind: WorkKind
-    statuses: StatusMoves
+    statuses: StatusTransitions
     ready: StrEnum
     claimed: StrEnum
     parked: StrEnum
@@ -96,7 +96,7 @@ class SessionSubject(Subject):
             analysis_partial_reason=None if analysis is None else partial_reason,
             error_message=storable(ends.reason),
         )
-        ended = self.statuses.move(
+        ended = self.statuses.transition(
             close.status,
             completed_at=close.completed_at,
             final_analysis=analysis,
@@ -111,7 +111,7 @@ class SessionSubject(Subject):
 class _FollowUp(Subject):
     async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
         close = WorkClose(status=ends.status, completed_at=row["now"], error_message=storable(ends.reason))
-        ended = self.statuses.move(close.status, completed_at=close.completed_at, error_message=close.error_message)
+        ended = self.statuses.transition(close.status, completed_at=close.completed_at, error_message=close.error_message)
         found = await connection.execute(ended.where(self.statuses.table.c.id == row["subject_id"]))
         return (live_events.work_completed(row["session_id"], self.kind, row["subject_id"], close),) if found.rowcount else ()
 
