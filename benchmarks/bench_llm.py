@@ -12,7 +12,7 @@ from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, ProviderType, TextChunk
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import RetryPolicy, stream_answer
+from tarsy.llm.attempts import CallRetryPolicy, stream_answer
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import InProcessLLMClient
 from tarsy.llm.service import start_service
@@ -40,7 +40,7 @@ class Metronome:
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         del access  # asked or not, it ticks
-        async with aclosing(stream_answer(self._ticks, request.provider, RetryPolicy())) as chunks:
+        async with aclosing(stream_answer(self._ticks, request.provider, CallRetryPolicy())) as chunks:
             async for chunk in chunks:
                 yield chunk
 

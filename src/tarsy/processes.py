@@ -22,7 +22,7 @@ from typing import NoReturn, Self
 import structlog
 
 from tarsy.kit.process import has_terminal, name_process
-from tarsy.settings import LIFELINE, PROCESS_NAME, SHARING, Role
+from tarsy.settings import LIFELINE, PROCESS_NAME, SHARING, ProcessRole
 
 # The most sessions that one process works on at once: more sessions need more processes.
 SESSIONS_PER_PROCESS = 50
@@ -47,7 +47,7 @@ class ProcessSpec:
     """A process to run: its name in the logs, its role, and its command line."""
 
     name: str
-    role: Role
+    role: ProcessRole
     arguments: tuple[str, ...]
 
 
@@ -71,11 +71,11 @@ def cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 def process_specs(count: int, *, host: str, port: int, more: Sequence[str]) -> tuple[ProcessSpec, ...]:
     """Return one API process at the address and `count` workers; the probes and metrics of the workers are at the ports that follow."""
 
-    def spec(name: str, role: Role, number: int) -> ProcessSpec:
+    def spec(name: str, role: ProcessRole, number: int) -> ProcessSpec:
         own = str(port + number if port else 0)
         return ProcessSpec(name, role, ("serve", "--processes", "1", "--role", role, "--host", host, "--port", own, *more))
 
-    return spec("api", Role.API, 0), *(spec(f"worker-{number}", Role.WORKER, number) for number in range(1, count + 1))
+    return spec("api", ProcessRole.API, 0), *(spec(f"worker-{number}", ProcessRole.WORKER, number) for number in range(1, count + 1))
 
 
 def run_processes(specs: Sequence[ProcessSpec], command: Command) -> int:
@@ -153,9 +153,9 @@ class _Supervisor:
                 del self._restart_at[spec]
                 self._start(spec)
             # The API is served until the last session has ended or was released.
-            if self._stopping and not self._api_is_stopping and all(spec.role is Role.API for spec in self._running.values()):
+            if self._stopping and not self._api_is_stopping and all(spec.role is ProcessRole.API for spec in self._running.values()):
                 self._api_is_stopping = True
-                self._signal(Role.API)
+                self._signal(ProcessRole.API)
         return self._status
 
     def _handle(self, number: signal.Signals) -> None:
@@ -173,9 +173,9 @@ class _Supervisor:
     def _stop(self) -> None:
         self._stopping = True
         self._restart_at.clear()
-        self._signal(Role.WORKER)
+        self._signal(ProcessRole.WORKER)
 
-    def _signal(self, role: Role) -> None:
+    def _signal(self, role: ProcessRole) -> None:
         for pid, spec in self._running.items():
             if spec.role is role:
                 os.kill(pid, signal.SIGTERM)
@@ -225,7 +225,7 @@ class _Supervisor:
             devnull = os.open(os.devnull, os.O_RDONLY)
             os.dup2(devnull, 0)
             os.close(devnull)
-            if spec.role is not Role.API:
+            if spec.role is not ProcessRole.API:
                 # The output of this command is the address to open, and nothing else.
                 os.dup2(2, 1)
             os.environ.update(self._environment(spec))
@@ -242,7 +242,7 @@ class _Supervisor:
         process = subprocess.Popen(  # noqa: S603 - ourselves
             command,
             stdin=subprocess.DEVNULL,
-            stdout=None if spec.role is Role.API else sys.stderr,
+            stdout=None if spec.role is ProcessRole.API else sys.stderr,
             env={**os.environ, **self._environment(spec)},
             start_new_session=True,
             pass_fds=(self._lifeline,),
@@ -251,5 +251,5 @@ class _Supervisor:
         return process.pid
 
     def _environment(self, spec: ProcessSpec) -> Mapping[str, str]:
-        sharing = sum(one.role is Role.WORKER for one in self._specs)
+        sharing = sum(one.role is ProcessRole.WORKER for one in self._specs)
         return {PROCESS_NAME: spec.name, SHARING: str(sharing), LIFELINE: str(self._lifeline)}

@@ -21,7 +21,7 @@ from tarsy.config.load.loader import load_config
 from tarsy.kit.groups import single_errors
 from tarsy.kit.logs import log_mask
 from tarsy.kit.process import has_terminal
-from tarsy.settings import CannotServeError, Role, Settings
+from tarsy.settings import CannotServeError, ProcessRole, Settings
 from tarsy.wiring.application import Application, application
 from tarsy.wiring.infrastructure import Overrides
 
@@ -131,7 +131,7 @@ async def _serving(
     """Build the application, then listen. `auth` overrides the settings."""
     with single_errors():
         async with application(settings, overrides=Overrides(auth=auth)) as running, anyio.create_task_group() as tasks:
-            api = _probes_only(running.api) if settings.role is Role.WORKER else running.api
+            api = _probes_only(running.api) if settings.role is ProcessRole.WORKER else running.api
             http = http_server(api, running.services.live.streams)
             log_mask.mask = running.services.mask
             listening.listen()
@@ -182,10 +182,10 @@ def _bind(settings: Settings) -> socket.socket:
 def _announce(listening: socket.socket, settings: Settings, running: Application) -> None:
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    what = "TARSy worker, probes at" if settings.role is Role.WORKER else "TARSy is ready:"
+    what = "TARSy worker, probes at" if settings.role is ProcessRole.WORKER else "TARSy is ready:"
     sys.stdout.write(f"{what} http://{shown}:{port}/\n")
     setup = running.services.setup
     # For the person at this terminal. Output that goes anywhere else may be collected and read by others, and contains no code.
-    if settings.role is not Role.WORKER and sys.stdout.isatty() and setup is not None:
+    if settings.role is not ProcessRole.WORKER and sys.stdout.isatty() and setup is not None:
         sys.stdout.write(f"To set it up, open http://{shown}:{port}/setup and enter the code {setup.access.issue()} (works once).\n")
     sys.stdout.flush()

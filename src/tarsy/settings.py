@@ -9,7 +9,7 @@ from pathlib import Path
 API_TOKENS = "TARSY_API_TOKENS"
 
 
-class Role(StrEnum):
+class ProcessRole(StrEnum):
     """What a process does: everything, serve the API, or work on sessions."""
 
     ALL = "all"
@@ -39,7 +39,7 @@ class Settings:
     llm_service_addr: str | None = None
     # 1 replays recordings at the speed of the recorded model, 0 without pauses.
     replay_speed: float = 1.0
-    role: Role = Role.ALL
+    role: ProcessRole = ProcessRole.ALL
     host: str = "127.0.0.1"
     port: int = 8080
     insecure: bool = False

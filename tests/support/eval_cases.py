@@ -10,7 +10,7 @@ from tarsy.agent.evidence.verdict import read_verdict
 from tarsy.domain.evidence import Evidence
 from tarsy.evals.attempts import Attempt, CitedEvidence
 from tarsy.evals.cases import CaseFile, Expectation
-from tarsy.evals.trials import Identity, Trial
+from tarsy.evals.trials import Trial, TrialIdentity
 
 CASE: dict[str, Any] = {
     "title": "The cart cannot reach its database",
@@ -54,7 +54,7 @@ def attempt_on(answer: str, seen: dict[str, str], **changes: Any) -> Attempt:
 
 
 def trial(case: str, *, passed: bool = True, run: int = 1, **changes: Any) -> Trial:
-    identity = Identity(
+    identity = TrialIdentity(
         case=case,
         model=changes.pop("model", "tested"),
         run=run,

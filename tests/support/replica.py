@@ -18,7 +18,7 @@ import anyio
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.step import Committed, Step
 from tarsy.server import run_server
-from tarsy.settings import Role, Settings
+from tarsy.settings import ProcessRole, Settings
 from tarsy.wiring import configured
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -101,7 +101,7 @@ def _serve(replica: Replica) -> None:
             database_url=replica.url,
             config_dir=replica.directory / "config",
             replay_speed=replica.replay_speed,
-            role=Role.WORKER,
+            role=ProcessRole.WORKER,
             port=0,
         )
         anyio.run(run_server, settings)

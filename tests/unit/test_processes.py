@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tarsy.processes import cores, default_processes, process_specs
-from tarsy.settings import Role, Settings, settings_from
+from tarsy.settings import ProcessRole, Settings, settings_from
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_probes_of_workers_are_at_the_ports_that_follow() -> None:
     api, first, second = process_specs(2, host="127.0.0.1", port=8080, more=("--insecure",))
     ports = [spec.arguments[spec.arguments.index("--port") + 1] for spec in (api, first, second)]
     assert ports == ["8080", "8081", "8082"]
-    assert [spec.role for spec in (api, first, second)] == [Role.API, Role.WORKER, Role.WORKER]
+    assert [spec.role for spec in (api, first, second)] == [ProcessRole.API, ProcessRole.WORKER, ProcessRole.WORKER]
     assert all(spec.arguments[-1] == "--insecure" for spec in (api, first, second))
     assert [spec.arguments[spec.arguments.index("--port") + 1] for spec in process_specs(1, host="::1", port=0, more=())] == ["0", "0"]
 

@@ -12,7 +12,7 @@ import typer
 
 from tarsy.cli.environment import ConfigDir, process_environment, process_settings
 from tarsy.cli.terminal import explained
-from tarsy.settings import PROCESS_NAME, CannotServeError, Role
+from tarsy.settings import PROCESS_NAME, CannotServeError, ProcessRole
 
 # Long enough for most answers under way; an orchestrator repeats what is cut off.
 DEFAULT_GRACE = 30.0
@@ -24,7 +24,7 @@ def serve(
         str, typer.Option(help="Address to listen on; any address except loopback needs a login (see TARSY_API_TOKENS).")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8080,
-    role: Annotated[Role, typer.Option(help="Serve the API and dashboard, run sessions, or both.")] = Role.ALL,
+    role: Annotated[ProcessRole, typer.Option(help="Serve the API and dashboard, run sessions, or both.")] = ProcessRole.ALL,
     config: ConfigDir = None,
     processes: Annotated[
         int | None,
@@ -49,14 +49,14 @@ def serve(
 
     configure_logs(process=os.environ.get(PROCESS_NAME))
     settings = process_settings(config, host=host, port=port, role=role, insecure=insecure)
-    if processes is None and role is Role.ALL:
+    if processes is None and role is ProcessRole.ALL:
         sessions = load_config(settings.config_dir, settings.env).config.queue.max_concurrent_sessions
         processes = default_processes(cores(), sessions)
     if processes is None or processes == 1:
         # Measured: a session costs a twentieth less CPU than on the standard loop, which is used on platforms without uvloop.
         anyio.run(run_server, settings, backend_options={"use_uvloop": find_spec("uvloop") is not None})
         return
-    if role is not Role.ALL:
+    if role is not ProcessRole.ALL:
         raise CannotServeError(
             f"--processes {processes} starts one API process and {processes} worker processes, so it cannot be combined with --role {role}."
         )

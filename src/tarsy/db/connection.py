@@ -52,7 +52,7 @@ def create_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncEngine:
     sqlalchemy_url, arguments = connect_arguments(url)
     engine = create_async_engine(
         sqlalchemy_url,
-        poolclass=ConnectionPool,
+        poolclass=DatabasePool,
         pool_size=connections,
         max_overflow=0,
         # The connection that was used last: its server process has the plans of the next statements at hand.
@@ -82,7 +82,7 @@ def snapshot(engine: AsyncEngine) -> AsyncEngine:
     return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
-class ConnectionPool(AsyncAdaptedQueuePool):
+class DatabasePool(AsyncAdaptedQueuePool):
     """A pool that raises DBAPIError when no connection can be opened, whichever error the driver or the dialect raised."""
 
     def connect(self) -> PoolProxiedConnection:
@@ -168,7 +168,7 @@ def _is_no_cancellation(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-_pool_logger = logging.getLogger(f"{ConnectionPool.__module__}.{ConnectionPool.__qualname__}")
+_pool_logger = logging.getLogger(f"{DatabasePool.__module__}.{DatabasePool.__qualname__}")
 _pool_logger.setLevel(logging.WARNING)
 _pool_logger.addFilter(_is_no_cancellation)
 

@@ -34,7 +34,7 @@ _NOTIFY_EACH = "SELECT pg_notify($1, p) FROM unnest($2::text[]) WITH ORDINALITY 
 
 log = structlog.stdlib.get_logger(__name__)
 
-Handler = Callable[[str], None]
+NotificationHandler = Callable[[str], None]
 GapHandler = Callable[[], None]
 
 
@@ -65,13 +65,13 @@ class NotificationListener:
     """
 
     def __init__(self, url: str) -> None:
-        self._handlers: dict[str, list[Handler]] = {}
+        self._handlers: dict[str, list[NotificationHandler]] = {}
         self._gap_handlers: list[GapHandler] = []
         # Nothing is dispatched before the gap handlers were called: they would take it for complete.
         self._is_ready = False
         self._reconnecting = _ReconnectingConnection(url, on_connect=self._listen)
 
-    def subscribe(self, name: str, handler: Handler) -> None:
+    def subscribe(self, name: str, handler: NotificationHandler) -> None:
         """Call `handler` with the payload of every notification `name`."""
         self._handlers.setdefault(name, []).append(handler)
 

@@ -18,7 +18,7 @@ from tarsy.demo.views.pods import namespaces_list, pods_get, pods_list, pods_log
 from tarsy.demo.views.promql import promql_query
 from tarsy.demo.views.tls import certificates_list, webhooks_list
 from tarsy.demo.views.workloads import configmaps_get, configmaps_list, deployment_history, deployments_list
-from tarsy.demo.world import World, load_world
+from tarsy.demo.world import ClusterData, load_world
 
 INSTRUCTIONS = "A read-only view of one Kubernetes cluster: workloads, events, logs, nodes, metrics, network and access records."
 # In the order in which they are listed to a model.
@@ -34,12 +34,12 @@ TOOLS: tuple[Callable[..., str], ...] = (
 )
 
 
-def build_server(world: World) -> StdioServer:
+def build_server(world: ClusterData) -> StdioServer:
     """Return a server with the read-only tools of `world`."""
     return StdioServer(f"cluster ({world.cluster})", INSTRUCTIONS, cluster_tools(world))
 
 
-def cluster_tools(world: World) -> list[Tool]:
+def cluster_tools(world: ClusterData) -> list[Tool]:
     """Return all tools, bound to `world`."""
     return [Tool.of(function, world) for function in TOOLS]
 

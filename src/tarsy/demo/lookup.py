@@ -7,7 +7,7 @@ from typing import Annotated, Protocol, TypeVar
 from pydantic import Field
 
 from tarsy.demo.stdio_server import ToolRefusedError
-from tarsy.demo.world import World
+from tarsy.demo.world import ClusterData
 
 # Described for the model.
 Namespace = Annotated[str, Field(description="Namespace; empty means all namespaces")]
@@ -17,7 +17,7 @@ NodeName = Annotated[str, Field(description="Name of the node")]
 Minutes = Annotated[int, Field(description="How many minutes to look back from now", ge=1, le=20160)]
 
 
-class NotFoundError(ToolRefusedError):
+class UnknownObjectError(ToolRefusedError):
     """The cluster has no such object; the text names those it has. The caller can act."""
 
 
@@ -32,23 +32,23 @@ class _Named(Protocol):
 T = TypeVar("T", bound=_Named)
 
 
-def check_namespace(world: World, namespace: str) -> None:
-    """Raise NotFoundError for a namespace that does not exist; an empty one means all."""
+def check_namespace(world: ClusterData, namespace: str) -> None:
+    """Raise UnknownObjectError for a namespace that does not exist; an empty one means all."""
     if namespace and namespace not in world.namespaces:
-        raise NotFoundError(f'namespaces "{namespace}" not found. Namespaces in this cluster: {", ".join(world.namespaces)}')
+        raise UnknownObjectError(f'namespaces "{namespace}" not found. Namespaces in this cluster: {", ".join(world.namespaces)}')
 
 
-def in_namespace(world: World, things: Iterable[T], namespace: str) -> list[T]:
+def in_namespace(world: ClusterData, things: Iterable[T], namespace: str) -> list[T]:
     check_namespace(world, namespace)
     found = [thing for thing in things if namespace in ("", thing.namespace)]
     return sorted(found, key=lambda thing: (thing.namespace, thing.name))
 
 
-def find(world: World, kind: str, things: Sequence[T], namespace: str, name: str) -> T:
+def find(world: ClusterData, kind: str, things: Sequence[T], namespace: str, name: str) -> T:
     """Find an object by name.
 
     Raises:
-        NotFoundError: with the most similar names of the namespace.
+        UnknownObjectError: with the most similar names of the namespace.
     """
     check_namespace(world, namespace)
     for thing in things:
@@ -63,4 +63,4 @@ def find(world: World, kind: str, things: Sequence[T], namespace: str, name: str
         hint = f" Did you mean: {', '.join(close)}?"
     else:
         hint = f" There are: {', '.join(sorted(names)[:15])}."
-    raise NotFoundError(f'{kind} "{name}" not found in namespace "{namespace}".' + hint)
+    raise UnknownObjectError(f'{kind} "{name}" not found in namespace "{namespace}".' + hint)

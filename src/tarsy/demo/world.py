@@ -272,7 +272,7 @@ class Ingress(Named):
     annotations: Mapping[str, str] = {}
 
 
-class World(FilePart):
+class ClusterData(FilePart, title="World"):
     cluster: str = "larkspur-prod-eu1"
     now: datetime
     namespaces: tuple[str, ...]
@@ -303,12 +303,12 @@ class World(FilePart):
 
 
 @cache
-def load_world(incident: str) -> World:
+def load_world(incident: str) -> ClusterData:
     """Load the world of a sample incident."""
     return read_world(INCIDENTS / incident / "world.yaml")
 
 
-def read_world(path: Path) -> World:
+def read_world(path: Path) -> ClusterData:
     """Load a world and merge it with the platform that all worlds share.
 
     Lists are joined: the world's entries replace those of the platform with the same name, and those under `absent` (`namespace/name`) are left out.
@@ -324,7 +324,7 @@ def read_world(path: Path) -> World:
         added = cast("Sequence[Any]", own.get(key, ()))
         hidden = absent | {_identity(entry) for entry in added}
         merged[key] = [entry for entry in platform[key] if _identity(entry) not in hidden] + list(added)
-    return World.model_validate(merged)
+    return ClusterData.model_validate(merged)
 
 
 def _identity(entry: Any) -> tuple[str, ...]:

@@ -159,7 +159,7 @@ MAX_ANALYSIS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class InvestigationResult:
     """The result of an incident's last investigation."""
 
     at: datetime
@@ -170,7 +170,7 @@ class Finding:
     object: str | None = None
 
 
-def incident_text(incident: Incident, members: Sequence[Member], last: Finding | None = None) -> str:
+def incident_text(incident: Incident, members: Sequence[Member], last: InvestigationResult | None = None) -> str:
     """Render an incident for the agents that investigate it. A single alert without labels and annotations is returned unchanged."""
     if len(members) == 1 and last is None and not members[0].alert.labels and not members[0].alert.annotations:
         return members[0].alert.body

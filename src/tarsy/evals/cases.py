@@ -46,7 +46,7 @@ class RequiredEvidence(Section):
     call: KnownCall | None = Field(default=None, description="A call whose result holds them; the oracle makes it.")
 
 
-class Ceilings(Section):
+class RunLimits(Section):
     """The limits of a run. An unknown cost is within its limit."""
 
     turns: Count | None = Field(default=None, description="Calls of the model.")
@@ -67,7 +67,7 @@ class Expectation(Section):
     must_not_cite: Names = Field(default=(), description="Words that no citation may quote, except where something is ruled out.")
     still_happening: StillHappening | None = Field(default=None, description="Whether it goes on: yes, no or unknown.")
     forbidden_actions: Names = Field(default=(), description="Regular expressions; no command that the analysis proposes may match one.")
-    ceilings: Ceilings = Field(default=Ceilings(), description="The most that a run may take.")
+    ceilings: RunLimits = Field(default=RunLimits(), description="The most that a run may take.")
 
     @property
     def is_healthy(self) -> bool:

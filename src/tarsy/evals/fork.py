@@ -25,22 +25,22 @@ _FILES = RecordingFiles()
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ForkSource:
     """A recorded investigation, and the name under which it is played."""
 
     recording: Recording
     name: str
 
 
-def source_of(case: Case) -> Source | None:
+def source_of(case: Case) -> ForkSource | None:
     """Return the recorded investigation of a case, or None if its world is not a recording."""
     file = case.file.world.file
     match case.file.world.kind:
         case WorldKind.RECORDING:
-            return Source(_FILES(str(case.world_path)), str(case.world_path))
+            return ForkSource(_FILES(str(case.world_path)), str(case.world_path))
         case WorldKind.SAMPLE:
             provider = load_sample(file).chain.stages[0].agents[0].provider
-            return Source(load_sample(file).recording, provider.recording or "")
+            return ForkSource(load_sample(file).recording, provider.recording or "")
         case WorldKind.CLUSTER | WorldKind.SNAPSHOT:
             return None
 
@@ -49,7 +49,7 @@ def source_of(case: Case) -> Source | None:
 class Fork:
     """The calls that are played; later ones go to the model."""
 
-    source: Source
+    source: ForkSource
     played: tuple[RecordedCall, ...]
 
     @property
@@ -76,7 +76,7 @@ class Fork:
         return SessionOverrides(clock=FixedClock(left), recorded_inputs=tuple(given.placed() for given in self.inputs)) if left else None
 
 
-def forked(case: Case, source: Source, chain: ResolvedChain, step: int) -> Fork:
+def forked(case: Case, source: ForkSource, chain: ResolvedChain, step: int) -> Fork:
     """Play the first `step` recorded calls of the chain's agents; a negative step counts from the last call.
 
     Raises:

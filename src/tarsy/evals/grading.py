@@ -25,7 +25,7 @@ _VERDICT = "verdict"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class GradingCheck:
     """One expectation, and whether it is met."""
 
     name: str
@@ -34,24 +34,24 @@ class Check:
     detail: str = ""
 
 
-def grade(expected: Expectation, attempt: Attempt) -> tuple[Check, ...]:
+def grade(expected: Expectation, attempt: Attempt) -> tuple[GradingCheck, ...]:
     """Check everything that was expected, the verdict first."""
     if attempt.verdict is None:
         detail = attempt.error or "the answer holds no verdict"
-        return (Check(_VERDICT, passed=False, detail=detail), *_ceilings(expected, attempt))
+        return (GradingCheck(_VERDICT, passed=False, detail=detail), *_ceilings(expected, attempt))
     return (
-        Check(_VERDICT, passed=True),
+        GradingCheck(_VERDICT, passed=True),
         *_verdict_checks(expected, attempt.verdict),
         *_analysis_checks(expected, attempt),
         *_ceilings(expected, attempt),
     )
 
 
-def passed(checks: tuple[Check, ...]) -> bool:
+def passed(checks: tuple[GradingCheck, ...]) -> bool:
     return all(check.passed for check in checks)
 
 
-def _verdict_checks(expected: Expectation, verdict: Verdict) -> Iterator[Check]:
+def _verdict_checks(expected: Expectation, verdict: Verdict) -> Iterator[GradingCheck]:
     yield _check("outcome", verdict.outcome in expected.outcome, f"{verdict.outcome}, not {' or '.join(expected.outcome)}")
     # Where nothing is blamed, there is neither an object nor a mechanism to be wrong about.
     if verdict.outcome is VerdictOutcome.FAULT and expected.object:
@@ -70,8 +70,8 @@ def _verdict_checks(expected: Expectation, verdict: Verdict) -> Iterator[Check]:
         )
 
 
-def _check(name: str, is_so: bool, detail: str) -> Check:  # noqa: FBT001 - the check's result
-    return Check(name, is_so, "" if is_so else detail)
+def _check(name: str, is_so: bool, detail: str) -> GradingCheck:  # noqa: FBT001 - the check's result
+    return GradingCheck(name, is_so, "" if is_so else detail)
 
 
 def _matches(found: AffectedObject | None, expected: tuple[str, ...]) -> bool:
@@ -91,7 +91,7 @@ def _holds(text: str, words: tuple[str, ...]) -> bool:
     return all(any(spelling.strip().lower() in plain for spelling in word.split("|")) for word in words)
 
 
-def _analysis_checks(expected: Expectation, attempt: Attempt) -> Iterator[Check]:
+def _analysis_checks(expected: Expectation, attempt: Attempt) -> Iterator[GradingCheck]:
     for required in expected.must_cite:
         yield _check(f"cites “{required.text}”", bool(holding(attempt.cited, required.text)), "no citation of a result that holds it")
     for forbidden in expected.must_not_cite:
@@ -123,7 +123,7 @@ def commands(analysis: str) -> Iterator[str]:
             yield from _CODE.findall(line)
 
 
-def _ceilings(expected: Expectation, attempt: Attempt) -> Iterator[Check]:
+def _ceilings(expected: Expectation, attempt: Attempt) -> Iterator[GradingCheck]:
     used = {"turns": attempt.turns, "tool_calls": attempt.tool_calls, "tokens": attempt.total_tokens, "usd": attempt.cost_usd}
     for name, value in used.items():
         limit: float | None = getattr(expected.ceilings, name)

@@ -17,7 +17,7 @@ from tarsy.evals.cases import Case, EvalError, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, with_native_tool_calls
 from tarsy.evals.fork import Fork, forked, source_of
 from tarsy.evals.models import Model
-from tarsy.evals.trials import Identity, Trial
+from tarsy.evals.trials import Trial, TrialIdentity
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import FixedClock, SystemClock
 from tarsy.session.playback import recorded_chain, session_from
@@ -27,7 +27,7 @@ _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class EvalBudget:
     """An amount of dollars or tokens. Models without a known price can only have a budget in tokens."""
 
     amount: float
@@ -46,7 +46,7 @@ class Budget:
         return trial.cost_usd
 
 
-def read_budget(text: str) -> Budget:
+def read_budget(text: str) -> EvalBudget:
     """Read `5usd`, `$5`, `5` or `2Mtokens`.
 
     Raises:
@@ -55,7 +55,7 @@ def read_budget(text: str) -> Budget:
     found = _AMOUNT.fullmatch(text)
     if found is None:
         raise EvalError(f'"{text}" is no budget: write 5usd or 2Mtokens.')
-    return Budget(float(found["number"]) * _FACTORS[found["scale"].lower()], found["unit"].lower().startswith("token"))
+    return EvalBudget(float(found["number"]) * _FACTORS[found["scale"].lower()], found["unit"].lower().startswith("token"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class Plan:
     # None: the configured chain for the case's alert type.
     chain_id: str | None = None
     # No trial begins once it is spent.
-    budget: Budget | None = None
+    budget: EvalBudget | None = None
     # A model that gives a second opinion on verdicts; it never decides whether a trial passes.
     judge: ResolvedProvider | None = None
     # The number of recorded calls that are played before the model continues. Cases without a recording are left out.
@@ -82,7 +82,7 @@ class Plan:
 class PlannedTrial:
     """A trial to make, unless a kept one has the same identity."""
 
-    identity: Identity
+    identity: TrialIdentity
     case: Case
     session: NewSession
     # Replaces the clock and the inputs of the session; None: the real ones.
@@ -108,7 +108,7 @@ def trials_of(plan: Plan, loaded: LoadedConfig, worlds: Mapping[str, World]) -> 
             for model in (model for model in plan.models if model.fits(case)):
                 world, provider = worlds[case.name], model.provider(case)
                 chain = _chain(plan, loaded, case, model, world)
-                identity = Identity(
+                identity = TrialIdentity(
                     case=case.name,
                     model=model.name if plan.fork_at is None else f"{model.name} from call {plan.fork_at}",
                     run=run,
@@ -138,7 +138,7 @@ def _chain(plan: Plan, loaded: LoadedConfig, case: Case, model: Model, world: Wo
     return chain.model_copy(update={"challenge": ResolvedChallenge() if plan.challenge else None})
 
 
-def _planned(plan: Plan, identity: Identity, case: Case, model: Model, world: World, chain: ResolvedChain) -> PlannedTrial:
+def _planned(plan: Plan, identity: TrialIdentity, case: Case, model: Model, world: World, chain: ResolvedChain) -> PlannedTrial:
     now = world.now or SystemClock().now()
     session = NewSession(
         id=str(uuid4()),

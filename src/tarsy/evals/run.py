@@ -23,7 +23,7 @@ from tarsy.evals.trials import Trial, TrialFile, trial_of
 from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.tool_servers import ForkedServers, WorldServers
 from tarsy.kit.groups import single_errors
-from tarsy.settings import Role, Settings
+from tarsy.settings import ProcessRole, Settings
 from tarsy.wiring.application import Application, application
 from tarsy.wiring.infrastructure import Overrides, llm_client
 
@@ -61,7 +61,7 @@ async def pipeline(
 ) -> AsyncGenerator[Pipeline]:
     """Run the application as in production with `jobs` workers, on these tools; `overrides` are those of single sessions, by id."""
     async with temporary_postgres() as (directory, url):
-        own = replace(settings, data_dir=directory, database_url=url, role=Role.WORKER, replay_speed=0.0)
+        own = replace(settings, data_dir=directory, database_url=url, role=ProcessRole.WORKER, replay_speed=0.0)
         replaced = Overrides(tools=tools, llm=llm, sessions=overrides)
         async with application(own, loaded=isolated(loaded, jobs), overrides=replaced) as running:
             with single_errors():
@@ -82,17 +82,17 @@ def isolated(loaded: LoadedConfig, jobs: int) -> LoadedConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvalResult:
     """The trials of a plan that were made, now or before, and the number of those that the budget did not allow."""
 
     trials: tuple[Trial, ...]
     left_out: int
 
 
-Progress = Callable[[Trial, int, int], None]
+OnTrial = Callable[[Trial, int, int], None]
 
 
-async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: Progress) -> Outcome:
+async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: OnTrial) -> EvalResult:
     """Make every trial of the plan that is not kept yet; `progress` is called with each trial, its number and their count.
 
     Raises:
@@ -136,4 +136,4 @@ async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: P
                     tasks.start_soon(make_trials, running, name=f"eval {number}")
         known = kept.read()
     found = tuple(known[one.identity] for one in planned if one.identity in known)
-    return Outcome(found, len(planned) - len(found))
+    return EvalResult(found, len(planned) - len(found))

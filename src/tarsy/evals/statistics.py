@@ -199,7 +199,7 @@ def _spread(values: Iterable[float]) -> Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureChange:
     """A figure before and after, with the difference over the common cases."""
 
     name: str
@@ -215,8 +215,8 @@ class Comparison:
     # Common cases; a case whose files have changed is not among them.
     cases: int
     changed_cases: tuple[str, ...]
-    pass_rate: Figure
-    others: tuple[Figure, ...]
+    pass_rate: FigureChange
+    others: tuple[FigureChange, ...]
     # Cases with the change of their pass rate.
     worse: tuple[tuple[str, float], ...]
     better: tuple[tuple[str, float], ...]
@@ -268,7 +268,7 @@ _OTHERS: dict[str, Callable[[Sequence[Trial]], float]] = {
 }
 
 
-def _figure(name: str, pairs: Sequence[tuple[Sequence[Trial], Sequence[Trial]]], value: Callable[[Sequence[Trial]], float]) -> Figure:
+def _figure(name: str, pairs: Sequence[tuple[Sequence[Trial], Sequence[Trial]]], value: Callable[[Sequence[Trial]], float]) -> FigureChange:
     values = [(value(earlier), value(later)) for earlier, later in pairs]
     differences = [later - earlier for earlier, later in values]
-    return Figure(name, mean(earlier for earlier, _ in values), mean(later for _, later in values), bootstrap(differences))
+    return FigureChange(name, mean(earlier for earlier, _ in values), mean(later for _, later in values), bootstrap(differences))

@@ -13,7 +13,7 @@ from tarsy.domain.citation import CitationStatus
 from tarsy.domain.verdict import VerdictOutcome
 from tarsy.evals.attempts import Attempt
 from tarsy.evals.cases import Case, Difficulty
-from tarsy.evals.grading import Check, grade, passed
+from tarsy.evals.grading import GradingCheck, grade, passed
 
 
 class Stored(BaseModel):
@@ -22,7 +22,7 @@ class Stored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Identity(Stored):
+class TrialIdentity(Stored):
     """Everything that a trial's result depends on. A stored trial counts only for an equal identity."""
 
     case: str
@@ -36,7 +36,7 @@ class Identity(Stored):
 
 class Trial(Stored):
     tarsy_trial: Literal[1] = 1
-    identity: Identity
+    identity: TrialIdentity
     title: str
     family: str
     difficulty: Difficulty
@@ -45,7 +45,7 @@ class Trial(Stored):
     is_healthy: bool = False
     must_abstain: bool = False
     passed: bool
-    checks: tuple[Check, ...]
+    checks: tuple[GradingCheck, ...]
     status: str
     outcome: VerdictOutcome | None = None
     verdict: Mapping[str, Any] = {}
@@ -67,7 +67,7 @@ class Trial(Stored):
     error: str = ""
 
     @property
-    def failures(self) -> tuple[Check, ...]:
+    def failures(self) -> tuple[GradingCheck, ...]:
         return tuple(check for check in self.checks if not check.passed)
 
     @property
@@ -75,7 +75,7 @@ class Trial(Stored):
         return self.verified + self.id_only + self.failed
 
 
-def trial_of(case: Case, identity: Identity, attempt: Attempt, judged: bool | None = None) -> Trial:  # noqa: FBT001 - an opinion
+def trial_of(case: Case, identity: TrialIdentity, attempt: Attempt, judged: bool | None = None) -> Trial:  # noqa: FBT001 - an opinion
     """Grade an attempt."""
     expected, verdict, checks = case.file.expect, attempt.verdict, grade(case.file.expect, attempt)
     return Trial(
@@ -133,10 +133,10 @@ class TrialFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self) -> Mapping[Identity, Trial]:
+    def read(self) -> Mapping[TrialIdentity, Trial]:
         if not self._path.exists():
             return {}
-        trials: dict[Identity, Trial] = {}
+        trials: dict[TrialIdentity, Trial] = {}
         for line in self._path.read_text(encoding="utf-8").splitlines():
             with suppress(ValidationError):
                 trial = Trial.model_validate_json(line)

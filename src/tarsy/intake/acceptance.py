@@ -1,6 +1,6 @@
 """Accepting deliveries: their alerts are masked, decided about, and stored in one transaction under locks on their keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -32,7 +32,7 @@ from tarsy.domain.route import RouteAction
 from tarsy.intake.answer import Answer, answer_from, summarise
 from tarsy.intake.delivery import Delivery
 from tarsy.intake.investigations import Investigations
-from tarsy.intake.masking import Mask, masked_alert, masked_change
+from tarsy.intake.masking import masked_alert, masked_change
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.unit_of_work import IncomingAlert, UnitOfWork
 from tarsy.intake.updates import store_updates, update_text
@@ -50,7 +50,7 @@ TAKE_SECONDS = 25.0
 _TIME_LIMIT = sa.text("SET LOCAL statement_timeout = '10s'")
 
 
-class IntakeMetrics(Protocol):
+class DeliveryMetrics(Protocol):
     """Counts deliveries once they are stored, and refused requests."""
 
     def accepted(self, source: str, action: str, alerts: int) -> None: ...
@@ -93,9 +93,9 @@ class AlertAcceptance:
     engine: AsyncEngine
     policy: Policy
     investigations: Investigations
-    mask: Mask
+    mask: Callable[[str], str]
     clock: Clock
-    metrics: IntakeMetrics = field(default_factory=NoMetrics)
+    metrics: DeliveryMetrics = field(default_factory=NoMetrics)
     _batches: Batcher[PreparedDelivery, Answer] = field(init=False)
 
     def __post_init__(self) -> None:

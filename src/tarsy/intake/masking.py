@@ -8,10 +8,8 @@ from typing import Any
 from tarsy.domain.alert import Alert, Change, Links
 from tarsy.kit.text import storable
 
-Mask = Callable[[str], str]
 
-
-def masked_alert(alert: Alert, mask: Mask) -> Alert:
+def masked_alert(alert: Alert, mask: Callable[[str], str]) -> Alert:
     links = alert.links
     masked = _masked(
         {
@@ -35,12 +33,12 @@ def masked_alert(alert: Alert, mask: Mask) -> Alert:
     )
 
 
-def masked_change(change: Change, mask: Mask) -> Change:
+def masked_change(change: Change, mask: Callable[[str], str]) -> Change:
     masked = _masked({"title": change.title, "labels": dict(change.labels), "link": change.link}, mask)
     return replace(change, title=masked["title"], labels=masked["labels"], link=masked["link"], body=storable(mask(change.body)))
 
 
-def _masked(parts: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+def _masked(parts: Mapping[str, Any], mask: Callable[[str], str]) -> dict[str, Any]:
     """Mask the parts as one JSON text, so that patterns see names and values together."""
     plain = json.dumps(parts, ensure_ascii=False)
     hidden = mask(plain)

@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
-from tarsy.intake.acceptance import AlertAcceptance, IntakeMetrics, NoMetrics
+from tarsy.intake.acceptance import AlertAcceptance, DeliveryMetrics, NoMetrics
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
 from tarsy.intake.adapters.registry import matching_adapter, parse_delivery
 from tarsy.intake.answer import Answer
@@ -74,7 +74,7 @@ class IncidentService:
         *,
         clock: Clock | None = None,
         sns: SnsClient | None = None,
-        metrics: IntakeMetrics | None = None,
+        metrics: DeliveryMetrics | None = None,
     ) -> Self:
         """Build the service and its parts; `server` returns the tool server of a name."""
         clock = clock or SystemClock()

@@ -32,7 +32,7 @@ WITHHELD = {"safety", "prohibited_content", "blocklist", "recitation", "spii", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class CallRetryPolicy:
     """How often to retry, and how long to wait before it, in seconds."""
 
     retries: int = 3
@@ -43,7 +43,7 @@ class RetryPolicy:
     empty_delay: float = 3.0
 
 
-def delay_before_retry(policy: RetryPolicy, failure: Failure, done: int, jitter: float) -> float | None:
+def delay_before_retry(policy: CallRetryPolicy, failure: Failure, done: int, jitter: float) -> float | None:
     """Return the seconds to wait before the next retry after `done` of them, or None to give up. `jitter` in [0, 1) spreads callers."""
     if failure.code is ErrorCode.EMPTY_RESPONSE:
         return policy.empty_delay if done < policy.empty_retries else None
@@ -57,7 +57,7 @@ def delay_before_retry(policy: RetryPolicy, failure: Failure, done: int, jitter:
 async def stream_answer(
     attempt: Callable[[], AsyncGenerator[Signal]],
     provider: ResolvedProvider,
-    policy: RetryPolicy,
+    policy: CallRetryPolicy,
     censor: Callable[[str], str] = str,
 ) -> AsyncGenerator[Chunk]:
     """Stream one answer within the time limits of `provider`. An attempt is repeated only while no chunk of it was emitted.

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMBackend, LLMHealth, ProviderType, ResolvedProvider
 from tarsy.llm.access import CredentialsMissingError, resolve_access
-from tarsy.llm.attempts import RetryPolicy
+from tarsy.llm.attempts import CallRetryPolicy
 from tarsy.llm.providers.provider import ClientCache, Provider, ProviderNotInstalledError
 from tarsy.llm.providers.replay import RecordingFiles, RecordingLoader, ReplayProvider
 
@@ -94,12 +94,12 @@ def in_process_client(
     env: Mapping[str, str] = os.environ,
     recordings: RecordingLoader | None = None,
     replay_speed: float = 0.0,
-    policy: RetryPolicy | None = None,
+    policy: CallRetryPolicy | None = None,
 ) -> InProcessLLMClient:
     """Return a client with all providers. Keys are looked up in `env` at each call; `recordings` loads what a replay provider names."""
 
     def make(wanted: Implementation) -> Provider:
-        retries = policy or RetryPolicy()
+        retries = policy or CallRetryPolicy()
         # A vendor's SDK is imported when a provider of that vendor is first used: it is large, and few installations use several.
         match wanted:
             case Implementation.REPLAY:

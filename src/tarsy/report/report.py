@@ -47,7 +47,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class CitedEvidence:
+class EvidenceExcerpt:
     """The passages of cited evidence that the report shows; the `skipped` characters at its end are not shown."""
 
     seen: SeenEvidence
@@ -72,7 +72,7 @@ class Report:
     cost: Spending
     analysis: CheckedText
     chat: tuple[Exchange, ...]
-    evidence: tuple[CitedEvidence, ...]
+    evidence: tuple[EvidenceExcerpt, ...]
     # Ids of cited evidence that would have made the report too large.
     left_out: tuple[str, ...]
     made_at: datetime
@@ -122,14 +122,14 @@ async def read_report(repositories: SessionRepositories, session_id: str) -> Rep
     )
 
 
-async def _read_evidence(repositories: SessionRepositories, session: AlertSession, texts: Sequence[CheckedText]) -> list[CitedEvidence]:
+async def _read_evidence(repositories: SessionRepositories, session: AlertSession, texts: Sequence[CheckedText]) -> list[EvidenceExcerpt]:
     """Return all cited evidence in the order of the citations. A citation of evidence that does not exist is marked as failed in the text."""
     cited: list[str] = []
     if session.verdict:
         cited += session.verdict.verdict.evidence
         cited += (evidence_id for one in session.verdict.verdict.ruled_out for evidence_id in one.evidence)
     cited += (one.checked.citation.evidence_id for text in texts for one in text.citations)
-    found: list[CitedEvidence] = []
+    found: list[EvidenceExcerpt] = []
     for evidence_id in dict.fromkeys(cited):
         try:
             # One after the other: of a large result only the shown passages stay in memory.
@@ -139,7 +139,7 @@ async def _read_evidence(repositories: SessionRepositories, session: AlertSessio
     return found
 
 
-def cited_evidence(evidence: EvidenceText, texts: Sequence[CheckedText]) -> CitedEvidence:
+def cited_evidence(evidence: EvidenceText, texts: Sequence[CheckedText]) -> EvidenceExcerpt:
     """Select the passages of some evidence to show, with the verified quotations of it in `texts`."""
     size = len(evidence.text)
     places = {
@@ -162,7 +162,7 @@ def cited_evidence(evidence: EvidenceText, texts: Sequence[CheckedText]) -> Cite
         inside = tuple((first - start, last - start) for first, last in quoted if start <= first and last <= end)
         passages.append(Passage(start - position, evidence.text[start:end], inside))
         position = end
-    return CitedEvidence(evidence.seen, tuple(passages), size - position)
+    return EvidenceExcerpt(evidence.seen, tuple(passages), size - position)
 
 
 def _merged(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -176,7 +176,7 @@ def _merged(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def within_limit(evidence: Sequence[CitedEvidence]) -> tuple[tuple[CitedEvidence, ...], tuple[str, ...]]:
+def within_limit(evidence: Sequence[EvidenceExcerpt]) -> tuple[tuple[EvidenceExcerpt, ...], tuple[str, ...]]:
     """Return as much evidence as a report has room for, and the ids of the rest."""
     sizes = accumulate(one.size for one in evidence)
     kept = tuple(one for one, size in zip(evidence, sizes, strict=True) if size <= MAX_EVIDENCE_CHARACTERS)
@@ -236,7 +236,7 @@ def no_analysis(report: Report) -> str:
     return "There is no analysis." if report.session.status.is_final else "There is no analysis yet."
 
 
-def source_line(evidence: CitedEvidence) -> str:
+def source_line(evidence: EvidenceExcerpt) -> str:
     """Return the tool call that the evidence is the result of, and when it was read."""
     seen = evidence.seen
     if seen.tool is None:

@@ -41,7 +41,7 @@ from tarsy.session.plan import (
     plan,
     skipped_stages,
 )
-from tarsy.session.ports import History, Progress
+from tarsy.session.ports import History, ProgressReporter
 from tarsy.session.run_scope import RunScope
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.stage_runner import Closing, StageRunner, close_unfinished, outcome_of
@@ -63,7 +63,7 @@ class SessionExecutor:
     ledgers: Ledgers
     prices: Prices
     runbooks: RunbookSource
-    progress: Progress
+    progress: ProgressReporter
     mask: Mask
     clock: Clock
 

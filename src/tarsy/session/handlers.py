@@ -8,7 +8,7 @@ from tarsy.agent.execution import AgentServices, SessionOverrides
 from tarsy.session.agent_runner import AgentRunner
 from tarsy.session.executor import SessionExecutor
 from tarsy.session.followup import CHAT_ANSWERS, SCORES, FollowUps
-from tarsy.session.ports import History, Progress
+from tarsy.session.ports import History, ProgressReporter
 from tarsy.session.run_scope import Cancellations
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.stage_runner import StageRunner
@@ -20,7 +20,7 @@ def session_handlers(
     history: History,
     ledgers: Ledgers,
     runbooks: RunbookSource,
-    progress: Progress,
+    progress: ProgressReporter,
     cancellations: Cancellations,
     default: SessionOverrides | None = None,
     overrides: Mapping[str, SessionOverrides] | None = None,

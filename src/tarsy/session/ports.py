@@ -24,7 +24,7 @@ class History(Protocol):
         ...
 
 
-class Progress(Protocol):
+class ProgressReporter(Protocol):
     """Reports to the session list which stage a session runs; does not block."""
 
     def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int) -> None: ...

@@ -76,7 +76,7 @@ class MaskedLines:
         self._on_text(self._masked.finish())
 
 
-class Connection:
+class ToolServerConnection:
     """One session with one server, from connecting to its end."""
 
     def __init__(self, server: str, endpoint: Endpoint, *, our_env: Mapping[str, str], masker: Masker, shared: bool = False) -> None:

@@ -154,7 +154,7 @@ class MaskedTools:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UnmaskedResult:
     """The result of a call, before it is masked and timed."""
 
     content: str
@@ -163,8 +163,8 @@ class Outcome:
     refused: bool = False
 
 
-def refusal(text: str) -> Outcome:
-    return Outcome(text, is_error=True, refused=True)
+def refusal(text: str) -> UnmaskedResult:
+    return UnmaskedResult(text, is_error=True, refused=True)
 
 
 class McpToolExecutor:
@@ -199,7 +199,7 @@ class McpToolExecutor:
             refused=outcome.refused,
         )
 
-    async def _outcome(self, call: ToolCall, on_output: OnOutput) -> Outcome:
+    async def _outcome(self, call: ToolCall, on_output: OnOutput) -> UnmaskedResult:
         """Check the call against the tools of its server, then make it."""
         name = ToolName.parse(call.name)
         known = ", ".join(self._servers) or "none"
@@ -222,7 +222,7 @@ class McpToolExecutor:
             return refusal(arguments.message)
         return await self._call(server, tool, arguments, on_output)
 
-    async def _call(self, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput) -> Outcome:
+    async def _call(self, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput) -> UnmaskedResult:
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
         result: CallResult | LostCall | None = None
         try:
@@ -230,9 +230,9 @@ class McpToolExecutor:
                 result = await server.call(tool, arguments, limited_output(on_output))
         except ToolServerError as error:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
-            return Outcome(str(error), is_error=True)
+            return UnmaskedResult(str(error), is_error=True)
         if isinstance(result, CallResult):
-            return Outcome(clip_content(render(result)), is_error=bool(result.is_error))
+            return UnmaskedResult(clip_content(render(result)), is_error=bool(result.is_error))
         # The end of the call was not seen.
         fate = (
             "It can be called again without harm."
@@ -240,9 +240,9 @@ class McpToolExecutor:
             else "Whether it took effect is unknown: check before calling it again."
         )
         if isinstance(result, LostCall):
-            return Outcome(f"{result.error}. {result.reaction} {fate}", is_error=True)
+            return UnmaskedResult(f"{result.error}. {result.reaction} {fate}", is_error=True)
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {fate} Ask for less, or use another tool."
-        return Outcome(text, is_error=True, is_timeout=True)
+        return UnmaskedResult(text, is_error=True, is_timeout=True)
 
 
 def limited_output(on_output: OnOutput) -> OnOutput:

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.kit.groups import single_errors
-from tarsy.tools.connection import Connection
+from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import uses_session_id
 
 # As long as an execution waits for its own connections.
@@ -28,13 +28,13 @@ class ConnectionPool:
         self.tasks = tasks
         self._stateless: set[str] = set()
         self._lock = anyio.Lock()
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[str, ToolServerConnection] = {}
         # No longer handed out, but still used by the executions that have them.
-        self._retired: list[Connection] = []
+        self._retired: list[ToolServerConnection] = []
         # Stopped by the executions that had them.
-        self._ending: set[Connection] = set()
+        self._ending: set[ToolServerConnection] = set()
 
-    def adopt(self, connection: Connection) -> bool:
+    def adopt(self, connection: ToolServerConnection) -> bool:
         """Take over a connection that its execution has stopped; return False if the execution has to wait for its end itself."""
         self._ending = {one for one in self._ending if not one.ended.is_set()}
         if len(self._ending) >= MOST_ENDING:
@@ -56,7 +56,7 @@ class ConnectionPool:
         """Remember that the server keeps nothing between two requests."""
         self._stateless.add(_key(server))
 
-    async def connection(self, server: ResolvedMcpServer, make: Callable[[], Connection]) -> Connection:
+    async def connection(self, server: ResolvedMcpServer, make: Callable[[], ToolServerConnection]) -> ToolServerConnection:
         """Return the live connection to `server`, or a new one, which may have failed."""
         key = _key(server)
         async with self._lock:

@@ -24,7 +24,7 @@ from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.http import MAX_BODY_BYTES, AcknowledgedPosts, http_client
 from tarsy.tools.messages import CallResult, ToolPage
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, OnProgress, Session, SessionCallbacks, SessionError
-from tarsy.tools.stdio import Link, Listener, Message
+from tarsy.tools.stdio import JsonMessage, Link, Listener
 
 log = structlog.get_logger(__name__)
 
@@ -157,7 +157,7 @@ async def _stdio_streams(link: Link) -> AsyncGenerator[Any]:
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
-    def receive(message: Message) -> None:
+    def receive(message: JsonMessage) -> None:
         incoming.send_nowait(SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False)))
 
     async def send() -> None:

@@ -12,7 +12,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
-from tarsy.tools.connection import Connection
+from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
@@ -62,9 +62,9 @@ class ToolServer:
         self._shared = False
         # Held while a connection is made or its tools are listed.
         self._lock = anyio.Lock()
-        self._connection: Connection | None = None
+        self._connection: ToolServerConnection | None = None
         # The connection over which the tools were last listed, and its count of tool changes then.
-        self._listed_on: tuple[Connection, int] | None = None
+        self._listed_on: tuple[ToolServerConnection, int] | None = None
         self._endpoint: Endpoint | None = None
         self._misconfigured = ""
         try:
@@ -187,11 +187,11 @@ class ToolServer:
             return await connection.list_tools()
         raise Unreachable(self.name, f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s")
 
-    async def _live_connection(self) -> Connection:
+    async def _live_connection(self) -> ToolServerConnection:
         async with self._lock:
             return await self._connect()
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> ToolServerConnection:
         """Return the live connection, or make one. To be called with the lock held."""
         if self._connection is not None and self._connection.is_alive:
             return self._connection
@@ -199,8 +199,8 @@ class ToolServer:
         if endpoint is None:
             raise Unreachable(self.name, f"Tool server '{self.name}' is not available: {self._misconfigured}")
 
-        def make() -> Connection:
-            return Connection(self.name, endpoint, our_env=self._env, masker=self.masker, shared=self._shared)
+        def make() -> ToolServerConnection:
+            return ToolServerConnection(self.name, endpoint, our_env=self._env, masker=self.masker, shared=self._shared)
 
         self._shared = self._pool is not None and self._pool.shares(self._config)
         if self._pool is not None and self._shared:

@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).with_name("supervisor.py")
 END_SECONDS = 6.0
 
 
-class _Supervisor:
+class _SupervisorProcess:
     """The supervisor's process: started with the first server, replaced if it was killed, ended with its last user."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ def _send(control: socket.socket, request_socket: socket.socket, pipes: Sequence
     control.sendmsg([b"s"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", (request_socket.fileno(), *pipes)))])
 
 
-_supervisor = _Supervisor()
+_supervisor = _SupervisorProcess()
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from opentelemetry.propagate import inject
 
 from tarsy.tools.messages import CallResult, InitializeResult, ToolPage
-from tarsy.tools.stdio import Link, Listener, Message
+from tarsy.tools.stdio import JsonMessage, Link, Listener
 
 # Error codes of JSON-RPC and of MCP.
 METHOD_NOT_FOUND = -32601
@@ -135,7 +135,7 @@ class StdioSession:
     def _notify(self, method: str, **params: object) -> None:
         self._link.send({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
 
-    def _receive(self, message: Message) -> None:
+    def _receive(self, message: JsonMessage) -> None:
         match message:
             case {"method": "ping", "id": request_id}:
                 self._link.send({"jsonrpc": "2.0", "id": request_id, "result": {}})

@@ -30,7 +30,7 @@ LEAVE_SECONDS = 1.0
 # A server that dies writes the reason to stderr just before: it may still be on its way when stdout ends.
 LAST_STDERR_SECONDS = 0.5
 
-Message = Mapping[str, Any]
+JsonMessage = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Observer:
 class Listener:
     """Called with each message of a server, and after the last one."""
 
-    on_message: Callable[[Message], None]
+    on_message: Callable[[JsonMessage], None]
     on_end: Callable[[], None]
 
 
@@ -76,7 +76,7 @@ class Link:
         if self._is_over:
             listener.on_end()
 
-    def send(self, message: Message) -> None:
+    def send(self, message: JsonMessage) -> None:
         """Send a message as soon as the server reads it. It is sent whole, even if the sender is cancelled."""
         # A server that no longer reads will not answer either.
         self._process.stdin.send(orjson.dumps(message, default=str, option=orjson.OPT_APPEND_NEWLINE), self._end)
@@ -149,7 +149,7 @@ async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], 
             raise link.error
 
 
-def parse_message(line: bytes) -> Message | None:
+def parse_message(line: bytes) -> JsonMessage | None:
     """Return the message in a line, or None if it is not one. A string that was cut inside a character, as JavaScript does, is repaired."""
     found: object = None
     try:
@@ -160,9 +160,9 @@ def parse_message(line: bytes) -> Message | None:
     match found:
         # A request or notification, a result, or an error.
         case {"jsonrpc": "2.0", "method": str()}:
-            message = cast("Message", found)
+            message = cast("JsonMessage", found)
             return message if isinstance(message.get("params", {}), dict) else None
         case {"jsonrpc": "2.0", "id": int() | str(), "result": dict()} | {"jsonrpc": "2.0", "error": {"code": int(), "message": str()}}:
-            return cast("Message", found)
+            return cast("JsonMessage", found)
         case _:
             return None

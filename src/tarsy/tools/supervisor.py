@@ -154,7 +154,7 @@ class Ending:
         self._deadlines = {pid: deadline for pid, deadline in self._deadlines.items() if pid in pids}
 
 
-class Request:
+class SpawnRequest:
     """What to run. It arrives as NUL-terminated fields: how many follow, the directory, the number of words, the words, then names and values."""
 
     def __init__(self, fields: list[bytes]) -> None:
@@ -168,10 +168,10 @@ class Request:
         self.programs = [name] if b"/" in name else [os.path.join(place, name) for place in places]  # noqa: PTH118 - `pathlib` is large
 
 
-def parse_request(received: bytes) -> Request | None:
+def parse_request(received: bytes) -> SpawnRequest | None:
     """Return the request, or None while it is incomplete."""
     count, *fields = received.split(b"\0")
-    return Request(fields[:-1]) if fields and len(fields) - 1 == int(count) else None
+    return SpawnRequest(fields[:-1]) if fields and len(fields) - 1 == int(count) else None
 
 
 class Server:
@@ -221,7 +221,7 @@ class Server:
         self._pipes = []
 
 
-def exec_server(request: Request, pipes: list[int], supervisor: int) -> None:
+def exec_server(request: SpawnRequest, pipes: list[int], supervisor: int) -> None:
     """Turn the process that was just forked into the server. Does not return.
 
     Everything was computed before the fork, because each page of memory that is touched here is copied first.
@@ -243,7 +243,7 @@ def exec_server(request: Request, pipes: list[int], supervisor: int) -> None:
         os._exit(127)
 
 
-def execute(request: Request) -> None:
+def execute(request: SpawnRequest) -> None:
     """Replace this process by the first of the programs that exists and can be run.
 
     Raises:
@@ -259,7 +259,7 @@ def execute(request: Request) -> None:
     raise trouble or FileNotFoundError
 
 
-def report_failure(stderr: int, request: Request, error: OSError) -> None:
+def report_failure(stderr: int, request: SpawnRequest, error: OSError) -> None:
     os.write(stderr, b"cannot start %b: %b\n" % (request.command[0], str(error.strerror).encode()))
 
 

@@ -32,7 +32,7 @@ from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import load_sdks
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
-from tarsy.settings import Role, Settings
+from tarsy.settings import ProcessRole, Settings
 from tarsy.skills.sync import fetch_skills
 from tarsy.telemetry.exposition import show_installation
 from tarsy.telemetry.measured_requests import EventLag, MeasuredHttp
@@ -77,7 +77,7 @@ async def application(
         engine, listener = database.engine, database.listener
         reload = Reload(settings, loaded, clock=clock)
         pool = None
-        if settings.role is not Role.API:
+        if settings.role is not ProcessRole.API:
             recovery = MeasuredRecovery(Recovery(engine), metrics)
             runner, handlers = build_runner(infrastructure, configured), build_handlers(infrastructure, configured)
             pool = WorkerPool(configured.queue, runner, recovery, handlers, clock=clock)
@@ -99,7 +99,7 @@ async def application(
 async def _import_sdks(configured: Configured) -> None:
     """Import the SDKs of the configured models and tool servers in a process that calls them, before it takes work."""
     settings = configured.settings
-    if settings.role is not Role.API and not settings.llm_service_addr and configured.overrides.llm is None:
+    if settings.role is not ProcessRole.API and not settings.llm_service_addr and configured.overrides.llm is None:
         await to_thread.run_sync(load_sdks, models_in_use(configured.loaded).values())
     if any(server.transport.type != TransportType.STDIO for server in watched_servers(configured.loaded).values()):
         await load_mcp_sdk()
@@ -152,7 +152,7 @@ async def _maintain(
     async with anyio.create_task_group() as tasks:
         for connection in (database.listener, database.sender, infrastructure.live):
             await tasks.start(connection.run)
-        if configured.settings.role is not Role.WORKER:
+        if configured.settings.role is not ProcessRole.WORKER:
             tasks.start_soon(infrastructure.tools.monitor.run, name="tool server health")
         tasks.start_soon(retention.run, name="retention")
         tasks.start_soon(running.reload.run, name="reload")

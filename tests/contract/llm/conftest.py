@@ -9,14 +9,14 @@ from support.asking import Asking, Route, Transport, routes
 from support.vendor_server import VendorServer, vendor_server
 from support.vendors import VENDORS, ChatCompletions, Gemini
 from tarsy.agent.ports import LLMClient
-from tarsy.llm.attempts import RetryPolicy
+from tarsy.llm.attempts import CallRetryPolicy
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.service import start_service
 
 ENV = {"VENDOR_KEY": "sk-secret"}
 # The same counts as in production, without the waiting.
-POLICY = RetryPolicy(base_delay=0.01, empty_delay=0.01)
+POLICY = CallRetryPolicy(base_delay=0.01, empty_delay=0.01)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

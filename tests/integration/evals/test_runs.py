@@ -17,7 +17,7 @@ from tarsy.evals.models import find_models
 from tarsy.evals.new_case import Description, case_of_snapshot
 from tarsy.evals.plan import Plan, read_budget
 from tarsy.evals.report.report import comparisons
-from tarsy.evals.run import Outcome, run_evals
+from tarsy.evals.run import EvalResult, run_evals
 from tarsy.evals.statistics import by_model, summarise
 from tarsy.evals.trials import Trial, TrialFile
 from tarsy.evals.worlds.snapshot import read_results, written
@@ -42,7 +42,7 @@ NAMES = (
 SETTINGS = Settings(env={})
 
 
-def run(directory: Path, plan: Plan, reported: list[Trial] | None = None) -> Outcome:
+def run(directory: Path, plan: Plan, reported: list[Trial] | None = None) -> EvalResult:
     def progress(trial: Trial, number: int, count: int) -> None:
         assert number <= count
         if reported is not None:
@@ -61,26 +61,26 @@ def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2, fork_at
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory, shared_database: None) -> Outcome:
+def outcome(tmp_path_factory: pytest.TempPathFactory, shared_database: None) -> EvalResult:
     """One run of all that need no key."""
     del shared_database
     return run(tmp_path_factory.mktemp("evals"), plan_of("oracle", "naive", "silent", "obedient", "recorded", jobs=3))
 
 
-def test_the_oracle_passes_all_the_silent_one_none_and_the_naive_one_less_than_half(outcome: Outcome) -> None:
+def test_the_oracle_passes_all_the_silent_one_none_and_the_naive_one_less_than_half(outcome: EvalResult) -> None:
     rates = {model: summarise(model, trials).pass_at_1.mean for model, trials in by_model(outcome.trials).items()}
     assert rates["oracle"] == 1.0, [(one.identity.case, one.failures) for one in outcome.trials if one.identity.model == "oracle"]
     assert rates["silent"] == 0.0
     assert 0.0 < rates["naive"] < 0.5
 
 
-def test_blaming_in_a_healthy_world_counts_as_a_false_alarm(outcome: Outcome) -> None:
+def test_blaming_in_a_healthy_world_counts_as_a_false_alarm(outcome: EvalResult) -> None:
     trials = by_model(outcome.trials)
     assert summarise("naive", trials["naive"]).false_alarms.count == 1
     assert summarise("oracle", trials["oracle"]).false_alarms.count == 0
 
 
-def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: Outcome) -> None:
+def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: EvalResult) -> None:
     for trial in by_model(outcome.trials)["oracle"]:
         assert trial.status == "completed"
         assert trial.turns >= 2
@@ -128,7 +128,7 @@ def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
         find_models(load_config(None, {}), [])
 
 
-def test_the_recorded_model_passes_the_samples_it_was_recorded_on(outcome: Outcome) -> None:
+def test_the_recorded_model_passes_the_samples_it_was_recorded_on(outcome: EvalResult) -> None:
     trials = by_model(outcome.trials)["recorded"]
     assert {one.identity.case for one in trials} == {name for name in NAMES if name.startswith("sample-")}
     assert [(one.identity.case, one.failures) for one in trials if not one.passed] == []
@@ -136,7 +136,9 @@ def test_the_recorded_model_passes_the_samples_it_was_recorded_on(outcome: Outco
 
 @pytest.mark.usefixtures("own_database")
 @pytest.mark.parametrize("part", ["EVIDENCE", "VERDICT"])
-def test_a_prompt_that_was_broken_on_purpose_is_found(part: str, outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_that_was_broken_on_purpose_is_found(
+    part: str, outcome: EvalResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The obedient investigator does only what it is asked for: by the whole prompt, then by one that lacks a part."""
     monkeypatch.setattr(instructions, part, "")
     lacking = run(tmp_path, plan_of("obedient", names=NAMES[:4]))

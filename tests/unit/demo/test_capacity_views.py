@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tarsy.demo.cluster import cluster_tools
-from tarsy.demo.world import World
+from tarsy.demo.world import ClusterData
 
-WORLD = World.model_validate(
+WORLD = ClusterData.model_validate(
     {
         "now": "2026-03-10T09:00:00Z",
         "namespaces": ["data", "shop"],

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tarsy.demo.lookup import NotFoundError
+from tarsy.demo.lookup import UnknownObjectError
 from tarsy.demo.views import access, events, metrics, network, nodes, pods, workloads
-from tarsy.demo.world import World
+from tarsy.demo.world import ClusterData
 
-WORLD = World.model_validate(
+WORLD = ClusterData.model_validate(
     {
         "now": "2026-03-10T09:00:00Z",
         "namespaces": ["data", "shop"],
@@ -65,7 +65,7 @@ WORLD = World.model_validate(
     ],
 )
 def test_what_is_not_there_is_said_with_what_there_is_instead(ask: Any, reported: str) -> None:
-    with pytest.raises(NotFoundError) as raised:
+    with pytest.raises(UnknownObjectError) as raised:
         ask()
     assert reported in str(raised.value)
 

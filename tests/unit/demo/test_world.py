@@ -7,13 +7,13 @@ from pydantic import ValidationError
 
 from tarsy.demo.incident_files import read_yaml
 from tarsy.demo.samples import list_samples
-from tarsy.demo.world import World, load_world
+from tarsy.demo.world import ClusterData, load_world
 
 every_world = pytest.mark.parametrize("world", [load_world(sample.name) for sample in list_samples()], ids=[s.name for s in list_samples()])
 
 
 @every_world
-def test_pods_run_on_nodes_and_in_namespaces_that_exist(world: World) -> None:
+def test_pods_run_on_nodes_and_in_namespaces_that_exist(world: ClusterData) -> None:
     assert {pod.node for pod in world.pods} <= {node.name for node in world.nodes}
     named = (*world.pods, *world.workloads, *world.configmaps, *world.secrets, *world.services, *world.policies, *world.service_accounts)
     assert {thing.namespace for thing in named} <= set(world.namespaces)
@@ -21,7 +21,7 @@ def test_pods_run_on_nodes_and_in_namespaces_that_exist(world: World) -> None:
 
 
 @every_world
-def test_names_and_addresses_are_given_once(world: World) -> None:
+def test_names_and_addresses_are_given_once(world: ClusterData) -> None:
     pods = [(pod.namespace, pod.name) for pod in world.pods]
     assert len(pods) == len(set(pods))
     addresses = [pod.ip for pod in world.pods if pod.ip != "<none>"]
@@ -29,14 +29,14 @@ def test_names_and_addresses_are_given_once(world: World) -> None:
 
 
 @every_world
-def test_endpoints_are_ready_pods(world: World) -> None:
+def test_endpoints_are_ready_pods(world: ClusterData) -> None:
     ready = {pod.ip for pod in world.pods if all(container.ready for container in pod.containers)}
     for service in world.services:
         assert {endpoint.partition(":")[0] for endpoint in service.endpoints} <= ready
 
 
 @every_world
-def test_nothing_has_happened_after_now(world: World) -> None:
+def test_nothing_has_happened_after_now(world: ClusterData) -> None:
     times = [pod.created for pod in world.pods]
     times += [event.last for event in world.events] + [event.first for event in world.events if event.first]
     times += [revision.at for workload in world.workloads for revision in workload.revisions]
@@ -46,12 +46,12 @@ def test_nothing_has_happened_after_now(world: World) -> None:
 
 
 @every_world
-def test_events_are_not_older_than_the_hour_that_they_are_kept(world: World) -> None:
+def test_events_are_not_older_than_the_hour_that_they_are_kept(world: ClusterData) -> None:
     assert all((world.now - world.at(event.last)).total_seconds() <= 3600 for event in world.events)
 
 
 @every_world
-def test_deployments_have_as_many_ready_pods_as_they_say(world: World) -> None:
+def test_deployments_have_as_many_ready_pods_as_they_say(world: ClusterData) -> None:
     for workload in world.workloads:
         kind = {"Deployment": f"ReplicaSet/{workload.name}-", "CronJob": f"Job/{workload.name}-"}.get(workload.kind)
         owner = kind or f"{workload.kind}/{workload.name}"
@@ -61,7 +61,9 @@ def test_deployments_have_as_many_ready_pods_as_they_say(world: World) -> None:
 
 def test_an_unknown_key_is_refused() -> None:
     with pytest.raises(ValidationError, match="colour"):
-        World.model_validate({"now": "2026-03-10T09:00:00Z", "namespaces": [], "nodes": [{"name": "a", "created": "-1d", "colour": "red"}]})
+        ClusterData.model_validate(
+            {"now": "2026-03-10T09:00:00Z", "namespaces": [], "nodes": [{"name": "a", "created": "-1d", "colour": "red"}]}
+        )
 
 
 def test_scalars_stay_text_and_merge_keys_merge(tmp_path: Path) -> None:

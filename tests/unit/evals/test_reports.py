@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support.eval_cases import trial
-from tarsy.evals.grading import Check
+from tarsy.evals.grading import GradingCheck
 from tarsy.evals.report.files import as_json, as_junit, write_reports
 from tarsy.evals.report.html import as_html
-from tarsy.evals.report.report import Report, comparisons, report_of
+from tarsy.evals.report.report import EvalReport, comparisons, report_of
 from tarsy.evals.report.terminal import as_lines, progress_line
 from tarsy.evals.trials import Trial, read_trials
 
@@ -20,10 +20,10 @@ NASTY = '<script>alert("x")</script>\x1b[2J\x00'
 
 
 def failed(case: str, **changes: Any) -> Trial:
-    return trial(case, passed=False, checks=(Check(name="outcome", passed=False, detail="fault, not no_fault"),), **changes)
+    return trial(case, passed=False, checks=(GradingCheck(name="outcome", passed=False, detail="fault, not no_fault"),), **changes)
 
 
-def report(trials: list[Trial], baseline: list[Trial] | None = None, left_out: int = 0) -> Report:
+def report(trials: list[Trial], baseline: list[Trial] | None = None, left_out: int = 0) -> EvalReport:
     return report_of(trials, baseline or [], version="0.1.0", created_at=datetime(2026, 3, 10, tzinfo=UTC), left_out=left_out)
 
 

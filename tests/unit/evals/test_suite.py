@@ -6,8 +6,7 @@ import pytest
 
 from support.eval_cases import attempt_on
 from tarsy.demo.chain import SERVER
-from tarsy.demo.world import World as ClusterData
-from tarsy.demo.world import read_world
+from tarsy.demo.world import ClusterData, read_world
 from tarsy.evals.cases import SUITE, Case, WorldKind, load_cases
 from tarsy.evals.grading import grade
 from tarsy.evals.investigators.oracle import oracle

@@ -6,12 +6,12 @@ import pytest
 
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, ProviderType, ResolvedProvider, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.usage import TokenUsage
-from tarsy.llm.attempts import RetryPolicy, delay_before_retry, stream_answer
+from tarsy.llm.attempts import CallRetryPolicy, delay_before_retry, stream_answer
 from tarsy.llm.failures import Failure, describe, parse_retry_after
 from tarsy.llm.signals import Alive, Finished, Signal
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
-POLICY = RetryPolicy()
+POLICY = CallRetryPolicy()
 LIMITED = Failure(code=ErrorCode.RATE_LIMITED, message="", retryable=True, transient=True)
 EMPTY = Failure(code=ErrorCode.EMPTY_RESPONSE, message="", retryable=True)
 
@@ -114,7 +114,7 @@ async def streamed(*signals: Signal | float, first_chunk: float = 10, stall: flo
                 case _:
                     yield signal
 
-    return [chunk async for chunk in stream_answer(attempt, provider, RetryPolicy(retries=0))]
+    return [chunk async for chunk in stream_answer(attempt, provider, CallRetryPolicy(retries=0))]
 
 
 async def test_a_vendor_that_shows_signs_of_life_may_take_longer_than_the_first_word_may() -> None:

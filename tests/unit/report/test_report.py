@@ -22,7 +22,7 @@ from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, RuledOut, Verdict, VerdictOutcome
 from tarsy.report.html import as_html
 from tarsy.report.markdown import as_markdown
-from tarsy.report.report import MAX_EVIDENCE_CHARACTERS, WHOLE_EVIDENCE, CitedEvidence, Exchange, Report, cited_evidence, within_limit
+from tarsy.report.report import MAX_EVIDENCE_CHARACTERS, WHOLE_EVIDENCE, EvidenceExcerpt, Exchange, Report, cited_evidence, within_limit
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LOG = "03:02:11 write /data/wal: No space left on device\n03:02:12 pod web-1 evicted"
@@ -279,7 +279,7 @@ def test_of_a_large_result_that_is_only_named_beginning_and_end_are_shown() -> N
 def test_what_there_is_no_room_for_is_named() -> None:
     one = cited_evidence(evidence("x" * WHOLE_EVIDENCE), [])
     many = [
-        CitedEvidence(replace(one.seen, id=f"A{number}"), one.passages)
+        EvidenceExcerpt(replace(one.seen, id=f"A{number}"), one.passages)
         for number in range(1, MAX_EVIDENCE_CHARACTERS // WHOLE_EVIDENCE + 3)
     ]
     kept, left_out = within_limit(many)

@@ -114,7 +114,7 @@ def _plain_tokens(request: GenerateInput) -> int:
     return sum(map(tokens_of, request.messages)) + tokens_of_tools(request.tools)
 
 
-class Admission:
+class AdmittedCall:
     """A model call that was admitted: its request, with an answer as long as the budget allows, and the reservation behind it.
 
     A context manager for the duration of the call. Without `charge`, the whole reservation counts as spent.
@@ -236,7 +236,7 @@ class Ceilings:
     def _is_active(self) -> bool:
         return self._is_live and self._ledger.limits_anything
 
-    async def admit(self, request: GenerateInput, kind: LLMInteractionKind) -> Admission:
+    async def admit(self, request: GenerateInput, kind: LLMInteractionKind) -> AdmittedCall:
         """Reserve what a model call may use.
 
         Where only reservations of calls under way leave no room in a period's budget, a shorter answer is requested, or the call waits a little.
@@ -250,7 +250,7 @@ class Ceilings:
         if met := self._known.get((self._turn, about)):
             raise CeilingMetError(met)
         if not self._is_active:
-            return Admission(self, request)
+            return AdmittedCall(self, request)
         if self._met_by_tool and kind is LLMInteractionKind.ITERATION:
             raise CeilingMetError(replace(self._met_by_tool, about=about))
         price = await self._prices.price(request.provider, self._ledger.clock.now(), self.estimate.tokens(request))
@@ -270,7 +270,7 @@ class Ceilings:
             if refused is None:
                 # A limit that no ceiling needs is not sent.
                 limit = fits.output_tokens if self._limits_output(price) else None
-                return Admission(self, replace(request, max_output_tokens=limit), reservation, price)
+                return AdmittedCall(self, replace(request, max_output_tokens=limit), reservation, price)
             shorter = self._decide(request, kind, price, refused.account(refused.used))
             if isinstance(shorter, Fits) and (shorter.output_tokens >= _USEFUL_ANSWER or self._ledger.has_begun):
                 continue

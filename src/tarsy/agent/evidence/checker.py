@@ -12,7 +12,7 @@ from functools import cached_property
 from tarsy.agent.evidence.figures import Dimension, Figure, any_agrees, between, clock, counts, counts_before, figures
 from tarsy.agent.evidence.names import is_instance, is_seen, names
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something
-from tarsy.agent.evidence.statements import Section, Statement, statements
+from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.tool import READ_RESULT_TOOL
@@ -37,10 +37,10 @@ _NOT_CITED = "neither cites a result nor is marked (inference)"
 # The argument of `tarsy.read_result` that names the text.
 _READ_ARGUMENTS = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 # In these sections, a sweeping word is a claim about the system.
-_SWEEPING_SECTIONS = frozenset({Section.WHY, Section.RULED_OUT, Section.IMPACT})
+_SWEEPING_SECTIONS = frozenset({AnalysisSection.WHY, AnalysisSection.RULED_OUT, AnalysisSection.IMPACT})
 
 
-class Severity(StrEnum):
+class ClaimSeverity(StrEnum):
     """A failure is reported to the model for correction; a remark is only shown."""
 
     FAILURE = "failure"
@@ -48,12 +48,12 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class UnsupportedClaim:
     """A claim that nothing seen supports, with a complaint for the model that made it. `span` is its place; None for the verdict."""
 
     statement: str
     complaint: str
-    severity: Severity = Severity.FAILURE
+    severity: ClaimSeverity = ClaimSeverity.FAILURE
     span: tuple[int, int] | None = None
 
 
@@ -85,7 +85,7 @@ class CheckedAnalysis:
 
     citations: tuple[CheckedCitation, ...] = ()
     statements: tuple[CheckedStatement, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[UnsupportedClaim, ...] = ()
     # Names of the verdict that occur nowhere, its object's first.
     unseen: tuple[str, ...] = ()
 
@@ -93,8 +93,8 @@ class CheckedAnalysis:
         return sum(one.status is status for one in self.citations)
 
     @property
-    def failures(self) -> tuple[Problem, ...]:
-        return tuple(one for one in self.problems if one.severity is Severity.FAILURE)
+    def failures(self) -> tuple[UnsupportedClaim, ...]:
+        return tuple(one for one in self.problems if one.severity is ClaimSeverity.FAILURE)
 
     @property
     def uncited(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class CheckedAnalysis:
     @property
     def links(self) -> tuple[CheckedStatement, ...]:
         """The statements of the chain of causes."""
-        return tuple(one for one in self.statements if one.statement.section is Section.WHY)
+        return tuple(one for one in self.statements if one.statement.section is AnalysisSection.WHY)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedA
         key=lambda one: one.span or (0, 0),
     )
     problems += _problems_of(verdict, unseen, claims, seen) if verdict else ()
-    problems.sort(key=lambda one: one.severity is not Severity.FAILURE)
+    problems.sort(key=lambda one: one.severity is not ClaimSeverity.FAILURE)
     return CheckedAnalysis(
         citations=tuple(checked[id(one)] for one in found), statements=reviewed, problems=tuple(problems[:_MOST_PROBLEMS]), unseen=unseen
     )
@@ -331,30 +331,32 @@ def _row_of(one: CheckedCitation, seen: Seen) -> str:
     return text.whole[start : end if end >= 0 else len(text.whole)][:_LONGEST_ROW]
 
 
-def _problems_of_citations(checked: Iterable[CheckedCitation], claims: Sequence[Statement]) -> Iterator[Problem]:
+def _problems_of_citations(checked: Iterable[CheckedCitation], claims: Sequence[Statement]) -> Iterator[UnsupportedClaim]:
     for one in checked:
         if one.status is CitationStatus.FAILED:
             claim = next((claim for claim in claims if claim.start <= one.citation.start < claim.end), None)
             nearest = f"; the nearest line there is: {one.nearest}" if one.nearest else ""
             quoted = f': "{one.citation.quotation}"' if one.citation.quotation else ""
-            yield Problem(
+            yield UnsupportedClaim(
                 claim.text if claim else "",
                 f"[{one.citation.evidence_id}{quoted}]: {one.reason}{nearest}",
                 span=(claim.start, claim.end) if claim else (one.citation.start, one.citation.end),
             )
 
 
-def _problems(one: CheckedStatement) -> Iterator[Problem]:
+def _problems(one: CheckedStatement) -> Iterator[UnsupportedClaim]:
     claim = one.statement
-    in_why, span = claim.section is Section.WHY, (claim.start, claim.end)
+    in_why, span = claim.section is AnalysisSection.WHY, (claim.start, claim.end)
     if in_why and one.support is Support.UNCITED:
-        yield Problem(claim.text, _NOT_CITED, span=span)
+        yield UnsupportedClaim(claim.text, _NOT_CITED, span=span)
     if one.contradicted:
-        yield Problem(claim.text, f"{one.contradicted}: the words cited say something else", span=span)
+        yield UnsupportedClaim(claim.text, f"{one.contradicted}: the words cited say something else", span=span)
     for name in one.unseen:
-        yield Problem(claim.text, f"{name} occurs in nothing that was seen", Severity.FAILURE if in_why else Severity.REMARK, span)
+        yield UnsupportedClaim(
+            claim.text, f"{name} occurs in nothing that was seen", ClaimSeverity.FAILURE if in_why else ClaimSeverity.REMARK, span
+        )
     if claim.section in _SWEEPING_SECTIONS and claim.sweeps and one.support in {Support.UNCITED, Support.FAILED}:
-        yield Problem(claim.text, _SWEEPS, Severity.REMARK, span)
+        yield UnsupportedClaim(claim.text, _SWEEPS, ClaimSeverity.REMARK, span)
 
 
 def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
@@ -365,15 +367,15 @@ def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
     yield from (name for name in names(verdict.mechanism) if not seen.holds_name(name))
 
 
-def _problems_of(verdict: Verdict, unseen: Sequence[str], claims: Sequence[Statement], seen: Seen) -> list[Problem]:
+def _problems_of(verdict: Verdict, unseen: Sequence[str], claims: Sequence[Statement], seen: Seen) -> list[UnsupportedClaim]:
     texts = (text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations)))
     stated = [figure for text in texts for figure in figures(text)]
     cited = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence))
     return [
-        *(Problem("verdict", f"there is no {one} that shows anything") for one in dict.fromkeys(cited) if one not in seen.usable),
-        *(Problem("verdict", f"{name} occurs in nothing that was seen") for name in unseen),
+        *(UnsupportedClaim("verdict", f"there is no {one} that shows anything") for one in dict.fromkeys(cited) if one not in seen.usable),
+        *(UnsupportedClaim("verdict", f"{name} occurs in nothing that was seen") for name in unseen),
         *(
-            Problem("verdict", f"{figure.text} is not in the analysis", Severity.REMARK)
+            UnsupportedClaim("verdict", f"{figure.text} is not in the analysis", ClaimSeverity.REMARK)
             for figure in figures(verdict.mechanism)
             if not any_agrees(figure, stated)
         ),

@@ -11,7 +11,7 @@ from functools import cached_property
 from tarsy.agent.evidence.checker import CheckedAnalysis, CheckedStatement, Seen, Support
 from tarsy.agent.evidence.figures import Figure, ages, ago, any_agrees, clock, clocks
 from tarsy.agent.evidence.names import is_seen
-from tarsy.agent.evidence.statements import Section
+from tarsy.agent.evidence.statements import AnalysisSection
 from tarsy.domain.citation import CheckedCitation, CitationStatus
 from tarsy.domain.evidence import ALERT, Evidence
 from tarsy.domain.verdict import Confidence, Verdict, VerdictOutcome, at_most
@@ -136,7 +136,7 @@ def _object_not_quoted(case: _Case) -> str:
 
 
 def _nothing_ruled_out(case: _Case) -> str:
-    ruled_out = (one for one in case.checked.statements if one.statement.section is Section.RULED_OUT)
+    ruled_out = (one for one in case.checked.statements if one.statement.section is AnalysisSection.RULED_OUT)
     excluded = any(one.support is Support.VERIFIED for one in ruled_out)
     return "nothing is ruled out by a verified quotation" if case.is_fault and not excluded else ""
 

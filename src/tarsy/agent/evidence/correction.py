@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tarsy.agent.evidence.checker import Problem
+from tarsy.agent.evidence.checker import UnsupportedClaim
 from tarsy.agent.evidence.verdict import verdict_block, without_verdict
 
 # A correction with more statements would not be worked through.
@@ -24,7 +24,7 @@ class FailedStatement:
     complaints: tuple[str, ...]
 
 
-def failed_statements(failures: Sequence[Problem]) -> tuple[FailedStatement, ...]:
+def failed_statements(failures: Sequence[UnsupportedClaim]) -> tuple[FailedStatement, ...]:
     """Return the statements that have failures, in the order of the answer."""
     found: dict[tuple[int, int], list[str]] = {}
     for one in failures:

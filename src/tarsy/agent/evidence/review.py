@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tarsy.agent.evidence.checker import CheckedAnalysis, Problem, Seen, check
+from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, UnsupportedClaim, check
 from tarsy.agent.evidence.confidence import shown_confidence
 from tarsy.agent.evidence.correction import SHORTEST_SHARE, FailedStatement, failed_statements, patched
 from tarsy.agent.evidence.verdict import ParsedVerdict, parse_verdict, verdict_block, without_verdict
@@ -44,8 +44,8 @@ class Review:
         )
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
-        return (*(Problem("verdict", complaint) for complaint in self.invalid), *self.checked.problems)
+    def problems(self) -> tuple[UnsupportedClaim, ...]:
+        return (*(UnsupportedClaim("verdict", complaint) for complaint in self.invalid), *self.checked.problems)
 
     @property
     def failed_statements(self) -> tuple[FailedStatement, ...]:

@@ -35,7 +35,7 @@ _ABBREVIATION = re.compile(
 _SENTENCE_END = re.compile(rf"[.!?]+[*_)\"”]*(?P<cited>[\s{_CITED}]*)(?=\s|{_CITED}|$)")
 
 
-class Section(StrEnum):
+class AnalysisSection(StrEnum):
     """What a section of an analysis is for, by its heading."""
 
     WHY = "why"
@@ -46,11 +46,11 @@ class Section(StrEnum):
 
 
 _HEADINGS = (
-    (Section.WHY, re.compile(r"why|(?:root |probable )?causes?|chain of causes|root-cause")),
-    (Section.RULED_OUT, re.compile(r"ruled out|alternatives|excluded|not the cause")),
-    (Section.IMPACT, re.compile(r"impact|affected|who is affected")),
+    (AnalysisSection.WHY, re.compile(r"why|(?:root |probable )?causes?|chain of causes|root-cause")),
+    (AnalysisSection.RULED_OUT, re.compile(r"ruled out|alternatives|excluded|not the cause")),
+    (AnalysisSection.IMPACT, re.compile(r"impact|affected|who is affected")),
     (
-        Section.ACTIONS,
+        AnalysisSection.ACTIONS,
         re.compile(
             r"do now|what to do|to do|actions?|next steps?|(?:the |lasting |permanent )?fix|remed|recommend|mitigat|verify|undo|risk|prevent"
         ),
@@ -65,7 +65,7 @@ class Statement:
     text: str
     start: int
     end: int
-    section: Section
+    section: AnalysisSection
     citations: tuple[Citation, ...]
     # Citations of the list items below it: they support it too.
     below: tuple[Citation, ...] = ()
@@ -80,7 +80,7 @@ class Statement:
         return _SWEEPING.search(_CODE_SPAN.sub("", self.text)) is not None
 
 
-def section_of(heading: str) -> Section | None:
+def section_of(heading: str) -> AnalysisSection | None:
     """Return the section that a heading or a label names, None if it is not a known one."""
     words = re.sub(r"^[\W\d]+|\W+$", "", heading).lower()
     return next((section for section, pattern in _HEADINGS if re.match(rf"(?:{pattern.pattern})", words)), None)
@@ -95,7 +95,7 @@ def statements(text: str, cited: Sequence[Citation]) -> tuple[Statement, ...]:
 class _Item:
     """A list item that is being read: where its own text stands, and whether its label named a section."""
 
-    section: Section
+    section: AnalysisSection
     start: int
     spans: list[tuple[int, int]]
     below: list[Citation]
@@ -108,7 +108,7 @@ class _Reader:
         self._masked = _masked(text, cited)
         self._starts = [0, *(found.end() for found in re.finditer("\n", self._masked)), len(text) + 1]
         # The headings that the text is under: their levels and sections.
-        self._headings: list[tuple[int, Section]] = []
+        self._headings: list[tuple[int, AnalysisSection]] = []
         self._items: list[_Item] = []
 
     def read(self) -> Iterator[Statement]:
@@ -137,10 +137,10 @@ class _Reader:
         return iter(sorted(found, key=lambda one: one.start))
 
     @property
-    def _section(self) -> Section:
-        return self._headings[-1][1] if self._headings else Section.OTHER
+    def _section(self) -> AnalysisSection:
+        return self._headings[-1][1] if self._headings else AnalysisSection.OTHER
 
-    def _enter(self, level: int, section: Section | None) -> None:
+    def _enter(self, level: int, section: AnalysisSection | None) -> None:
         """Begin a section. An unknown heading below a known one belongs to it."""
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
@@ -181,7 +181,7 @@ class _Reader:
             self._items[-1].below += [*item.below, *(citation for one in own for citation in one.citations)]
         yield from own
 
-    def _statement(self, spans: Sequence[tuple[int, int]], section: Section, below: Sequence[Citation] = ()) -> Iterator[Statement]:
+    def _statement(self, spans: Sequence[tuple[int, int]], section: AnalysisSection, below: Sequence[Citation] = ()) -> Iterator[Statement]:
         if not spans:
             return
         words = " ".join(self._masked[start : min(end, start + _LONGEST_STATEMENT)] for start, end in spans)

@@ -26,7 +26,7 @@ from tarsy.agent.react.feedback import ReActProblem, format_feedback
 from tarsy.agent.react.sections import (
     LENIENT_LINE_HEADER,
     LINE_HEADER,
-    Section,
+    ReActSection,
     SectionKind,
     all_headers,
     cut,
@@ -101,7 +101,7 @@ def forced_answer(text: str) -> ReActFinalAnswer:
             return ReActFinalAnswer("", thought or text.strip())
 
 
-def _read(sections: Sequence[Section], reasoning: str) -> _Turn:
+def _read(sections: Sequence[ReActSection], reasoning: str) -> _Turn:
     """Walk the sections to the end of the first call, or to the answer."""
     thoughts = [reasoning] if reasoning else []
     action: str | None = None

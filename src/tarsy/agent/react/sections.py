@@ -20,7 +20,7 @@ class SectionKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReActSection:
     kind: SectionKind
     text: str
 
@@ -100,9 +100,9 @@ def all_headers(text: str) -> list[Header]:
     return [headers[start] for start in sorted(headers)]
 
 
-def cut(text: str, headers: Iterable[Header]) -> list[Section]:
+def cut(text: str, headers: Iterable[Header]) -> list[ReActSection]:
     """Split `text` at its headers. An answer reaches to the end, headers in it included."""
-    sections: list[Section] = []
+    sections: list[ReActSection] = []
     current, begin = Header(SectionKind.PREAMBLE, 0, 0, ""), 0
     for header in headers:
         if current.kind is SectionKind.ANSWER:
@@ -111,12 +111,12 @@ def cut(text: str, headers: Iterable[Header]) -> list[Section]:
         is_argument = current.kind is SectionKind.INPUT and header.name.islower() and not current.name.islower()
         if header.start < begin or is_argument:
             continue
-        sections.append(Section(current.kind, text[begin : header.start].strip()))
+        sections.append(ReActSection(current.kind, text[begin : header.start].strip()))
         current, begin = header, header.end
     rest = text[begin:]
     if current.kind is SectionKind.ANSWER:
         rest = without_repeated_answer_headers(rest)
-    sections.append(Section(current.kind, rest.strip()))
+    sections.append(ReActSection(current.kind, rest.strip()))
     return [section for section in sections if section.text or section.kind is not SectionKind.PREAMBLE]
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.incident.rows import incident_of, member_of
 from tarsy.db.tables import alert_sessions, alerts, incidents
-from tarsy.domain.incident import MAX_SHOWN, Finding, incident_text
+from tarsy.domain.incident import MAX_SHOWN, InvestigationResult, incident_text
 from tarsy.domain.session import AlertSession
 
 # Firing alerts come first. More are read than are shown: the text orders them by severity.
@@ -34,7 +34,7 @@ async def with_current_alerts(connection: AsyncConnection, session: AlertSession
         .limit(1)
     )
     found = (await connection.execute(last_finding)).first()
-    finding = Finding(found[0], found[1], found[2], found[3], found[4]) if found else None
+    finding = InvestigationResult(found[0], found[1], found[2], found[3], found[4]) if found else None
     alert_data = incident_text(incident_of(incident), [member_of(row) for row in (await connection.execute(members)).mappings()], finding)
     if alert_data == session.alert_data:
         return session

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import NotFoundError
-from tarsy.db.incident.rows import Progress, incident_of, member_of
+from tarsy.db.incident.rows import InvestigationProgress, incident_of, member_of
 from tarsy.db.rows import read, spending_of
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, session_spending
 from tarsy.domain.alert import Severity
@@ -130,7 +130,7 @@ _SUMMARIES = sa.select(
 
 def _summary(row: sa.RowMapping) -> IncidentSummary:
     status = SessionStatus(row["last_status"]) if row["last_status"] else None
-    incident = incident_of(row, Progress(status, row["last_started_at"], row["last_completed_at"]))
+    incident = incident_of(row, InvestigationProgress(status, row["last_started_at"], row["last_completed_at"]))
     return read(IncidentSummary, row, incident=incident, spending=spending_of(row))
 
 

@@ -11,7 +11,7 @@ from tarsy.domain.status import SessionStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class InvestigationProgress:
     """How far the last investigation of an incident has come."""
 
     status: SessionStatus | None = None
@@ -21,10 +21,10 @@ class Progress:
     held_up: bool = False
 
 
-UNKNOWN = Progress()
+UNKNOWN = InvestigationProgress()
 
 
-def incident_of(row: Row, investigation: Progress = UNKNOWN) -> Incident:
+def incident_of(row: Row, investigation: InvestigationProgress = UNKNOWN) -> Incident:
     return read(
         Incident,
         row,

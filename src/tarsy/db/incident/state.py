@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.incident.rows import UNKNOWN, Progress, incident_of, incident_row, member_of, member_row
+from tarsy.db.incident.rows import UNKNOWN, InvestigationProgress, incident_of, incident_row, member_of, member_row
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, webhook_deliveries, work
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.claim import INVESTIGATION
@@ -114,7 +114,7 @@ async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> d
     found = alert_sessions.outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id))
     query = sa.select(table.id, table.status, table.started_at, table.completed_at, held_up).select_from(found)
     progress = {
-        row.id: Progress(SessionStatus(row.status), row.started_at, row.completed_at, bool(row.held_up))
+        row.id: InvestigationProgress(SessionStatus(row.status), row.started_at, row.completed_at, bool(row.held_up))
         for row in await connection.execute(query.where(table.id.in_(session_ids)))
     }
     return {row["id"]: incident_of(row, progress.get(row["session_id"], UNKNOWN)) for row in rows}

@@ -7,13 +7,13 @@ from pydantic import Field
 
 from tarsy.demo.kubectl import cells, table, timestamp
 from tarsy.demo.lookup import InNamespace, check_namespace, find, in_namespace
-from tarsy.demo.world import World
+from tarsy.demo.world import ClusterData
 
 _MOST = 40
 
 
 def rbac_get(
-    world: World, namespace: InNamespace, service_account: Annotated[str, Field(description="Name of the service account")]
+    world: ClusterData, namespace: InNamespace, service_account: Annotated[str, Field(description="Name of the service account")]
 ) -> str:
     """Show what a service account may do, and through which bindings."""
     account = find(world, "serviceaccount", world.service_accounts, namespace, service_account)
@@ -22,7 +22,7 @@ def rbac_get(
 
 
 def audit_search(
-    world: World,
+    world: ClusterData,
     user: Annotated[str, Field(description="Only requests of users whose name contains this")] = "",
     namespace: Annotated[str, Field(description="Only requests about objects in this namespace")] = "",
     verb: Annotated[str, Field(description="Only this verb: get, list, create, patch, delete, …")] = "",
@@ -43,7 +43,7 @@ def audit_search(
     return table(("TIME", "USER", "VERB", "RESOURCE", "CODE", "SOURCE IP", "USER AGENT", "NOTE"), rows)
 
 
-def secrets_list(world: World, namespace: InNamespace) -> str:
+def secrets_list(world: ClusterData, namespace: InNamespace) -> str:
     """List the secrets of a namespace."""
     # As the API server answers, values and all: hiding them is the client's duty.
     found = in_namespace(world, world.secrets, namespace)

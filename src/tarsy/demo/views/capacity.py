@@ -7,10 +7,10 @@ from pydantic import Field
 from tarsy.demo.kubectl import age, cells, table, timestamp
 from tarsy.demo.lookup import InNamespace, Namespace, find, in_namespace
 from tarsy.demo.views.events import events_of
-from tarsy.demo.world import World
+from tarsy.demo.world import ClusterData
 
 
-def quotas_list(world: World, namespace: Namespace = "") -> str:
+def quotas_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List resource quotas with what is used of them, and limit ranges."""
     blocks: list[str] = []
     for quota in in_namespace(world, world.quotas, namespace):
@@ -23,7 +23,7 @@ def quotas_list(world: World, namespace: Namespace = "") -> str:
     return "\n\n".join(blocks) or "No resource quotas and no limit ranges."
 
 
-def pvcs_list(world: World, namespace: Namespace = "") -> str:
+def pvcs_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List persistent volume claims with status, volume, size, class and zone."""
     rows = [
         (
@@ -37,7 +37,7 @@ def pvcs_list(world: World, namespace: Namespace = "") -> str:
     return table(headings, rows) if rows else "No persistent volume claims found."
 
 
-def pvcs_get(world: World, namespace: InNamespace, name: Annotated[str, Field(description="Name of the claim")]) -> str:
+def pvcs_get(world: ClusterData, namespace: InNamespace, name: Annotated[str, Field(description="Name of the claim")]) -> str:
     """Describe a persistent volume claim: its volume, who uses it, its events."""
     claim = find(world, "persistentvolumeclaim", world.claims, namespace, name)
     lines = [
@@ -57,7 +57,7 @@ def pvcs_get(world: World, namespace: InNamespace, name: Annotated[str, Field(de
     return "\n".join(lines)
 
 
-def hpa_list(world: World, namespace: Namespace = "") -> str:
+def hpa_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List horizontal pod autoscalers with targets, limits, replicas and conditions."""
     blocks: list[str] = []
     for one in in_namespace(world, world.autoscalers, namespace):

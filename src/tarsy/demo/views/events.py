@@ -8,13 +8,13 @@ from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
 from tarsy.demo.lookup import Minutes, Namespace, check_namespace
-from tarsy.demo.world import Event, World
+from tarsy.demo.world import ClusterData, Event
 
 _MOST = 40
 
 
 def events_list(
-    world: World,
+    world: ClusterData,
     namespace: Namespace = "",
     type: Annotated[str, Field(description="Normal or Warning; empty means both", pattern="^(|Normal|Warning)$")] = "",  # noqa: A002 - the name that kubectl users expect
     object: Annotated[str, Field(description="Only events whose object contains this, e.g. Pod/web-1 or Node/")] = "",  # noqa: A002 - same
@@ -32,7 +32,7 @@ def events_list(
     return table(headings, (_row(world, event) for event in found[-_MOST:]))
 
 
-def _row(world: World, event: Event) -> tuple[str, ...]:
+def _row(world: ClusterData, event: Event) -> tuple[str, ...]:
     return (
         timestamp(world.at(event.last)),
         *cells(event, "count", "type"),
@@ -42,7 +42,7 @@ def _row(world: World, event: Event) -> tuple[str, ...]:
 
 
 def events_history(
-    world: World,
+    world: ClusterData,
     namespace: Namespace = "",
     object: Annotated[str, Field(description="Only events whose object contains this")] = "",  # noqa: A002 - as above
     minutes: Minutes = 1440,
@@ -62,11 +62,11 @@ def events_history(
     return table(headings, ((timestamp(_began(world, event)), *_row(world, event)) for event in ordered[-_MOST:]))
 
 
-def _began(world: World, event: Event) -> datetime:
+def _began(world: ClusterData, event: Event) -> datetime:
     return world.at(event.first or event.last)
 
 
-def events_of(world: World, namespace: str, about: str) -> Iterator[str]:
+def events_of(world: ClusterData, namespace: str, about: str) -> Iterator[str]:
     """The events of one object, for the foot of its description."""
     found = [event for event in world.events if event.namespace == namespace and event.object == about]
     if not found:

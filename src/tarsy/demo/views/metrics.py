@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import timestamp
-from tarsy.demo.lookup import Minutes, NotFoundError
-from tarsy.demo.world import Series, World
+from tarsy.demo.lookup import Minutes, UnknownObjectError
+from tarsy.demo.world import ClusterData, Series
 
 _SELECTOR = re.compile(r"\s*(?P<metric>[A-Za-z_:][\w:]*)\s*(?:\{(?P<matchers>[^}]*)\})?\s*")
 _MATCHER = re.compile(r'\s*(?P<label>\w+)\s*(?P<sign>=~|!~|!=|=)\s*"(?P<value>[^"]*)"\s*')
@@ -19,7 +19,7 @@ _POINTS = 12
 _MOST_SERIES = 12
 
 
-def metrics_list(world: World) -> str:
+def metrics_list(world: ClusterData) -> str:
     """List the metrics that are collected, with their labels."""
     labels: dict[str, set[str]] = {}
     for series in world.metrics:
@@ -28,7 +28,7 @@ def metrics_list(world: World) -> str:
 
 
 def metrics_query(
-    world: World,
+    world: ClusterData,
     query: Annotated[str, Field(description='A plain selector: metric{label="value",other=~"regex"}. No functions.')],
     minutes: Minutes = 60,
 ) -> str:
@@ -39,17 +39,17 @@ def metrics_query(
     return "\n".join(line for series in found[:_MOST_SERIES] for line in _render(world, series, minutes))
 
 
-def matching(world: World, query: str) -> tuple[list[Series], list[Series]]:
+def matching(world: ClusterData, query: str) -> tuple[list[Series], list[Series]]:
     """Return all series of the metric that a plain selector names, and those of them that it selects.
 
     Raises:
-        NotFoundError: the selector is invalid, or there is no such metric.
+        UnknownObjectError: the selector is invalid, or there is no such metric.
     """
     selector = _SELECTOR.fullmatch(query)
     parts = [part for part in (selector["matchers"] or "").split(",") if part.strip()] if selector else []
     matchers = [_MATCHER.fullmatch(part) for part in parts]
     if selector is None or not all(matchers):
-        raise NotFoundError(
+        raise UnknownObjectError(
             f'cannot read "{query}": write a plain selector such as up{{namespace="shop"}}. '
             "Functions, ranges and arithmetic are not supported; rates are stored as series of their own (see metrics_list)."
         )
@@ -57,7 +57,7 @@ def matching(world: World, query: str) -> tuple[list[Series], list[Series]]:
     known = [series for series in world.metrics if series.metric == selector["metric"]]
     if not known:
         names = ", ".join(sorted({series.metric for series in world.metrics}))
-        raise NotFoundError(f'no metric is called "{selector["metric"]}". Metrics: {names}')
+        raise UnknownObjectError(f'no metric is called "{selector["metric"]}". Metrics: {names}')
     return known, [series for series in known if all(condition(series) for condition in conditions)]
 
 
@@ -69,17 +69,17 @@ def _condition(matcher: re.Match[str]) -> Callable[[Series], bool]:
     try:
         pattern = re.compile(value)
     except re.error as error:
-        raise NotFoundError(f'"{value}" is not a regular expression: {error}') from error
+        raise UnknownObjectError(f'"{value}" is not a regular expression: {error}') from error
     return lambda series: (pattern.fullmatch(series.labels.get(label, "")) is not None) is not negated
 
 
-def value_at(world: World, series: Series, at: datetime) -> float | None:
+def value_at(world: ClusterData, series: Series, at: datetime) -> float | None:
     """Return the value of a series at a time; None before its first sample and after its last."""
     frames = sorted((world.at(when), value) for when, value in series.points.items())
     return _value(series, frames, at) if frames[0][0] <= at <= frames[-1][0] else None
 
 
-def _render(world: World, series: Series, minutes: int) -> Iterator[str]:
+def _render(world: ClusterData, series: Series, minutes: int) -> Iterator[str]:
     frames = sorted((world.at(at), value) for at, value in series.points.items())
     start = max(world.now - timedelta(minutes=minutes), frames[0][0])
     end = min(world.now, frames[-1][0])

@@ -5,11 +5,11 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
-from tarsy.demo.lookup import Namespace, NotFoundError, check_namespace, in_namespace
-from tarsy.demo.world import Lookup, World
+from tarsy.demo.lookup import Namespace, UnknownObjectError, check_namespace, in_namespace
+from tarsy.demo.world import ClusterData, Lookup
 
 
-def services_list(world: World, namespace: Namespace = "") -> str:
+def services_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List services with their endpoints."""
     rows = [
         (item.namespace, item.name, item.type, item.cluster_ip, item.ports, ",".join(item.endpoints) or "<none>")
@@ -18,7 +18,7 @@ def services_list(world: World, namespace: Namespace = "") -> str:
     return table(("NAMESPACE", "NAME", "TYPE", "CLUSTER-IP", "PORTS", "ENDPOINTS"), rows) if rows else "No services found."
 
 
-def ingresses_list(world: World, namespace: Namespace = "") -> str:
+def ingresses_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List ingresses with their hosts, paths, backends and TLS secrets."""
     blocks: list[str] = []
     for item in in_namespace(world, world.ingresses, namespace):
@@ -33,7 +33,7 @@ def ingresses_list(world: World, namespace: Namespace = "") -> str:
 
 
 def dns_lookup(
-    world: World,
+    world: ClusterData,
     name: Annotated[str, Field(description="Host name to resolve")],
     namespace: Annotated[str, Field(description="Resolve as a pod in this namespace would")] = "default",
 ) -> str:
@@ -55,7 +55,7 @@ def dns_lookup(
     return "\n".join([*lines, f"Query time: {lookup.milliseconds} ms"])
 
 
-def netpol_list(world: World, namespace: Namespace = "") -> str:
+def netpol_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List network policies."""
     found = in_namespace(world, world.policies, namespace)
     if not found:
@@ -68,13 +68,13 @@ def netpol_list(world: World, namespace: Namespace = "") -> str:
 
 
 def flows_list(
-    world: World, namespace: Namespace = "", pod: Annotated[str, Field(description="Only pods whose name contains this")] = ""
+    world: ClusterData, namespace: Namespace = "", pod: Annotated[str, Field(description="Only pods whose name contains this")] = ""
 ) -> str:
     """List observed network flows of pods: peers, ports, verdicts, volume."""
     check_namespace(world, namespace)
     found = [flow for flow in world.flows if namespace in ("", flow.namespace) and pod in flow.pod]
     if not found and not any(pod in item.name for item in world.pods):
-        raise NotFoundError(f'no pod matches "{pod}".')
+        raise UnknownObjectError(f'no pod matches "{pod}".')
     if not found:
         return "No flows recorded in the last 24 hours."
     headings = ("FIRST", "LAST", "POD", "DIRECTION", "PEER", "PORT", "VERDICT", "VOLUME", "NOTE")

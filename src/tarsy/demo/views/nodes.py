@@ -1,14 +1,14 @@
 """Nodes: the list, the description, the kubelet's statistics."""
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
-from tarsy.demo.lookup import NodeName, NotFoundError
+from tarsy.demo.lookup import NodeName, UnknownObjectError
 from tarsy.demo.views.events import events_of
-from tarsy.demo.world import Node, World
+from tarsy.demo.world import ClusterData, Node
 
 _HEALTHY = {"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True"}
 
 
-def nodes_list(world: World) -> str:
+def nodes_list(world: ClusterData) -> str:
     """List the nodes with status and version."""
     rows = [
         (
@@ -21,7 +21,7 @@ def nodes_list(world: World) -> str:
     return table(("NAME", "STATUS", "ROLES", "AGE", "VERSION", "ARCH", "INSTANCE", "ZONE"), rows)
 
 
-def nodes_describe(world: World, name: NodeName) -> str:
+def nodes_describe(world: ClusterData, name: NodeName) -> str:
     """Describe a node: conditions, taints, capacity, its pods and its events."""
     node = _find(world, name)
     pods = sorted((pod for pod in world.pods if pod.node == node.name), key=lambda pod: (pod.namespace, pod.name))
@@ -43,14 +43,14 @@ def nodes_describe(world: World, name: NodeName) -> str:
     return "\n".join(lines)
 
 
-def nodes_stats(world: World, name: NodeName) -> str:
+def nodes_stats(world: ClusterData, name: NodeName) -> str:
     """Read the kubelet's statistics of a node: file systems, and the pods that use most ephemeral storage."""
     node = _find(world, name)
     return node.stats.strip() or f"The kubelet of {name} reports nothing unusual: every file system is below 60% and no pod stands out."
 
 
-def _find(world: World, name: str) -> Node:
+def _find(world: ClusterData, name: str) -> Node:
     for node in world.nodes:
         if node.name == name:
             return node
-    raise NotFoundError(f'nodes "{name}" not found. Nodes: {", ".join(node.name for node in world.nodes)}')
+    raise UnknownObjectError(f'nodes "{name}" not found. Nodes: {", ".join(node.name for node in world.nodes)}')

@@ -7,20 +7,20 @@ from typing import Annotated
 from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
-from tarsy.demo.lookup import InNamespace, Namespace, NotFoundError, PodName, find, in_namespace
+from tarsy.demo.lookup import InNamespace, Namespace, PodName, UnknownObjectError, find, in_namespace
 from tarsy.demo.views.events import events_of
-from tarsy.demo.world import Container, Pod, World
+from tarsy.demo.world import ClusterData, Container, Pod
 
 _INDENT = "  "
 
 
-def namespaces_list(world: World) -> str:
+def namespaces_list(world: ClusterData) -> str:
     """List the namespaces of the cluster."""
     return "\n".join(world.namespaces)
 
 
 def pods_list(
-    world: World,
+    world: ClusterData,
     namespace: Namespace = "",
     label_selector: Annotated[str, Field(description="key=value pairs, separated by commas")] = "",
     node: Annotated[str, Field(description="Only pods on this node")] = "",
@@ -28,7 +28,7 @@ def pods_list(
     """List pods with status, restarts, age and node (kubectl get pods -o wide)."""
     pairs = [part.partition("=") for part in label_selector.replace("==", "=").split(",") if part.strip()]
     if any(not sign or "!" in key for key, sign, _ in pairs):
-        raise NotFoundError(f'label_selector "{label_selector}" is not understood: write key=value, several separated by commas.')
+        raise UnknownObjectError(f'label_selector "{label_selector}" is not understood: write key=value, several separated by commas.')
     wanted = {key.strip(): value.strip() for key, _, value in pairs}
     pods = [
         pod for pod in in_namespace(world, world.pods, namespace) if wanted.items() <= pod.labels.items() and (not node or pod.node == node)
@@ -54,7 +54,7 @@ def pods_list(
     return table(headings, rows)
 
 
-def pods_get(world: World, namespace: InNamespace, name: PodName) -> str:
+def pods_get(world: ClusterData, namespace: InNamespace, name: PodName) -> str:
     """Describe a pod: containers, states, exit codes, limits, environment, volumes, events (kubectl describe pod)."""
     pod = find(world, "pod", world.pods, namespace, name)
     lines = [
@@ -118,7 +118,7 @@ def _listing(heading: str, values: tuple[str, ...], indent: str) -> Iterator[str
 
 
 def pods_log(
-    world: World,
+    world: ClusterData,
     namespace: InNamespace,
     name: PodName,
     container: Annotated[str, Field(description="Container; empty means the first one")] = "",
@@ -129,10 +129,10 @@ def pods_log(
     """Read a container's log (kubectl logs)."""
     chosen = _choose(find(world, "pod", world.pods, namespace, name), container)
     if previous and not chosen.previous_log:
-        raise NotFoundError(f'previous terminated container "{chosen.name}" in pod "{name}" not found: it has not been restarted.')
+        raise UnknownObjectError(f'previous terminated container "{chosen.name}" in pod "{name}" not found: it has not been restarted.')
     if not previous and not chosen.log and chosen.state.startswith("Waiting"):
         reason = chosen.state.splitlines()[0].removeprefix("Waiting").strip(" :()")
-        raise NotFoundError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
+        raise UnknownObjectError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
     lines = (chosen.previous_log if previous else chosen.log).strip().splitlines()
     if chosen.flood and not previous:
         lines += [chosen.flood.line.replace("{n}", str(number)) for number in range(1, chosen.flood.count + 1)]
@@ -151,4 +151,4 @@ def _choose(pod: Pod, name: str) -> Container:
         if container.name == name:
             return container
     names = ", ".join(container.name for container in pod.containers)
-    raise NotFoundError(f'container "{name}" is not valid for pod "{pod.name}". Its containers: {names}')
+    raise UnknownObjectError(f'container "{name}" is not valid for pod "{pod.name}". Its containers: {names}')

@@ -11,9 +11,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.lookup import NotFoundError
+from tarsy.demo.lookup import UnknownObjectError
 from tarsy.demo.views.metrics import matching, value_at
-from tarsy.demo.world import Series, World
+from tarsy.demo.world import ClusterData, Series
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<range>\[\s*\d+[smhd]\s*\])|(?P<number>\d+(?:\.\d+)?)|(?P<selector>[A-Za-z_:][\w:]*\s*(?:\{[^}]*\})?)|(?P<sign>>=|<=|==|!=|[-+*/<>(),]))"
@@ -34,7 +34,7 @@ class _Token:
 
 
 def promql_query(
-    world: World,
+    world: ClusterData,
     query: Annotated[
         str,
         Field(
@@ -67,8 +67,8 @@ def _tokens(query: str) -> list[_Token]:
     return found
 
 
-def _unreadable(query: str, why: str) -> NotFoundError:
-    return NotFoundError(
+def _unreadable(query: str, why: str) -> UnknownObjectError:
+    return UnknownObjectError(
         f'cannot read "{query}": {why}. Supported: metric{{label="value"}}, rate(m[5m]) and other functions over a range, '
         "sum/avg/min/max/count by (label) (…), topk(3, …), arithmetic and comparison with numbers."
     )
@@ -117,7 +117,7 @@ _LEVELS = (frozenset(_COMPARISONS), frozenset("+-"), frozenset("*/"))
 class _Evaluation:
     """A recursive descent parser that evaluates the expression while it parses it."""
 
-    def __init__(self, world: World, query: str) -> None:
+    def __init__(self, world: ClusterData, query: str) -> None:
         self._world = world
         self._query = query
         self._rest = _tokens(query)

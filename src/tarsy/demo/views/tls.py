@@ -2,10 +2,10 @@
 
 from tarsy.demo.kubectl import age, timestamp
 from tarsy.demo.lookup import Namespace, in_namespace
-from tarsy.demo.world import World
+from tarsy.demo.world import ClusterData
 
 
-def certificates_list(world: World, namespace: Namespace = "") -> str:
+def certificates_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List TLS certificates with names, issuer and validity."""
     blocks: list[str] = []
     for one in in_namespace(world, world.certificates, namespace):
@@ -22,7 +22,7 @@ def certificates_list(world: World, namespace: Namespace = "") -> str:
     return "\n\n".join(blocks) or "No certificates found."
 
 
-def webhooks_list(world: World) -> str:
+def webhooks_list(world: ClusterData) -> str:
     """List admission webhooks: what they act on, where they are called, what happens when they fail."""
     blocks: list[str] = []
     for one in world.webhooks:

@@ -7,10 +7,10 @@ from pydantic import Field
 from tarsy.demo.kubectl import age, table, timestamp
 from tarsy.demo.lookup import InNamespace, Namespace, find, in_namespace
 from tarsy.demo.views.events import events_of
-from tarsy.demo.world import World
+from tarsy.demo.world import ClusterData
 
 
-def deployments_list(world: World, namespace: Namespace = "") -> str:
+def deployments_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List Deployments, StatefulSets, DaemonSets and CronJobs with readiness and images."""
     rows = [
         (
@@ -27,7 +27,7 @@ def deployments_list(world: World, namespace: Namespace = "") -> str:
 
 
 def deployment_history(
-    world: World,
+    world: ClusterData,
     namespace: InNamespace,
     name: Annotated[str, Field(description="Name of the Deployment, StatefulSet, DaemonSet or CronJob")],
 ) -> str:
@@ -45,7 +45,7 @@ def deployment_history(
     return "\n".join([*lines, "\nEvents:", *events_of(world, workload.namespace, f"{workload.kind}/{workload.name}")])
 
 
-def configmaps_list(world: World, namespace: Namespace = "") -> str:
+def configmaps_list(world: ClusterData, namespace: Namespace = "") -> str:
     """List config maps and when each was last modified."""
     rows = [
         (
@@ -60,7 +60,7 @@ def configmaps_list(world: World, namespace: Namespace = "") -> str:
     return table(("NAMESPACE", "NAME", "KEYS", "AGE", "LAST MODIFIED"), rows) if rows else "No config maps found."
 
 
-def configmaps_get(world: World, namespace: InNamespace, name: Annotated[str, Field(description="Name of the config map")]) -> str:
+def configmaps_get(world: ClusterData, namespace: InNamespace, name: Annotated[str, Field(description="Name of the config map")]) -> str:
     """Read a config map, who modified it last, and the values before that change where they are still known."""
     item = find(world, "configmap", world.configmaps, namespace, name)
     lines = [

@@ -7,14 +7,14 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from tarsy.evals.report.html import as_html
-from tarsy.evals.report.report import Report
+from tarsy.evals.report.report import EvalReport
 from tarsy.evals.statistics import by_model
 
 # XML 1.0 has no place for these, not even escaped.
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def as_junit(report: Report) -> str:
+def as_junit(report: EvalReport) -> str:
     root = ET.Element("testsuites", name="tarsy eval")
     for model, trials in by_model(report.trials).items():
         failed = sum(not one.passed for one in trials)
@@ -40,7 +40,7 @@ def _clean(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-def as_json(report: Report) -> str:
+def as_json(report: EvalReport) -> str:
     """Return the report as JSON. A later run can use its `trials` as the baseline."""
     document = {
         "tarsy_eval": 1,
@@ -56,7 +56,7 @@ def as_json(report: Report) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def write_reports(report: Report, directory: Path) -> tuple[Path, ...]:
+def write_reports(report: EvalReport, directory: Path) -> tuple[Path, ...]:
     """Write the JSON, JUnit and HTML reports, and return their paths."""
     texts = {"report.json": as_json(report), "report.xml": as_junit(report), "report.html": as_html(report)}
     for name, text in texts.items():

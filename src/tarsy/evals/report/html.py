@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from string import Template
 
-from tarsy.evals.report.report import Report, difference, figures, judgement, percent
+from tarsy.evals.report.report import EvalReport, difference, figures, judgement, percent
 from tarsy.evals.statistics import Comparison, Slice, Summary
 from tarsy.evals.trials import Trial
 
@@ -103,7 +103,7 @@ $trials
 """)
 
 
-def as_html(report: Report) -> str:
+def as_html(report: EvalReport) -> str:
     rows = (
         f"<tr><th>{escape(kind)}</th><td>{escape(name)} <code>{escape(value)}</code></td></tr>"
         for kind, found in report.digests.items()

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tarsy.evals.statistics import Comparison, Estimate, Figure, Share, Summary, by_model, compare, summarise
+from tarsy.evals.statistics import Comparison, Estimate, FigureChange, Share, Summary, by_model, compare, summarise
 from tarsy.evals.trials import Trial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class EvalReport:
     version: str
     created_at: datetime
     trials: tuple[Trial, ...]
@@ -33,10 +33,12 @@ class Report:
         }
 
 
-def report_of(trials: Sequence[Trial], baseline: Sequence[Trial] = (), *, version: str, created_at: datetime, left_out: int = 0) -> Report:
+def report_of(
+    trials: Sequence[Trial], baseline: Sequence[Trial] = (), *, version: str, created_at: datetime, left_out: int = 0
+) -> EvalReport:
     """Build a report."""
     models = by_model(trials)
-    return Report(
+    return EvalReport(
         version=version,
         created_at=created_at,
         trials=tuple(one for of_model in models.values() for one in of_model),
@@ -107,6 +109,6 @@ def judgement(comparison: Comparison) -> str:
     return f"No significant change: pass@1 {change}."
 
 
-def difference(figure: Figure) -> str:
+def difference(figure: FigureChange) -> str:
     shown = figure.difference
     return f"{figure.name}: {figure.before:.2f} → {figure.after:.2f} (difference {shown.mean:+.2f}, {shown.low:+.2f} to {shown.high:+.2f})"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tarsy.evals.report.report import Report, difference, figures, judgement, percent
+from tarsy.evals.report.report import EvalReport, difference, figures, judgement, percent
 from tarsy.evals.statistics import Comparison
 from tarsy.evals.trials import Trial
 
@@ -20,7 +20,7 @@ def progress_line(trial: Trial, number: int, count: int) -> str:
     return f"[{number}/{count}] {sign}  {trial.identity.model}  {trial.identity.case} #{trial.identity.run}{why}"
 
 
-def as_lines(report: Report) -> Iterator[str]:
+def as_lines(report: EvalReport) -> Iterator[str]:
     for summary in report.summaries:
         yield ""
         yield summary.model

@@ -12,12 +12,11 @@ from pydantic import ValidationError
 from tarsy.config.problems import Problem
 from tarsy.demo.chain import SERVER
 from tarsy.demo.cluster import cluster_tools
-from tarsy.demo.world import World as ClusterData
-from tarsy.demo.world import load_world, read_world
+from tarsy.demo.world import ClusterData, load_world, read_world
 from tarsy.domain.tool import ToolDefinition
 from tarsy.evals.cases import Case, CaseError, WorldKind
 from tarsy.evals.worlds.snapshot import RecordedSession, Snapshot, SnapshotUnreadableError, read_results
-from tarsy.evals.worlds.world import Answer, World, altered
+from tarsy.evals.worlds.world import ToolAnswer, World, altered
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 
 
@@ -40,9 +39,9 @@ class SimulatedCluster:
     def tools(self) -> Sequence[ToolDefinition]:
         return self._offered
 
-    def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         result = self._tools[tool].call(arguments)
-        return Answer(result["content"][0]["text"], is_error=result["isError"])
+        return ToolAnswer(result["content"][0]["text"], is_error=result["isError"])
 
 
 def open_world(case: Case) -> World:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from tarsy.domain.recording import Recording
 from tarsy.domain.tool import ToolDefinition, ToolName
-from tarsy.evals.worlds.world import Answer
+from tarsy.evals.worlds.world import ToolAnswer
 
 # For tools whose recorded name has no server.
 SERVER = "snapshot"
@@ -70,16 +70,18 @@ class Snapshot:
         """Results have no time; their case may have one."""
         return
 
-    def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Return the result of this call, or of the same call without defaults, or an error that names the nearest recorded calls."""
         results, call, plain = [one for one in self.results if one.tool == tool], canonical(arguments), without_defaults(arguments)
         exact = (one for one in results if canonical(one.arguments) == call)
         similar = (one for one in results if canonical(without_defaults(one.arguments)) == canonical(plain))
         if found := next(exact, None) or next(similar, None):
-            return Answer(found.text)
+            return ToolAnswer(found.text)
         # A cutoff of 0 keeps the nearest calls at any distance.
         near = difflib.get_close_matches(call, [canonical(one.arguments) for one in results], n=_MAX_NEAREST, cutoff=0.0)
-        return Answer(f"This snapshot holds no result of {tool} with {call}. The nearest that it holds: {'; '.join(near)}", is_error=True)
+        return ToolAnswer(
+            f"This snapshot holds no result of {tool} with {call}. The nearest that it holds: {'; '.join(near)}", is_error=True
+        )
 
 
 def read_results(data: object, file: str) -> Snapshot:
@@ -145,6 +147,6 @@ class RecordedSession:
     def now(self) -> datetime | None:
         return datetime.fromisoformat(self._at) if self._at else None
 
-    def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         found = self._snapshot.answer(tool, arguments)
-        return Answer(found.text, is_error=found.is_error or (tool, found.text) in self._errors)
+        return ToolAnswer(found.text, is_error=found.is_error or (tool, found.text) in self._errors)

@@ -10,7 +10,7 @@ from tarsy.evals.cases import WorldFile
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """The result of a tool call. An error is a result too: the model reads it."""
 
     text: str
@@ -30,7 +30,7 @@ class World(Protocol):
         """The time in the world, the same in every run; None if it has none."""
         ...
 
-    def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool by its full name with arguments that fit its schema."""
         ...
 
@@ -55,7 +55,7 @@ class AlteredWorld:
     def now(self) -> datetime | None:
         return self.at or self.inner.now
 
-    def answer(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         return self.inner.answer(tool, arguments)
 
 

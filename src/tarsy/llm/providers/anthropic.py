@@ -18,7 +18,7 @@ from tarsy.domain.llm import Chunk, GenerateInput, ProviderType, TextChunk, Thin
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import RetryPolicy, stream_answer
+from tarsy.llm.attempts import CallRetryPolicy, stream_answer
 from tarsy.llm.failures import HOOKS
 from tarsy.llm.providers.google_credentials import google_credentials
 from tarsy.llm.providers.provider import NO_KEY, Block, ClientCache, ModelKey, TurnMemory, key_of, longest_answer, restored_blocks, turn_key
@@ -71,7 +71,7 @@ def make_model(key: ModelKey) -> ClaudeModel:
 
 
 class AnthropicProvider:
-    def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[tuple[Block, ...]] | None = None) -> None:
+    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[tuple[Block, ...]] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[tuple[Block, ...]]()
         self._models = ClientCache[ModelKey, ClaudeModel](make_model)

@@ -25,7 +25,7 @@ from tarsy.domain.llm import (
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import RetryPolicy, stream_answer
+from tarsy.llm.attempts import CallRetryPolicy, stream_answer
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_request import Signatures
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 
 class GoogleNativeProvider:
-    def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
+    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[Signatures]()
         self._clients = ClientCache[Access, GoogleClient](make_client)

@@ -13,7 +13,7 @@ from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ThinkingChunk, Too
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
-from tarsy.llm.attempts import RetryPolicy, stream_answer
+from tarsy.llm.attempts import CallRetryPolicy, stream_answer
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import langchain_request
 from tarsy.llm.providers.langchain_models import ChatModel, Dialect, make_model
@@ -29,7 +29,7 @@ GOOGLE_SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
 class LangChainProvider:
-    def __init__(self, *, policy: RetryPolicy, memory: TurnMemory[Remembered] | None = None) -> None:
+    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[Remembered] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[Remembered]()
         self._models = ClientCache[ModelKey, ChatModel](make_model)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, Severity, Support, check
+from tarsy.agent.evidence.checker import CheckedAnalysis, ClaimSeverity, Seen, Support, check
 from tarsy.agent.evidence.confidence import shown_confidence
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.verdict import AffectedObject, Confidence, Verdict, VerdictOutcome
@@ -23,7 +23,7 @@ def seen(**texts: str) -> Seen:
 SEEN = seen(**TEXTS)
 
 
-def complaints(analysis: str, verdict: Verdict | None = None, severity: Severity = Severity.FAILURE) -> list[str]:
+def complaints(analysis: str, verdict: Verdict | None = None, severity: ClaimSeverity = ClaimSeverity.FAILURE) -> list[str]:
     return [one.complaint for one in check(analysis, SEEN, verdict).problems if one.severity is severity]
 
 
@@ -59,7 +59,7 @@ def test_a_name_that_was_never_seen_is_a_failure_in_the_chain_of_causes_and_a_re
     ]
     fix = WHY + "## Do now\nCreate `cart-config-v2`.\n"
     assert complaints(fix) == []
-    assert complaints(fix, severity=Severity.REMARK) == ["cart-config-v2 occurs in nothing that was seen"]
+    assert complaints(fix, severity=ClaimSeverity.REMARK) == ["cart-config-v2 occurs in nothing that was seen"]
 
 
 def test_commands_and_code_blocks_are_not_checked() -> None:
@@ -86,8 +86,8 @@ def test_a_time_in_the_wrong_zone_is_a_failure() -> None:
 
 def test_sweeping_words_are_remarks_where_they_speak_of_the_system() -> None:
     sweeping = ["says all, every, none, only, always or never without citing what covers it"]
-    assert complaints("## Impact\nAll other routes work.", severity=Severity.REMARK) == sweeping
-    assert complaints("## Do now\nRestart all pods. Run `kubectl get --all`.", severity=Severity.REMARK) == []
+    assert complaints("## Impact\nAll other routes work.", severity=ClaimSeverity.REMARK) == sweeping
+    assert complaints("## Do now\nRestart all pods. Run `kubectl get --all`.", severity=ClaimSeverity.REMARK) == []
 
 
 def test_links_of_the_chain_without_citation_or_inference_are_counted() -> None:
