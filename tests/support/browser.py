@@ -30,6 +30,8 @@ _FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Pages of one server share a process, which has compiled their scripts already.
+    "--process-per-site",
 ]
 # What the browser itself says when a server goes away, which some tests make it do.
 _EXPECTED = re.compile(r"WebSocket connection|Failed to load resource")
@@ -44,7 +46,7 @@ def launch(playwright: Playwright) -> Browser:
 @contextmanager
 def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) -> Generator[Page]:
     """A page of its own; when the block ends, it must have logged no error and asked nobody but our server."""
-    context = _KNOWN.pop((browser, url), None) or browser.new_context(base_url=url)
+    context = _KNOWN.pop((browser, url), None) or _new_context(browser, url)
     try:
         with _watched(_fresh_page(context, url), url) as page:
             resize(page, size)
@@ -52,13 +54,20 @@ def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) ->
     except BaseException:
         context.close()
         raise
-    for page in context.pages:
+    # Without the first one, which keeps the process of the pages alive.
+    for page in context.pages[1:]:
         page.close()
     _KNOWN[browser, url] = context
 
 
-# By browser and server. Its next page need not fetch the scripts again.
+# By browser and server. Its next page need not fetch and compile the scripts again.
 _KNOWN: dict[tuple[Browser, str], BrowserContext] = {}
+
+
+def _new_context(browser: Browser, url: str) -> BrowserContext:
+    context = browser.new_context(base_url=url)
+    context.new_page().goto("/health")
+    return context
 
 
 def _fresh_page(context: BrowserContext, url: str) -> Page:
