@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 
 from support.agent_scenario import Scenario
-from support.replica import CONTEXT
+from support.replica import start_process
 from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import INVESTIGATION
@@ -47,7 +47,6 @@ def _worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> None:
 
 async def worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> int | None:
     """Run a worker until there is no more to do, or until it dies; how it ended."""
-    process = CONTEXT.Process(target=_worker, args=(url, directory, ceiling, kill_at), daemon=True)
-    process.start()
+    process = start_process(_worker, url, directory, ceiling, kill_at)
     await anyio.to_thread.run_sync(process.join, WORKER_SECONDS)
     return process.exitcode

@@ -7,13 +7,15 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import anyio
+import pytest
 
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.step import Committed, Step
@@ -64,10 +66,7 @@ class Replica:
         config.mkdir(parents=True, exist_ok=True)
         values = {name: getattr(self, name) for name in ("workers", "cap", "heartbeat", "orphan", "detection", "grace")}
         (config / "tarsy.yaml").write_text(CONFIG.format(**values))
-        # A daemon: a test that fails half-way must not keep everybody waiting for its replicas.
-        process = CONTEXT.Process(target=_serve, args=(self,), daemon=True)
-        process.start()
-        return process
+        return start_process(_serve, self)
 
     @contextmanager
     def running(self) -> Generator[ForkServerProcess]:
@@ -77,6 +76,18 @@ class Replica:
             yield process
         finally:
             stop(process)
+
+
+def start_process(target: Callable[..., None], *arguments: object) -> ForkServerProcess:
+    """Start a process that has imported the program already."""
+    # Python 3.11 does not pass sys.path on to the process that imports, which then silently imports nothing (python/cpython#117378).
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        forkserver.ensure_running()
+    # A daemon: a test that fails half-way must not keep everybody waiting for its replicas.
+    process = CONTEXT.Process(target=target, args=arguments, daemon=True)
+    process.start()
+    return process
 
 
 def stop(process: ForkServerProcess) -> None:
