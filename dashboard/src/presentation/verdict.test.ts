@@ -43,7 +43,7 @@ test("a time is told in UTC, and only what says its zone is a time", () => {
 });
 
 test("what checking found is one honest sentence", () => {
-  expect(citationSummary(sums)).toBe("14 of 15 citations verified; 1 failed.");
-  expect(citationSummary({ ...sums, verified: 1, cited: 1, failed: 0 })).toBe("1 of 1 citation verified.");
+  expect(citationSummary(sums)).toBe("14 quotations verified, 1 failed, 0 by id only.");
+  expect(citationSummary({ cited: 3, verified: 1, id_only: 2, failed: 0, uncited: 1 })).toBe("1 quotation verified, 0 failed, 2 by id only; 1 statement without a source.");
   expect(citationSummary({ cited: 0, verified: 0, id_only: 0, failed: 0, uncited: 2 })).toContain("nothing could be verified: 2 statements");
 });

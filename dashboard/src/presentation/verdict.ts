@@ -70,10 +70,6 @@ export function verdictObject({ object }: Pick<Verdict, "object">): string | nul
 /** The result of checking the citations, as one sentence. */
 export function citationSummary(sums: CitationSums): string {
   if (sums.cited === 0) return sums.uncited === 0 ? "Nothing was cited." : `Nothing was cited, so nothing could be verified: ${plural(sums.uncited, "statement")} without a source.`;
-  const rest = [
-    sums.id_only > 0 && `${sums.id_only} without a quotation`,
-    sums.failed > 0 && `${sums.failed} failed`,
-    sums.uncited > 0 && `${plural(sums.uncited, "statement")} without a source`,
-  ].filter(Boolean);
-  return `${sums.verified} of ${plural(sums.cited, "citation")} verified${rest.length > 0 ? `; ${rest.join(", ")}` : ""}.`;
+  const uncited = sums.uncited > 0 ? `; ${plural(sums.uncited, "statement")} without a source` : "";
+  return `${plural(sums.verified, "quotation")} verified, ${sums.failed} failed, ${sums.id_only} by id only${uncited}.`;
 }

@@ -69,6 +69,9 @@ class CitationCounts:
     def __add__(self, other: "CitationCounts") -> "CitationCounts":
         return CitationCounts(*map(add, astuple(self), astuple(other)))
 
+    def __str__(self) -> str:
+        return f"{self.verified} quotation{'' if self.verified == 1 else 's'} verified, {self.failed} failed, {self.id_only} by id only"
+
 
 def citations(text: str) -> tuple[Citation, ...]:
     """Return the citations of a text in order, without those in code blocks, which contain commands and output."""

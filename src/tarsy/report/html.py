@@ -53,10 +53,10 @@ def as_html(report: Report) -> str:
     """Return the report as a self-contained page."""
     parts = [_table(facts(report)), *(f'<p class="caution">{escape(one)}</p>' for one in cautions(report))]
     if report.session.verdict or report.analysis.text:
-        parts.append(_verdict(report))
+        parts += (_verdict(report), _rendered(report.do_now, report))
     if report.session.executive_summary:
         parts.append(f"<h2>Summary</h2>\n{_rendered(CheckedText(report.session.executive_summary), report)}")
-    analysis = _rendered(report.analysis, report) if report.analysis.text else f"<p>{no_analysis(report)}</p>"
+    analysis = _rendered(report.findings, report) if report.analysis.text else f"<p>{no_analysis(report)}</p>"
     parts.append(f"<h2>Analysis</h2>\n{analysis}")
     if report.chat:
         parts.append("<h2>Questions and answers</h2>")

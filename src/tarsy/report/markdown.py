@@ -39,9 +39,11 @@ _FENCE = re.compile(r"`{3,}")
 
 def as_markdown(report: Report) -> str:
     parts = [f"# {_plain(report.title)}", _listed(facts(report)), *(f"> **{_plain(one)}**" for one in cautions(report)), *_verdict(report)]
+    if report.do_now.text:
+        parts.append(_cited(report.do_now, report))
     if report.session.executive_summary:
         parts.append(f"## Summary\n\n{_harmless(report.session.executive_summary)}")
-    parts += ("# Analysis", _cited(report.analysis, report) if report.analysis.text else no_analysis(report))
+    parts += ("# Analysis", _cited(report.findings, report) if report.analysis.text else no_analysis(report))
     if report.chat:
         parts.append("# Questions and answers")
     for one in report.chat:

@@ -1,7 +1,8 @@
 """A report on a session: reading its content, and the facts and sentences that its HTML and Markdown forms share."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 
@@ -9,7 +10,7 @@ from tarsy.db.errors import NotFoundError
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.run.evidence import CheckedText, EvidenceText, PlacedCitation, SeenEvidence
 from tarsy.domain.alert import alert_title
-from tarsy.domain.citation import CitationStatus
+from tarsy.domain.citation import CitationStatus, marked_lines
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
@@ -24,6 +25,9 @@ MAX_EVIDENCE_CHARACTERS = 4_000_000
 
 RECORDED = "The model's words come from a recording: no model looked at this alert."
 NO_VERDICT = "This analysis came without a verdict."
+# The heading that the agents are prompted to use.
+_DO_NOW = "do now"
+_HEADING = re.compile(r" {0,3}(?P<level>#{1,6})[ \t]+(?P<title>[^\n]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,38 @@ class Report:
     def evidence_ids(self) -> frozenset[str]:
         """The ids that have a place in the report, also those left out for length."""
         return frozenset((*(one.id for one in self.evidence), *self.left_out))
+
+    @property
+    def do_now(self) -> CheckedText:
+        """The section *Do now* of the analysis, which a report shows directly after the verdict; empty without a verdict."""
+        return _part(self.analysis, *self._actions)
+
+    @property
+    def findings(self) -> CheckedText:
+        """The analysis without *Do now*."""
+        start, end = self._actions
+        before, after = _part(self.analysis, 0, start), _part(self.analysis, end, len(self.analysis.text))
+        placed = (replace(one, shift=one.shift + start) for one in after.citations)
+        return CheckedText(before.text + after.text, (*before.citations, *placed))
+
+    @property
+    def _actions(self) -> tuple[int, int]:
+        """The place of the section *Do now*, from its heading to the next one of its level or above."""
+        start, level, position = -1, 0, 0
+        for line, in_code in marked_lines(self.analysis.text if self.session.verdict else ""):
+            heading = None if in_code else _HEADING.match(line)
+            if heading and start >= 0 and len(heading["level"]) <= level:
+                return start, position
+            if heading and start < 0 and heading["title"].strip(" \t\r*:#").lower() == _DO_NOW:
+                start, level = position, len(heading["level"])
+            position += len(line)
+        return (start, position) if start >= 0 else (0, 0)
+
+
+def _part(text: CheckedText, start: int, end: int) -> CheckedText:
+    """Return a part of a text with the citations in it."""
+    inside = (one for one in text.citations if start <= one.start and one.end <= end)
+    return CheckedText(text.text[start:end], tuple(replace(one, shift=one.shift - start) for one in inside))
 
 
 async def read_report(repositories: SessionRepositories, session_id: str) -> Report:
@@ -201,7 +237,7 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     if str(report.cost):
         yield "Cost", str(report.cost)
     if session.citations and session.citations.cited:
-        yield "Citations", f"{session.citations.verified} of {session.citations.cited} verified"
+        yield "Citations", str(session.citations)
     yield "Report made", utc_time(report.made_at)
 
 
@@ -264,6 +300,6 @@ def check_result(citation: PlacedCitation) -> str:
         case CitationStatus.QUOTE_FOUND:
             return "verified"
         case CitationStatus.ID_ONLY:
-            return "not quoted"
+            return "by id only"
         case CitationStatus.FAILED:
             return f"not verified: {citation.checked.reason}"

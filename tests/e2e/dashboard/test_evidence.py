@@ -52,7 +52,7 @@ def test_the_verdict_shows_cause_confidence_and_what_to_do_now(browser: Browser,
         # The analysis does not repeat it.
         expect(page.get_by_role("region", name="Analysis")).not_to_contain_text("rollout undo")
 
-        verdict.get_by_role("button", name="1 of 3 citations verified; 1 without a quotation, 1 failed.").click()
+        verdict.get_by_role("button", name="1 quotation verified, 1 failed, 1 by id only.").click()
         rows = verdict.get_by_role("list", name="Citations").get_by_role("listitem")
         expect(rows.nth(0)).to_contain_text(f"{MADE_UP} Not verified: these words are not in A1.")
         expect(rows.nth(0)).to_contain_text(re.compile("The nearest real line: shop +cart-6f7b9c4d8-9kq2m"))

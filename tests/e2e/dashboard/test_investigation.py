@@ -48,7 +48,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         page.wait_for_function("before => document.querySelector('[role=feed]').innerText.length >= before", arg=before)
 
         expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
-        expect(page.get_by_role("region", name="Verdict")).to_contain_text("citations verified.")
+        expect(page.get_by_role("region", name="Verdict")).to_contain_text("quotations verified, 0 failed")
         expect_status(page, "Completed")
         expect(page.get_by_role("list", name="Stages").get_by_role("button", name="investigation Completed")).to_be_visible()
         assert_accessible(page)

@@ -44,6 +44,7 @@ HOSTILE = (
     "\ue0000\ue001",
     "</pre></main>",
     "\n# A heading\n",
+    "\n## Do now\n",
     "`<none>`",
     "\n| a | b |\n|---|---|\n| <b>x</b> | y |\n",
     '" onmouseover="alert(1)',
@@ -93,7 +94,7 @@ def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> 
             Confidence.MEDIUM,
             "no citation could be verified",
         ),
-        citations=CitationCounts(cited=2, verified=1),
+        citations=CitationCounts(cited=17, verified=12, failed=1, id_only=4),
     )
     text = cited(analysis)
     return Report(
@@ -207,7 +208,17 @@ def test_it_is_whole_and_loads_nothing() -> None:
     policy = next(found["content"] for _, found in page.tags if found.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
-    for words in ("web-1 is down", "kubernetes", "model-1", "$0.2500", "1 of 2 verified", "The disk is full.", "Sure?", "Yes", LOG):
+    for words in (
+        "web-1 is down",
+        "kubernetes",
+        "model-1",
+        "$0.2500",
+        "12 quotations verified, 1 failed, 4 by id only",
+        "The disk is full.",
+        "Sure?",
+        "Yes",
+        LOG,
+    ):
         assert words in page.words
 
 
@@ -231,6 +242,46 @@ def test_markdown_says_the_same_with_links_to_what_is_cited() -> None:
         in markdown
     )
     assert "- Cost: $0.2500" in markdown
+    assert "- Citations: 12 quotations verified, 1 failed, 4 by id only" in markdown
+
+
+ACTIONS = """Full [A1].
+
+## Do now:
+Delete the log [A1: "write /data/wal"].
+```sh
+## no heading
+```
+### Undo
+None.
+
+## Why
+It is full [A1: "No space left on device"].
+"""
+
+
+@pytest.mark.parametrize("write", [as_html, as_markdown])
+def test_what_to_do_now_stands_directly_after_the_verdict_and_only_there(write: Callable[[Report], str]) -> None:
+    made = report(ACTIONS)
+    text = Page(write(made)).words if write is as_html else write(made).replace("[A1](#evidence-A1)", "A1")
+    parts = [
+        "Verdict",
+        "Ruled out",
+        "Do now",
+        "Delete the log",
+        "“write /data/wal”",
+        "no heading",
+        "Undo",
+        "Analysis",
+        "Why",
+        "“No space left",
+    ]
+    assert [text.count(part) for part in ("Do now", "Delete the log", "Undo", "It is full")] == [1, 1, 1, 1]
+    assert sorted(parts, key=text.index) == parts
+
+
+def test_without_a_verdict_an_analysis_stays_as_it_was_written() -> None:
+    assert report(ACTIONS, verdict=None).findings.text == ACTIONS
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ test("two sessions are compared by verdict, evidence, turns and cost", () => {
   const figures = new Map(figuresOf([session({ verdict, citations }), session({ recorded: true })], [trace, undefined]).map(({ name, values }) => [name, values]));
   expect(figures.get("Verdict")).toEqual(["Fault found", "none"]);
   expect(figures.get("At fault")).toEqual(["Pod shop/web", "not named"]);
-  expect(figures.get("Evidence")).toEqual(["2 of 2 citations verified.", "not checked"]);
+  expect(figures.get("Evidence")).toEqual(["2 quotations verified, 0 failed, 0 by id only.", "not checked"]);
   expect(figures.get("Models")).toEqual(["m1", "m1 (recorded)"]);
   expect(figures.get("Turns")).toEqual(["1", "…"]);
   expect(figures.get("Tool calls")).toEqual(["1", "…"]);
