@@ -1630,6 +1630,12 @@ export interface components {
             found_end: number | null;
         };
         /**
+         * ClaimSeverity
+         * @description A failure is reported to the model for correction; a remark is only shown.
+         * @enum {string}
+         */
+        ClaimSeverity: "failure" | "remark";
+        /**
          * Confidence
          * @description High: observed directly and alternatives excluded. Medium: one link inferred. Low: correlation.
          * @enum {string}
@@ -2633,6 +2639,7 @@ export interface components {
             statement: string;
             /** Complaint */
             complaint: string;
+            severity: components["schemas"]["ClaimSeverity"];
         };
         /**
          * ReportFormat

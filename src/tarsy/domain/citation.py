@@ -35,6 +35,13 @@ class CitationStatus(StrEnum):
     FAILED = "failed"
 
 
+class ClaimSeverity(StrEnum):
+    """A failure is reported to the model for correction; a remark is only shown."""
+
+    FAILURE = "failure"
+    REMARK = "remark"
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """One evidence id at one place of a text, with the words quoted from it. `start` and `end` are those of the whole bracket."""

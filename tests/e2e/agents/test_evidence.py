@@ -295,14 +295,16 @@ async def test_what_was_seen_and_what_citing_it_is_worth_are_read_by_their_ids(d
 async def test_the_line_that_a_fold_keeps_can_be_quoted_and_its_count_cannot(database_url: str) -> None:
     line = "the disk is full, cannot write a single block of the log"
     log = "\n".join([line] * 4_000)
-    answer = f'## Why\n\nFull [A1: "{line}"]. Often [A1: "3999 more lines like this one are folded"].\n\n{VERDICT}'
+    answer = f'## Why\n\nFull [A1: "{line}"]. Often [A1: "3999 more lines like this one are folded"].\n\n## Impact\nAll writes fail.\n\n{VERDICT}'
     async with _scenario(answer, "Sorry.", log=log).running(database_url) as running:
         await _investigated(running)
         async with serving(running.services) as api:
             seen = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/evidence/A1")).json()
-            quoted, counted = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/citations")).json()["citations"]
+            checked = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/citations")).json()
+    quoted, counted = checked["citations"]
     assert "3999 more lines like this one are folded" in seen["folded"]
     assert (quoted["status"], counted["status"]) == ("quote_found", "failed")
+    assert [(one["statement"], one["severity"]) for one in checked["remarks"]] == [("Often .", "failure"), ("All writes fail.", "remark")]
     assert seen["text"][quoted["found_start"] : quoted["found_end"]] == line
 
 

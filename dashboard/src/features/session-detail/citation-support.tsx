@@ -86,19 +86,31 @@ function Row({ citation }: { citation: Citation }) {
   );
 }
 
+// Failures come first: the agent could have corrected them.
+const SEVERITIES = {
+  failure: { title: "Statements that failed the check", color: "warning.main" },
+  remark: { title: "Remarks", color: "text.secondary" },
+} satisfies Record<CitationList["remarks"][number]["severity"], { title: string; color: string }>;
+
 function Remarks({ remarks }: { remarks: CitationList["remarks"] }) {
-  return (
-    <Box sx={{ mt: 1.5 }}>
-      <Typography variant="caption" color="textSecondary">
-        Statements that nothing cited supports
-      </Typography>
-      <Box component="ul" sx={{ m: 0, pl: 2.5 }}>
-        {remarks.map(({ statement, complaint }, index) => (
-          <Typography key={index} component="li" variant="body2" sx={{ overflowWrap: "anywhere" }}>
-            {statement} <Box component="span" sx={{ color: "warning.main" }}>{complaint}</Box>
+  const id = useId();
+  return Object.entries(SEVERITIES).map(([severity, { title, color }]) => {
+    const some = remarks.filter((remark) => remark.severity === severity);
+    return (
+      some.length > 0 && (
+        <Box key={severity} sx={{ mt: 1.5 }}>
+          <Typography id={id + severity} variant="caption" color="textSecondary">
+            {title}
           </Typography>
-        ))}
-      </Box>
-    </Box>
-  );
+          <Box component="ul" aria-labelledby={id + severity} sx={{ m: 0, pl: 2.5 }}>
+            {some.map(({ statement, complaint }, index) => (
+              <Typography key={index} component="li" variant="body2" sx={{ overflowWrap: "anywhere" }}>
+                {statement} <Box component="span" sx={{ color }}>{complaint}</Box>
+              </Typography>
+            ))}
+          </Box>
+        </Box>
+      )
+    );
+  });
 }

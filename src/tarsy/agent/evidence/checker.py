@@ -13,7 +13,7 @@ from tarsy.agent.evidence.figures import Dimension, Figure, any_agrees, between,
 from tarsy.agent.evidence.names import is_instance, is_seen, names
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something
 from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements
-from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, citations
+from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, ClaimSeverity, citations
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.tool import READ_RESULT_TOOL
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
@@ -38,13 +38,6 @@ _NOT_CITED = "neither cites a result nor is marked (inference)"
 _READ_ARGUMENTS = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 # In these sections, a sweeping word is a claim about the system.
 _SWEEPING_SECTIONS = frozenset({AnalysisSection.WHY, AnalysisSection.RULED_OUT, AnalysisSection.IMPACT})
-
-
-class ClaimSeverity(StrEnum):
-    """A failure is reported to the model for correction; a remark is only shown."""
-
-    FAILURE = "failure"
-    REMARK = "remark"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from tarsy.api.schemas.view import View
 from tarsy.db.run.evidence import CheckedText, EvidenceText, PlacedCitation
-from tarsy.domain.citation import CitationStatus
+from tarsy.domain.citation import CitationStatus, ClaimSeverity
 
 
 class EvidenceItem(View):
@@ -71,6 +71,8 @@ class RemarkView(View):
     statement: str
     # A name or number that no cited evidence contains, a sweeping word, or a step of the chain of causes without a citation.
     complaint: str
+    # A failure was reported to the model, which could correct it; a remark is only shown.
+    severity: ClaimSeverity
 
 
 class CitationList(View):

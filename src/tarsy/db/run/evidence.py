@@ -13,7 +13,7 @@ from tarsy.db.errors import NotFoundError
 from tarsy.db.retry import retrying
 from tarsy.db.rows import Row, citation_of
 from tarsy.db.tables import alert_sessions, citations, mcp_interactions, timeline_events
-from tarsy.domain.citation import CheckedCitation
+from tarsy.domain.citation import CheckedCitation, ClaimSeverity
 from tarsy.domain.evidence import ALERT, RUNBOOK, AnsweredCall, Evidence, call_number
 from tarsy.domain.history import REMARKS
 from tarsy.domain.interaction import MCPInteractionKind
@@ -159,6 +159,7 @@ class Remark:
     execution_id: str
     statement: str
     complaint: str
+    severity: ClaimSeverity
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,8 @@ async def _checked(connection: AsyncConnection, text: str, shifts: Mapping[str, 
         for row in (await connection.execute(query)).mappings()
     ]
     remarks = [
-        Remark(execution_id, one["statement"], one["complaint"])
+        # Remarks from before there were two severities have none.
+        Remark(execution_id, one["statement"], one["complaint"], ClaimSeverity(one.get("severity", ClaimSeverity.REMARK)))
         for execution_id in shifts
         if execution_id in answers
         for one in answers[execution_id]["metadata"].get(REMARKS, ())

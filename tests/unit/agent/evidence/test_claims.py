@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.evidence.checker import CheckedAnalysis, ClaimSeverity, Seen, Support, check
+from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, Support, check
 from tarsy.agent.evidence.confidence import shown_confidence
+from tarsy.domain.citation import ClaimSeverity
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.verdict import AffectedObject, Confidence, Verdict, VerdictOutcome
 
