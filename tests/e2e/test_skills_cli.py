@@ -41,7 +41,7 @@ def test_the_list_says_what_each_skill_is_for_and_where_it_comes_from(tmp_path: 
 def test_the_check_reports_what_is_wrong_with_the_skills_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("queue: {worker_cont: 1}\n")
     write_skill(tmp_path / "skills", "full-disks")
-    assert (tarsy_skills("check", config=tmp_path).stdout, tarsy_skills("check", config=tmp_path).returncode) == ("ok (7 skills)\n", 0)
+    assert (tarsy_skills("check", config=tmp_path).stdout, tarsy_skills("check", config=tmp_path).returncode) == ("ok (9 skills)\n", 0)
     (tmp_path / "skills" / "broken").mkdir()
     (tmp_path / "skills" / "broken" / "SKILL.md").write_text("---\nname: other\ndescription: d\n---\ntext")
     run = tarsy_skills("check", config=tmp_path)

@@ -1,5 +1,6 @@
 """Skills in the configuration: the SKILL.md format, directories, and which agent has which."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -238,8 +239,30 @@ def test_where_the_skills_of_an_agent_come_from_is_told(directory: ConfigDirecto
     assert (levels["skills"], levels["required_skills"]) == ("agent", "stage agent")
 
 
-def test_six_skills_for_kubernetes_are_built_in_and_say_when_to_use_them() -> None:
-    subjects = ("certificates", "crash-loops", "dns", "node-pressure", "pending-pods", "rollouts")
+def test_eight_skills_for_kubernetes_are_built_in_and_say_when_to_use_them() -> None:
+    subjects = ("certificates", "crash-loops", "dns", "node-pressure", "pending-pods", "rollouts", "slow-services", "unreachable-services")
     skills = shipped_skills()
     assert list(skills) == [f"kubernetes-{subject}" for subject in subjects]
     assert all("Use for " in skill.description and "## Recommend, do not do" in skill.text for skill in skills.values())
+    named = {name for skill in skills.values() for name in re.findall(r"kubernetes-[a-z-]+", skill.text)}
+    assert named <= skills.keys(), "a skill leads only to skills that exist"
+
+
+@pytest.mark.parametrize(
+    ("subject", "symptoms"),
+    [
+        ("certificates", ["x509", "TLS errors", "certificate expiry"]),
+        ("crash-loops", ["CrashLoopBackOff", "OOMKilled", "startup probes"]),
+        ("dns", ["no such host", "NXDOMAIN", "port 53"]),
+        ("node-pressure", ["DiskPressure", "NotReady", "Evicted"]),
+        ("pending-pods", ["FailedScheduling", "without any event", "service account", "ImagePullBackOff"]),
+        ("rollouts", ["ProgressDeadlineExceeded", "began with a new version"]),
+        ("slow-services", ["latency", "p99", "504", "throttling", "connection pools"]),
+        ("unreachable-services", ["connection refused", "connection timeouts", "502 or 503", "without endpoints", "network policy"]),
+    ],
+)
+def test_a_symptom_leads_to_one_built_in_skill(subject: str, symptoms: list[str]) -> None:
+    """An agent chooses by the description alone: words that two of them share would lead it to either."""
+    descriptions = {name: skill.description for name, skill in shipped_skills().items()}
+    for symptom in symptoms:
+        assert [name for name, text in descriptions.items() if symptom in text] == [f"kubernetes-{subject}"], symptom
