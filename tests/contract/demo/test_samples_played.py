@@ -138,7 +138,8 @@ def check_estimates(weighed: Weighing) -> None:
     for name, ratios in (("first", weighed.first), ("later", weighed.later)):
         print(f"estimate of input by counted input, {name} calls: {min(ratios):.2f} to {max(ratios):.2f}")  # noqa: T201 - the measure itself
     # Before a model has counted for us, rather too high; afterwards close, but for a turn that is denser than those before.
-    assert 0.7 <= min(weighed.first) <= max(weighed.first) <= 2.5
+    # The instructions are longer now than when the samples were recorded, and a first call is little else.
+    assert 0.7 <= min(weighed.first) <= max(weighed.first) <= 2.7
     assert 0.6 <= min(weighed.later) <= max(weighed.later) <= 1.3
     assert 0.8 <= median(weighed.later) <= 1.2
 

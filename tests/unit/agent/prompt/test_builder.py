@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from tarsy.agent.context_window import tokens_of
+from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION
 from tarsy.agent.prompt import nudges
 from tarsy.agent.prompt.builder import ChatExchange, ChatPrompt, PromptBuilder, PromptContext, SeenResult
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
+from tarsy.domain.verdict import CATEGORIES, Confidence, StillHappening, VerdictOutcome
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -149,10 +151,21 @@ def test_the_same_session_says_the_same_again_and_another_one_does_not() -> None
 
 
 def test_the_instructions_stay_about_as_long_as_a_page() -> None:
-    # Some 1,100 tokens with a runbook and all else that a chain may add: what is longer costs every call, and is read less well.
+    # Some 1,200 tokens with a runbook and all else that a chain may add: what is longer costs every call, and is read less well.
     for context in (BARE, FULL):
         system, _ = native(PromptBuilder(context))
         assert 700 < tokens_of(system) < 1_200
+
+
+def test_the_rules_that_code_enforces_are_the_rules_that_the_prompt_states() -> None:
+    system = native(BUILDER)[0].content
+    for values in (VerdictOutcome, Confidence, StillHappening, CATEGORIES):
+        assert f": {' | '.join(values)}\n" in system
+    assert f"Copy, unchanged, at least {SHORTEST_QUOTATION} characters" in system
+    assert all(system.count(f"**{section}**") == 1 for section in ("Do now", "Why", "Ruled out", "Impact"))
+    assert all(one in system for one in ("Node/NAME", "HostService/HOST/NAME", "Cluster/NAME", "the controller"))
+    assert "(affected, with the words that prove it; checked and healthy; changed for another reason; not checked)" in system
+    assert "300 words without the quotations" in system
 
 
 def test_a_long_error_is_cut_with_a_notice() -> None:
