@@ -33,7 +33,7 @@ type CitationState = CitationStatus | "unchecked";
 
 export const CITATION_BADGES = {
   quote_found: { label: "Verified", tone: "good", icon: CircleCheck },
-  id_only: { label: "Named only", tone: "neutral", icon: Link2 },
+  id_only: { label: "By id only", tone: "neutral", icon: Link2 },
   failed: { label: "Not verified", tone: "warning", icon: TriangleAlert },
   unchecked: { label: "Not checked", tone: "neutral", icon: CircleDashed },
 } satisfies Record<CitationState, BadgeStyle>;
