@@ -29,6 +29,7 @@ TEMPLATE = "tarsy_template"
 IN_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made there has a name of its own
 # Several times what a run leaves there until its end.
 ROOM = 8 * 1024**3
+RENDERER = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
 
 # `make test` tries the same examples in every run, so that it fails only for what changed; `make chaos` looks for new ones.
 hypothesis.settings.register_profile("steady", max_examples=50, derandomize=True, deadline=None)
@@ -39,6 +40,7 @@ hypothesis.settings.load_profile("steady")
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     _forget_the_developer()
+    _log_plainly()
     sys.addaudithook(_stay_on_this_machine)
     if not _is_worker(config):
         directory = os.environ[SERVER_DIR_VARIABLE] = tempfile.mkdtemp(prefix="tarsy-tests-", dir=_in_memory())
@@ -93,6 +95,12 @@ def _forget_the_developer() -> None:
             del os.environ[name]
 
 
+def _log_plainly() -> None:
+    """Log as by default, but tracebacks without the values of variables: rendering those takes longer than the test."""
+    structlog.reset_defaults()
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], RENDERER])
+
+
 def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse connections beyond loopback: a test that depends on the network fails at once and says so."""
     match event, arguments:
@@ -132,7 +140,7 @@ def _own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 def _own_logs() -> Iterator[None]:
     """A command that a test runs in this process sets how much is logged: the next test must not be told less for that."""
     yield
-    structlog.reset_defaults()
+    _log_plainly()
 
 
 @pytest.fixture(scope="session")
