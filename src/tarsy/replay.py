@@ -82,7 +82,7 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
                 # A recording was masked when it was made, by the rules of that time.
                 mask=None if live or options.live_tools else Unmasked(),
                 recorded_inputs=inputs,
-                corrects_as_recorded=live is None and recording.tarsy_recording < RULES_SINCE,
+                older_rules=live is None and recording.tarsy_recording < RULES_SINCE,
             )
             async with application(temporary, overrides=overrides) as running:
                 replayed = await _run(running, recording, str(file))

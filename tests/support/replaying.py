@@ -7,7 +7,7 @@ from tarsy.agent.ports import ToolServers
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
-from tarsy.domain.recording import Recording
+from tarsy.domain.recording import RULES_SINCE, Recording
 from tarsy.domain.replay import Difference, differences
 from tarsy.llm.in_process import in_process_client
 from tarsy.session.playback import played_from, recorded_chain, session_from
@@ -17,17 +17,21 @@ from tarsy.wiring.application import Application, application
 from tarsy.wiring.infrastructure import Overrides
 
 
-def playing(database_url: str, recording: Recording, tools: ToolServers) -> AbstractAsyncContextManager[Application]:
+def playing(
+    database_url: str, recording: Recording, tools: ToolServers, *, older_rules: bool = False
+) -> AbstractAsyncContextManager[Application]:
     """The application with recorded models and the tools given."""
     llm = in_process_client(env={}, recordings=lambda _: recording)
     inputs = tuple(given.placed() for given in recording.inputs)
-    return application(Settings(env={}, database_url=database_url), overrides=Overrides(tools=tools, llm=llm, recorded_inputs=inputs))
+    overrides = Overrides(tools=tools, llm=llm, recorded_inputs=inputs, older_rules=older_rules)
+    return application(Settings(env={}, database_url=database_url), overrides=overrides)
 
 
 async def replay_recording(database_url: str, recording: Recording) -> Recording:
     """Play a recorded session again, with its questions, and read it back."""
     session = session_from(recording, recorded_chain(recording, played_from("the recording")), now=datetime(2026, 1, 1, tzinfo=UTC))
-    async with playing(database_url, recording, RecordedToolServers(recording)) as running:
+    older = recording.tarsy_recording < RULES_SINCE
+    async with playing(database_url, recording, RecordedToolServers(recording), older_rules=older) as running:
         await SkillTextRepository(running.engine).store(recording.skills.values())
         await running.services.repositories.sessions.insert(session)
         assert running.pool is not None

@@ -75,6 +75,7 @@ class Draft {
       case "error":
       case "pong":
       case "session.status":
+      case "session.concluded":
       case "session.completed":
       case "session.progress":
       case "stage.started":

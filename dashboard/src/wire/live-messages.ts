@@ -31,6 +31,7 @@ type StoredMessage = Stored &
         completed_at: string;
       }
     | { type: "session.status"; status: SessionStatus; alert_type: string; at: string; waiting_reason?: string | null }
+    | { type: "session.concluded"; final_analysis: string | null; analysis_is_partial: boolean; analysis_partial_reason: string | null; verdict: Verdict | null }
     | {
         type: "session.completed";
         status: SessionStatus;
@@ -83,6 +84,7 @@ const TYPES = {
   "timeline_event.created": true,
   "timeline_event.completed": true,
   "session.status": true,
+  "session.concluded": true,
   "session.completed": true,
   "stage.started": true,
   "stage.completed": true,

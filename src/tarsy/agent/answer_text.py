@@ -103,6 +103,19 @@ class WholeText:
         return ()
 
 
+@dataclass(frozen=True, slots=True)
+class ThoughtsOnly:
+    """A router that shows the thoughts of another one, and leaves out the rest of its text."""
+
+    inner: TextRouter
+
+    def route(self, delta: str) -> Iterable[TextPiece]:
+        return (piece for piece in self.inner.route(delta) if piece[0] is TimelineEventType.LLM_THINKING)
+
+    def finish(self) -> Iterable[TextPiece]:
+        return (piece for piece in self.inner.finish() if piece[0] is TimelineEventType.LLM_THINKING)
+
+
 class WithoutVerdict:
     """A router that removes the verdict block from the text that another router shows.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from anyio import to_thread
 
+from tarsy.agent.answer_text import ThoughtsOnly
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.execution import ExecutionResult
@@ -22,6 +23,7 @@ from tarsy.agent.tool_calls import GivesAnswer, ToolCallFormat
 from tarsy.domain.conclusion import FORCED_CONCLUSION, SHORTCOMING
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.evidence import Evidence
+from tarsy.domain.execution import AgentType
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, ProviderType
 from tarsy.domain.status import RunStatus
@@ -70,58 +72,73 @@ class Conclusion:
         metadata = {**answered.metadata, **self._run.shortcoming(draft.text, cut=call is not None and call.answer.finish is not None)}
         answered = replace(answered, metadata=metadata)
         asks_verdict = self._context.prompts.context.asks_verdict
-        is_corrected = self._context.overrides.corrects_as_recorded or draft.wants_correction(
+        is_corrected = self._context.overrides.older_rules or draft.wants_correction(
             asks_verdict=asks_verdict, analyses=self._run.must_cite
         )
         if SHORTCOMING in metadata or not is_corrected:
             return await self._store(answered, draft, self._as_analysis(answered, draft), call)
-        if call:
-            await recorder.commit(messages=answered.messages, llm_interactions=(call.interaction,), inputs=answered.inputs)
-            self._run.messages += answered.messages
-            if call.open_event:
-                # If the run is stopped while the draft is being corrected, the draft is its analysis.
-                metadata = {**answered.metadata, **draft.metadata()}
-                close = partial(recorder.close, content=draft.text, event_type=TimelineEventType.FINAL_ANALYSIS, metadata=metadata)
-                recorder.close_when_stopped(call.open_event.id, close)
+        # The draft has its entry before the correction's thinking. If the run is stopped while it is being corrected, it is the analysis.
+        entry, shown = draft_entry(recorder, call, draft.text, answered.turn.thought)
+        final = {"event_type": TimelineEventType.FINAL_ANALYSIS, "metadata": {**answered.metadata, **draft.metadata()}}
+        recorder.close_when_stopped(entry.id, partial(recorder.close, content=draft.text, **final))
+        await recorder.commit(
+            messages=answered.messages,
+            llm_interactions=(call.interaction,) if call else (),
+            inputs=answered.inputs,
+            closed=shown.closed,
+            opened=shown.opened,
+        )
+        self._run.messages += answered.messages
         if recorder.notes.hold(self._run.turn):
-            shown = show_answer(recorder, call, TimelineEventType.LLM_RESPONSE, draft.text, {"draft": True})
-            return await self._run.reconsider({"closed": shown.closed, "opened": shown.opened})
-        return await self._correct(answered, draft)
+            return await self._run.reconsider({"closed": (self._as_draft(entry, draft),)})
+        return await self._correct(replace(answered, messages=(), inputs=()), draft, entry)
 
-    async def _correct(self, answered: Answered, draft: Review) -> ExecutionResult | None:
+    async def _correct(self, answered: Answered, draft: Review, entry: TimelineEvent) -> ExecutionResult | None:
         """Request a correction of a stored draft, and store the better of the two."""
         run, recorder, context = self._run, self._recorder, self._context
         request = ConversationMessage(Role.USER, context.prompts.build_correction_prompt(draft, context.config.tool_calling))
-        stored = replace(answered, messages=(), inputs=())
         try:
             # With the same tools as the draft, so that the vendor's cache has the beginning of the request.
             has_tools = context.config.tool_calling is ToolCalling.NATIVE and FORCED_CONCLUSION not in answered.metadata
             tools = run.catalog.tools if has_tools else ()
-            call = await run.call(LLMInteractionKind.CORRECTION, self._tool_calls.router(), tools=tools, extra=(request,))
+            call = await run.call(LLMInteractionKind.CORRECTION, ThoughtsOnly(self._tool_calls.router()), tools=tools, extra=(request,))
         except CeilingMetError as error:
             context.ceilings.record(error.met)
             remark = {"correction": f"It was not asked for a correction because of {error.met.description}."}
-            return await self._store(stored, draft, self._as_analysis(answered, draft, remark))
+            return await self._store(answered, draft, self._in_place(entry, answered, draft, remark))
         error = call.answer.error
         if error and run.provider.type is ProviderType.REPLAY and error.code is ErrorCode.INVALID_REQUEST:
             # The recording has no correction, and was made without one.
-            return await self._store(stored, draft, self._as_analysis(answered, draft))
+            return await self._store(answered, draft, self._in_place(entry, answered, draft))
         if error or not call.answer.text.strip():
             silent = "The model had nothing to say about its correction, so the answer stands as it was."
-            shown = self._as_analysis(answered, draft, {"correction": f"It could not be corrected: {error.message}" if error else silent})
+            remark = {"correction": f"It could not be corrected: {error.message}" if error else silent}
             failed = ShownAnswer(failed_closes(call, recorder), call.answer.native_events)
-            return await self._store(stored, draft, failed + shown, call)
+            return await self._store(answered, draft, failed + self._in_place(entry, answered, draft, remark), call)
         reply = self._tool_calls.conclusion(call.answer.text_without_loop)
-        turn = replace(reply, text=draft.patched(reply.text))
-        corrected = await self._review(turn.text)
+        corrected = await self._review(draft.patched(reply.text))
         messages = (recorder.message(request), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
-        if corrected.improves(draft):
-            drafted = show_answer(recorder, answered.call, TimelineEventType.LLM_RESPONSE, draft.text, {"draft": True})
-            answer = replace(answered, turn=turn, call=call, messages=messages)
-            return await self._store(answer, corrected, drafted + self._as_analysis(answer, corrected, {"corrected": True}), call)
-        rejected = show_answer(recorder, call, TimelineEventType.LLM_RESPONSE, reply.text, {"rejected_correction": True})
-        shown = self._as_analysis(answered, draft, {"correction": "The corrected answer was no better, so this one stands."})
-        return await self._store(replace(stored, messages=messages), draft, rejected + shown, call)
+        answered, thought = replace(answered, messages=messages), show_thought(recorder, call, reply.thought)
+        if not corrected.improves(draft, by_older_rules=context.overrides.older_rules):
+            remark = {"correction": "The corrected answer was no better, so this one stands."}
+            return await self._store(answered, draft, thought + self._in_place(entry, answered, draft, remark), call)
+        remark = {"corrected": True}
+        if context.config.type is AgentType.SYNTHESIS or context.config.tool_calling is ToolCalling.REACT:
+            # They show one answer: the draft is only in the trace.
+            return await self._store(answered, corrected, thought + self._in_place(entry, answered, corrected, remark), call)
+        metadata = {**answered.metadata, **corrected.metadata(), **remark}
+        final = recorder.event(TimelineEventType.FINAL_ANALYSIS, corrected.text, metadata=metadata)
+        shown = ShownAnswer((self._as_draft(entry, draft),)) + thought + ShownAnswer(opened=(final,))
+        return await self._store(answered, corrected, shown, call)
+
+    def _as_draft(self, entry: TimelineEvent, draft: Review) -> TimelineClose:
+        return self._recorder.close(entry.id, content=draft.text, event_type=TimelineEventType.LLM_RESPONSE, metadata={"draft": True})
+
+    def _in_place(self, entry: TimelineEvent, answered: Answered, final: Review, more: Mapping[str, Any] | None = None) -> ShownAnswer:
+        """Show `final` as the analysis, in the entry of the draft."""
+        metadata = {**answered.metadata, **final.metadata(), **(more or {})}
+        kind = TimelineEventType.FINAL_ANALYSIS
+        return ShownAnswer((self._recorder.close(entry.id, content=final.text, event_type=kind, metadata=metadata),))
 
     async def _review(self, answer: str) -> Review:
         services, documents = self._context.services, self._context.evidence.documents
@@ -150,8 +167,8 @@ class Conclusion:
             return await self._run.reconsider(held)
         return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=final.text)
 
-    def _as_analysis(self, answered: Answered, final: Review, more: Mapping[str, Any] | None = None) -> ShownAnswer:
-        metadata = {**answered.metadata, **final.metadata(), **(more or {})}
+    def _as_analysis(self, answered: Answered, final: Review) -> ShownAnswer:
+        metadata = {**answered.metadata, **final.metadata()}
         kind, thought = TimelineEventType.FINAL_ANALYSIS, answered.turn.thought
         return show_answer(self._recorder, answered.call, kind, final.text, metadata, thought=thought)
 
@@ -166,18 +183,28 @@ def show_answer(
     thought: str = "",
 ) -> ShownAnswer:
     """Show an answer as an event of this `kind`: the event that it was streamed to is renamed, or a new one is made."""
-    if call and (event := call.open_event):
-        # Without its header, a ReAct answer is streamed as a thought.
-        streamed_as_thought = (
-            kind is TimelineEventType.FINAL_ANALYSIS
-            and event.metadata.get("source") == REACT
-            and not thought
-            and without_loop(recorder.text_of(event.id)).strip() == text.strip()
-        )
-        if event.event_type in {*_ANSWERS, kind} or streamed_as_thought:
-            return close_text(recorder, call, event, text, kind, metadata)
+    if call and (event := call.open_event) and (event.event_type is kind or _is_answer(recorder, event, text, thought)):
+        return close_text(recorder, call, event, text, kind, metadata)
     before = show_thought(recorder, call, thought) if call else ShownAnswer()
     return before + ShownAnswer(opened=(recorder.event(kind, text, metadata=metadata),))
+
+
+def draft_entry(recorder: Recorder, call: CompletedCall | None, text: str, thought: str) -> tuple[TimelineEvent, ShownAnswer]:
+    """Return the open event of a draft, and what the step that stores the draft shows: the event it was streamed to, or else a new one."""
+    if call and (event := call.open_event) and _is_answer(recorder, event, text, thought):
+        if not call.answer.native_events:
+            return event, ShownAnswer()
+        before = _show_findings(recorder, call, event)
+    else:
+        before = show_thought(recorder, call, thought) if call else ShownAnswer()
+    entry = recorder.open(TimelineEventType.FINAL_ANALYSIS, content=text)
+    return entry, before + ShownAnswer(opened=(entry,))
+
+
+def _is_answer(recorder: Recorder, event: TimelineEvent, text: str, thought: str) -> bool:
+    """Whether an event shows an answer. Without its header, a ReAct answer is streamed as a thought."""
+    is_whole_thought = event.metadata.get("source") == REACT and not thought
+    return event.event_type in _ANSWERS or (is_whole_thought and without_loop(recorder.text_of(event.id)).strip() == text.strip())
 
 
 def show_thought(recorder: Recorder, call: CompletedCall, thought: str) -> ShownAnswer:
@@ -207,17 +234,17 @@ def close_text(
     kind: TimelineEventType | None,
     metadata: Mapping[str, Any] | None,
 ) -> ShownAnswer:
-    """Close the event that the text of a call was streamed to.
-
-    Vendors report what their own tools found after the text, but it is shown before it: the first finding replaces the text in its event, and
-    the text gets a new event behind the last finding.
-    """
-    native = call.answer.native_events
-    if not native:
+    """Close the event that the text of a call was streamed to; what the vendor's own tools found is shown before the text."""
+    if not call.answer.native_events:
         return ShownAnswer((recorder.close(event.id, content=content, event_type=kind, metadata=metadata),))
-    first, *others = native
+    found = _show_findings(recorder, call, event)
+    text = recorder.event(kind or event.event_type, content, metadata={**event.metadata, **(metadata or {})})
+    return found + ShownAnswer(opened=(text,))
+
+
+def _show_findings(recorder: Recorder, call: CompletedCall, event: TimelineEvent) -> ShownAnswer:
+    """Show what the vendor's own tools found, which is reported after the text: the first finding replaces the text in its event."""
+    first, *others = call.answer.native_events
     closed = recorder.close(event.id, content=first.content, event_type=first.event_type, metadata=first.metadata)
     # New events: those of findings that came before the text have lower sequence numbers.
-    behind = tuple(recorder.event(one.event_type, one.content, metadata=one.metadata) for one in others)
-    text = recorder.event(kind or event.event_type, content, metadata={**event.metadata, **(metadata or {})})
-    return ShownAnswer((closed,), (*behind, text))
+    return ShownAnswer((closed,), tuple(recorder.event(one.event_type, one.content, metadata=one.metadata) for one in others))

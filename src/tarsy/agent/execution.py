@@ -9,6 +9,7 @@ from typing import Never, TypeVar
 import anyio
 
 from tarsy.agent.budget.ceilings import Ceilings
+from tarsy.agent.executive_summary import SummarySource
 from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, SkillTexts, ToolExecutor, ToolServers
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
@@ -155,7 +156,8 @@ class SessionOverrides:
 
     clock: Clock
     recorded_inputs: Sequence[AnyInput] = ()
-    corrects_as_recorded: bool = False
+    # Whether it was recorded under older rules: what an answer became then is not decided again.
+    older_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +186,8 @@ class ExecutionContext:
     servers: Mapping[str, ResolvedMcpServer]
     prompts: PromptBuilder
     previous: str = ""
+    # What an executive summary is written from.
+    summarised: SummarySource | None = None
     chat: ChatPrompt | None = None
     tools: ToolExecutor
     ceilings: Ceilings

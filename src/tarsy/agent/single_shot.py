@@ -75,6 +75,9 @@ async def _end(run: Run, config: SingleShotConfig, call: CompletedCall, text: st
     if config.reviewed:
         return await Conclusion(run, NativeToolCalls()).end(Answered(turn=GivesAnswer(text), call=call, messages=(message,)))
     metadata = run.shortcoming(text, cut=call.answer.finish is not None) if kind is TimelineEventType.FINAL_ANALYSIS else {}
+    source = None if run.context.overrides.older_rules else run.context.summarised
+    if source and (objection := source.objection(text)):
+        text, metadata = source.written(), {"written_by_code": objection}
     shown = show_answer(recorder, call, kind, text, metadata)
     await recorder.commit(
         messages=(message,),

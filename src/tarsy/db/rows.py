@@ -13,10 +13,10 @@ from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCa
 from tarsy.domain.interaction import LLMInteraction
 from tarsy.domain.note import Note
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
-from tarsy.domain.session import AlertSession
+from tarsy.domain.session import AlertSession, SessionConclusion
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.usage import Spending, TokenUsage
-from tarsy.domain.verdict import Confidence, JudgedVerdict, verdict_of
+from tarsy.domain.verdict import Confidence, JudgedVerdict, judged_fields, verdict_of
 from tarsy.kit.text import storable
 
 # Values by column.
@@ -92,6 +92,29 @@ def columns(value: object) -> NewRow:
 
 def session_of(row: Row) -> AlertSession:
     return read(AlertSession, row, verdict=judged_of(row["verdict"]))
+
+
+def conclusion_row(found: SessionConclusion) -> NewRow:
+    """Return the columns of a conclusion that have a value, and the words by which its verdict is searched."""
+    values: NewRow = {
+        "final_analysis": found.final_analysis,
+        "analysis_is_partial": found.analysis_is_partial,
+        "analysis_partial_reason": found.analysis_partial_reason,
+    }
+    if found.citations:
+        values["citations"] = asdict(found.citations)
+    if found.citations and found.verdict:
+        verdict = found.verdict.verdict
+        affected = str(verdict.object or "")
+        values |= {
+            "verdict": judged_fields(found.verdict),
+            "verdict_outcome": verdict.outcome.value,
+            "verdict_confidence": found.verdict.confidence.value,
+            "verdict_object": affected or None,
+            # Slashes part the names of an object: the parser would take the whole for a path.
+            "verdict_words": f"{affected} {verdict.mechanism}".replace("/", " "),
+        }
+    return storable_json(values)
 
 
 def judged_of(fields: Mapping[str, Any] | None) -> JudgedVerdict | None:

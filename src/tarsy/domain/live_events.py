@@ -16,7 +16,7 @@ from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.incident import Incident
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.note import Note
-from tarsy.domain.session import SessionClose
+from tarsy.domain.session import SessionClose, SessionConclusion
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import WorkClose
@@ -63,6 +63,7 @@ class LiveEventType(StrEnum):
     TIMELINE_CREATED = "timeline_event.created"
     TIMELINE_COMPLETED = "timeline_event.completed"
     SESSION_STATUS = "session.status"
+    SESSION_CONCLUDED = "session.concluded"
     SESSION_COMPLETED = "session.completed"
     STAGE_STARTED = "stage.started"
     STAGE_COMPLETED = "stage.completed"
@@ -146,6 +147,13 @@ def session_status(
     payload = {"status": status.value, "alert_type": alert_type, "at": at.isoformat(), "waiting_reason": waiting_reason}
     event = _session_event(session_id, LiveEventType.SESSION_STATUS, payload)
     return event, _list_event(event)
+
+
+def session_concluded(session_id: str, found: SessionConclusion) -> LiveEvent:
+    """Return the event of what a session has found, before its executive summary is written."""
+    verdict = judged_fields(found.verdict) if found.verdict else None
+    fields = _fields(found, "final_analysis", "analysis_is_partial", "analysis_partial_reason", verdict=verdict)
+    return _session_event(session_id, LiveEventType.SESSION_CONCLUDED, fields)
 
 
 def session_completed(session_id: str, close: SessionClose, *, alert_type: str) -> tuple[LiveEvent, LiveEvent]:

@@ -77,9 +77,11 @@ def _comparable(outcome: RecordedOutcome, version: int) -> RecordedOutcome:
         track: tuple(message for message in conversation if message["role"] == "assistant")
         for track, conversation in outcome.conversations.items()
     }
+    # Before version 4, every draft and every rejected correction had an entry of its own, and the analysis was the last one.
+    entries = (event for event in outcome.timeline if not event["metadata"].keys() & {"draft", "rejected_correction"})
     timeline = tuple(
         {**event, "metadata": {name: value for name, value in event["metadata"].items() if name not in left_out}}
-        for event in outcome.timeline
+        for event in sorted(entries, key=lambda event: event["event_type"] == "final_analysis")
     )
     return outcome.model_copy(update={"conversations": conversations, "timeline": timeline, "verdict": None, "citations": None})
 

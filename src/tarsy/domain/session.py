@@ -69,19 +69,25 @@ class AlertSession(NewSession):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionClose:
-    """How a session ends."""
+class SessionConclusion:
+    """What a session has found. It is published before the executive summary is requested, and again with the end of the session."""
 
-    status: SessionStatus
-    completed_at: datetime
     final_analysis: str | None = None
     analysis_is_partial: bool = False
     # One sentence for people.
     analysis_partial_reason: str | None = None
-    executive_summary: str | None = None
-    executive_summary_error: str | None = None
     verdict: JudgedVerdict | None = None
     citations: CitationCounts | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionClose(SessionConclusion):
+    """How a session ends."""
+
+    status: SessionStatus
+    completed_at: datetime
+    executive_summary: str | None = None
+    executive_summary_error: str | None = None
     error_message: str | None = None
 
 

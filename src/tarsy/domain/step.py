@@ -14,7 +14,7 @@ from tarsy.domain.followup import Judgement, SessionScore
 from tarsy.domain.interaction import LLMInteraction, MCPInteraction
 from tarsy.domain.note import Note
 from tarsy.domain.run_input import AnyInput
-from tarsy.domain.session import SessionClose
+from tarsy.domain.session import SessionClose, SessionConclusion
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
 from tarsy.domain.timeline import TimelineClose, TimelineEvent
@@ -70,6 +70,8 @@ class Step:
     citations: tuple[ExecutionCitation, ...] = ()
     execution_changes: tuple[ExecutionChange, ...] = ()
     stage_closes: tuple[StageClose, ...] = ()
+    # What the session has found, before it ends.
+    conclusion: SessionConclusion | None = None
     session_close: SessionClose | None = None
     work_close: WorkClose | None = None
     # A scoring to be requested for the session that this step ends.

@@ -103,6 +103,16 @@ class VerdictEntry(_Message):
     category: str
 
 
+class SessionConcluded(_Stored):
+    """A session has its analysis; the executive summary is being written. Null: the analysis came without a verdict."""
+
+    type: Literal["session.concluded"]
+    final_analysis: str | None
+    analysis_is_partial: bool
+    analysis_partial_reason: str | None
+    verdict: VerdictEntry | None
+
+
 class SessionCompleted(_Stored):
     """A session ended; also on `sessions`, there without the texts. Null: its analysis came without a verdict."""
 
@@ -261,6 +271,7 @@ StoredEvent = (
     TimelineEventCreated
     | TimelineEventCompleted
     | SessionStatusChanged
+    | SessionConcluded
     | SessionCompleted
     | PausesChanged
     | IncidentChanged

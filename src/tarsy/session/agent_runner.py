@@ -20,6 +20,7 @@ from tarsy.agent.execution import (
     StopReason,
     StopState,
 )
+from tarsy.agent.executive_summary import SummarySource
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder, PromptContext
 from tarsy.agent.prompt.fence import Fence
@@ -36,7 +37,7 @@ from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.llm import ProviderType
 from tarsy.domain.recording import track_of
 from tarsy.domain.run_input import CutShort, PlacedInput
-from tarsy.domain.session import AlertSession
+from tarsy.domain.session import AlertSession, SessionConclusion
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionInput, Step, StoredRun
@@ -64,6 +65,9 @@ class StageJob:
     runbook: str
     # The findings of earlier stages, for each agent.
     previous: Sequence[str]
+    # What the executive summary is written from, and what the session has found: published before the summary is requested.
+    summarised: SummarySource | None = None
+    conclusion: SessionConclusion | None = None
     chat: ChatPrompt | None = None
     stored: StageRecord | None = None
     # Set for the job of a sub-agent.
@@ -236,6 +240,7 @@ class AgentRunner:
                 servers=servers,
                 prompts=PromptBuilder(replace(prompt_context, skills=await skills.section())),
                 previous=job.previous[number - 1],
+                summarised=job.summarised,
                 chat=job.chat,
                 tools=toolbox(
                     tools,

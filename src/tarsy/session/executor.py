@@ -10,16 +10,17 @@ from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.budget.unpriced import limits_dollars, unpriced_models, unpriced_warning
 from tarsy.agent.context_window import context_limit
 from tarsy.agent.execution import ExecutionResult
+from tarsy.agent.executive_summary import SummarySource, summary_source
 from tarsy.agent.ports import Journal, Mask, Prices
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.stage_context import formatter_for, judged_text
+from tarsy.agent.prompt.stage_context import formatter_for
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conclusion import best_analysis, ceiling_sentence, concluding_executions, conclusions_of, lack_content, partial_reason
 from tarsy.domain.followup import SessionScore
 from tarsy.domain.history import StageRecord, with_end
-from tarsy.domain.session import AlertSession, SessionClose
+from tarsy.domain.session import AlertSession, SessionClose, SessionConclusion
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
@@ -92,7 +93,13 @@ class SessionExecutor:
                 # Stored with the first stage, and so once: a ceiling in dollars may not be enforceable.
                 models = await unpriced_models(chain, self.prices, self.clock.now())
                 remarks = (self._warning(claimed, unpriced_warning(models)),) if models else ()
-            partial = partial_reason(records, with_tools=_has_tools(chain))
+            summarised: SummarySource | None = None
+            conclusion: SessionConclusion | None = None
+            if planned.stage_type is StageType.EXEC_SUMMARY:
+                partial = partial_reason(records, with_tools=_has_tools(chain))
+                conclusion = _conclusion(records, concluded(done), partial)
+                analysis = clip_bytes(conclusion.final_analysis or "", context_limit(planned.agents[0].provider))
+                summarised = summary_source(analysis, conclusion.verdict, partial)
             job = StageJob(
                 claim=claimed.claim,
                 session=session,
@@ -100,7 +107,9 @@ class SessionExecutor:
                 ledger=ledger,
                 planned=planned,
                 runbook=runbook,
-                previous=_previous(planned, records, done, partial, Fence(session.nonce)),
+                previous=_previous(planned, records, Fence(session.nonce)) if summarised is None else (summarised.text,),
+                summarised=summarised,
+                conclusion=conclusion,
                 stored=next((record for record in records if record.stage.stage_index == planned.index), None),
                 referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
                 remarks=remarks,
@@ -175,19 +184,18 @@ class SessionExecutor:
                 reason = ceiling_sentence(finish.ceiling)
             elif finish.partial:
                 reason = f"The session ended before all its stages were done: {finish.error}"
-        concluding = concluding_executions(records) if finish.final_analysis is not None else ()
-        counts = [one.citations for one in concluding if one.citations]
+        found = _conclusion(records, finish.final_analysis, reason)
         close = SessionClose(
             status=finish.status,
             completed_at=self.clock.now(),
-            final_analysis=finish.final_analysis,
-            analysis_is_partial=reason is not None,
-            analysis_partial_reason=reason,
+            final_analysis=found.final_analysis,
+            analysis_is_partial=found.analysis_is_partial,
+            analysis_partial_reason=found.analysis_partial_reason,
             executive_summary=finish.executive_summary,
             executive_summary_error=finish.executive_summary_error,
-            # A session that was cut short has no verdict, and several agents have several.
-            verdict=after_challenge(concluding[0].verdict, records) if len(concluding) == 1 and not finish.partial else None,
-            citations=sum(counts, CitationCounts()) if counts else None,
+            # A session that was cut short has no verdict.
+            verdict=None if finish.partial else found.verdict,
+            citations=found.citations,
             error_message=finish.error,
         )
         score: SessionScore | None = None
@@ -228,22 +236,28 @@ def _has_tools(chain: ResolvedChain) -> bool:
     return any(agent.mcp_servers for stage in chain.stages for top in stage.agents for agent in top.tree)
 
 
-def _previous(
-    planned: PlannedStage, records: Sequence[StageRecord], done: Sequence[StageOutcome], partial: str | None, fence: Fence
-) -> list[str]:
-    """Return what each agent of a stage reads of the stages before, in the form for its type; the summary also why the analysis is `partial`."""
+def _conclusion(records: Sequence[StageRecord], analysis: str | None, partial: str | None) -> SessionConclusion:
+    """Return what a session has found; `partial` is why its analysis is partial."""
+    concluding = concluding_executions(records) if analysis is not None else ()
+    counts = [one.citations for one in concluding if one.citations]
+    return SessionConclusion(
+        final_analysis=analysis,
+        analysis_is_partial=partial is not None,
+        analysis_partial_reason=partial,
+        # Several agents have several verdicts.
+        verdict=after_challenge(concluding[0].verdict, records) if len(concluding) == 1 else None,
+        citations=sum(counts, CitationCounts()) if counts else None,
+    )
+
+
+def _previous(planned: PlannedStage, records: Sequence[StageRecord], fence: Fence) -> list[str]:
+    """Return what each agent of a stage reads of the stages before, in the form for its type."""
     earlier = [record for record in records if record.stage.stage_index < planned.index]
     texts: list[str] = []
     for config in planned.agents:
         formatter = formatter_for(config.type, fence, read_tool=read_tool_of(config))
         limit = context_limit(config.provider)
-        if planned.stage_type is StageType.EXEC_SUMMARY:
-            remark = f"[This analysis is partial. {partial}]" if partial else ""
-            concluding = concluding_executions(earlier)
-            judged = concluding[0].verdict if len(concluding) == 1 else None
-            parts = (remark, judged_text(judged), clip_bytes(concluded(done) or "", limit))
-            texts.append("\n\n".join(part for part in parts if part))
-        elif planned.part:
+        if planned.part:
             texts.append(challenge_context(planned.part, earlier, formatter, limit))
         elif planned.references is not None:
             texts.append(formatter.format_stage_context(earlier[planned.references], limit=limit))

@@ -106,6 +106,7 @@ class StageRunner:
                 # Active at once, though their tool servers may take a while to start.
                 execution_changes=tuple(ExecutionChange(execution_id=one.id, at=now, status=RunStatus.ACTIVE) for one in executions),
                 stage_closes=job.ended,
+                conclusion=job.conclusion,
             )
         )
         return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))

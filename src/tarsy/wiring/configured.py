@@ -152,9 +152,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         runbooks=configured.runbooks,
         progress=infrastructure.live,
         cancellations=infrastructure.cancellations,
-        default=SessionOverrides(
-            clock=clock, recorded_inputs=overrides.recorded_inputs, corrects_as_recorded=overrides.corrects_as_recorded
-        ),
+        default=SessionOverrides(clock=clock, recorded_inputs=overrides.recorded_inputs, older_rules=overrides.older_rules),
         overrides=overrides.sessions,
     )
 

@@ -52,8 +52,8 @@ class Overrides:
     mask: Mask | None = None
     auth: AuthSettings | None = None
     recorded_inputs: Sequence[AnyInput] = ()
-    # A recording made by earlier rules of evidence decides which answers are corrected.
-    corrects_as_recorded: bool = False
+    # Whether the recording was made by older rules of evidence: then it decides which answers are corrected.
+    older_rules: bool = False
     # By session id.
     sessions: Mapping[str, SessionOverrides] | None = None
 

@@ -1,6 +1,7 @@
 """What an analysis claims is checked against what was seen, end to end: citations, the one correction, the verdict, and who may not forge them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from anyio import to_thread
 from typer.testing import CliRunner
 
-from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, read_back, says, stage
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, read_back, says, stage, thinks
 from support.api_world import serving
 from support.observed_application import Overheard
 from support.replaying import replayed
@@ -107,6 +108,48 @@ async def test_a_correction_replaces_the_statement_that_failed_and_leaves_everyt
     assert recording.outcome.conversations[TRACK][-1]["content"] == '1: The disk is full [A1: "No space left on device"].'
     assert _analysis(recording)["content"] == session.final_analysis
     assert await replayed(database_url, recording) == []
+
+
+@pytest.mark.parametrize("author", ["native", "react", "synthesis"])
+@pytest.mark.parametrize("taken", [True, False])
+async def test_a_draft_stands_before_the_thinking_of_its_correction_and_no_text_is_shown_twice(
+    database_url: str, author: str, *, taken: bool
+) -> None:
+    wrong = GOOD.replace("No space left on device", "the volume ran out of space")
+    lost = f"## Why\n\n- It is full, as everyone can see *(inference)*.\n\n{VERDICT}"
+    reply = '1: The disk is full [A1: "No space left on device"].' if taken else lost
+    act = 'Thought: Look.\nAction: k8s.logs\nAction Input: {"pod": "web-1"}'
+    if author == "react":
+        track, kind = TRACK, {"tool_calling": ToolCalling.REACT}
+        made = [
+            says(track, 0, act),
+            says(track, 1, f"Thought: So.\nFinal Answer: {wrong}"),
+            says(track, 2, f"Thought: Hm.\nFinal Answer: {reply}"),
+        ]
+        scenario = Scenario(chain(stage(agent(**kind))), [*made, END], [answers(TRACK, "react-3", "k8s.logs", LOG)], alert=ALERT)
+    elif author == "synthesis":
+        track = "1.look synthesis/1.SynthesisAgent"
+        found = [
+            says(TRACK, 0, calls("c0", "k8s.logs")),
+            says(TRACK, 1, 'Full [A1: "No space left on device"].'),
+            says("0.look/2.Other", 0, "Full [A1]."),
+        ]
+        made = [*found, says(track, 0, thinks("So."), wrong), says(track, 1, thinks("Hm."), reply), says(f"2.{SUMMARY}", 0, "Disk.")]
+        scenario = Scenario(chain(stage(agent(), agent("Other"))), made, [answers(TRACK, "c0", "k8s.logs", LOG)], alert=ALERT)
+    else:
+        track, scenario = TRACK, _scenario((thinks("So."), wrong), (thinks("Hm."), reply))
+    async with scenario.running(database_url) as running:
+        found = await _investigated(running)
+    timeline = [one for one in found["recording"].outcome.timeline if one["track"] == track]
+    shown = [(one["event_type"], one["content"]) for one in timeline if one["event_type"] not in {"llm_tool_call", "tool_result"}]
+    draft, final = (text.partition("\n\n```")[0] for text in (wrong, GOOD if taken else wrong))
+    first, second = ("llm_thinking", "So."), ("llm_thinking", "Hm.")
+    if author == "native" and taken:
+        assert shown == [first, ("llm_response", draft), second, ("final_analysis", final)]
+    else:
+        assert shown[-3:] == [first, ("final_analysis", final), second]
+    assert found["session"].final_analysis == final
+    assert await replayed(database_url, found["recording"]) == []
 
 
 async def test_a_run_without_a_tool_result_is_never_more_than_suspected(database_url: str) -> None:
@@ -249,6 +292,31 @@ async def test_no_watcher_is_streamed_the_verdict_which_comes_with_the_end_of_th
     assert not any(word in json.dumps(message) for message in told for word in ("```", "confidence_object: high"))
     (end,) = [message for message in told if message["type"] == "session.completed"]
     assert (end["verdict"]["outcome"], end["verdict"]["object"]["name"], end["verdict"]["confidence"]) == ("fault", "web-1", "high")
+
+
+async def test_analysis_verdict_and_citations_are_published_before_the_summary_is_requested(database_url: str) -> None:
+    # Nobody saw web-9: code writes the summary from the verdict.
+    scenario = _scenario(GOOD)
+    summary = says(f"1.{SUMMARY}", 0, "The disk of web-9 is full.")
+    scenario = replace(scenario, calls=[*scenario.calls[:-1], summary])
+    async with scenario.running(database_url) as running:
+        watcher = Overheard(running, [])
+        await watcher.run_waiting()
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        recording = await read_back(running)
+    kinds = [message["type"] for message in watcher.told]
+    found = next(message for message in watcher.told if message["type"] == "session.concluded")
+    begins = next(message for message in watcher.told if message.get("event", {}).get("event_type") == "executive_summary")
+    assert kinds.index("session.concluded") < watcher.told.index(begins) < kinds.index("session.completed")
+    assert (found["final_analysis"], found["verdict"]["confidence"]) == (GOOD.partition("\n\n```")[0], "high")
+    assert recording.outcome is not None
+    request = recording.outcome.conversations[f"1.{SUMMARY}"][1]["content"]
+    assert "- object: Pod/shop/web-1" in request
+    assert "## Why" not in request
+    assert session.executive_summary == "Found fault in Pod/shop/web-1, since 03:02: The disk of web-1 is full. It is still happening."
+    (shown,) = [one for one in recording.outcome.timeline if one["event_type"] == "executive_summary"]
+    assert (shown["content"], shown["metadata"]["written_by_code"]) == (session.executive_summary, "web-9 is not in the verdict")
+    assert await replayed(database_url, recording) == []
 
 
 def _slowly_told(call_format: str) -> Scenario:

@@ -29,6 +29,10 @@ export function withMessage(session: SessionDetail, message: LiveMessage): Sessi
   switch (message.type) {
     case "session.status":
       return { ...session, status: message.status, waiting_reason: message.waiting_reason ?? null };
+    case "session.concluded": {
+      const { final_analysis, analysis_is_partial, analysis_partial_reason, verdict } = message;
+      return { ...session, final_analysis, analysis_is_partial, analysis_partial_reason, verdict };
+    }
     case "session.completed":
       return {
         ...session,
@@ -55,6 +59,7 @@ export function withMessage(session: SessionDetail, message: LiveMessage): Sessi
 export function changesSession(message: LiveMessage): boolean {
   switch (message.type) {
     case "session.status":
+    case "session.concluded":
     case "session.completed":
     case "stage.started":
     case "stage.completed":

@@ -67,7 +67,9 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
   const [forkPoint, setForkPoint] = useState<ForkPoint | null>(null);
   const ended = hasEnded(session.status);
   const reason = sessionReason(session);
-  const arrival = useArrival(ended && session.final_analysis !== null);
+  // The analysis is there before the executive summary.
+  const concluded = ended || session.final_analysis !== null;
+  const arrival = useArrival(session.final_analysis !== null);
 
   const { buffer } = feed;
   const chatStages = useMemo(() => new Set(session.stages.filter((stage) => stage.stage_type === "chat").map((stage) => stage.id)), [session.stages]);
@@ -78,8 +80,8 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
   const showStage = useCallback((id: string) => setStageTarget({ id }), []);
   const showAgent = useCallback((id: string, agent: string) => setStageTarget({ id, agent }), []);
   const { final_analysis: analysis, executive_summary: summary } = session;
-  const { list, checked, doNow, text } = useCheckedAnalysis(session, ended);
-  const repeated = useMemo(() => new Set(ended ? [analysis, summary].filter((shown) => shown !== null) : []), [ended, analysis, summary]);
+  const { list, checked, doNow, text } = useCheckedAnalysis(session, concluded);
+  const repeated = useMemo(() => new Set(concluded ? [analysis, summary].filter((shown) => shown !== null) : []), [concluded, analysis, summary]);
   const challenge = useMemo(() => challengeResult(session, events), [session, events]);
   const finding = useFinding(stages, events);
   const evidenceLinks = useEvidenceLinks(session, events, evidenceHref, onEvidence);
@@ -105,8 +107,8 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
     };
   };
   const sections = [
-    ...(ended && (session.verdict !== null || session.citations !== null) ? ["Verdict"] : []),
-    ...(ended && (summary ?? text) ? ["Analysis"] : []),
+    ...(concluded && (session.verdict !== null || session.citations !== null) ? ["Verdict"] : []),
+    ...(concluded && (summary ?? text) ? ["Analysis"] : []),
     "Timeline",
   ];
   return (
@@ -136,8 +138,8 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
           <Box sx={{ display: "grid", gridTemplateColumns: evidenceBeside ? WITH_EVIDENCE : withContents ? WITH_CONTENTS : WITH_ALERT, gap: 2, alignItems: "start" }}>
             {withContents && <Contents contents={contentsOf(sections, [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
             <Stack spacing={2} sx={{ minWidth: 0 }}>
-              {ended && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
-              {ended && <Analysis {...{ session, text, checked }} />}
+              {concluded && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
+              {concluded && <Analysis {...{ session, text, checked }} />}
               <Section title="Timeline" flush actions={<FindBar {...finding} />}>
                 {feed.phase === "loading" && <Loading what="the timeline" />}
                 {feed.phase === "failed" && <Failure what="The timeline could not be loaded; trying again." error={feed.error} />}

@@ -71,11 +71,16 @@ class Review:
         text = patched(self.text, self.failed_statements, reply, self.verdict_block)
         return reply if text is None else text
 
-    def improves(self, draft: "Review") -> bool:
-        """Whether it may replace its draft: it is a whole answer, keeps the verdict, and has no more failures."""
-        is_whole = len(self.text) * SHORTEST_SHARE >= len(draft.text)
+    def improves(self, draft: "Review", *, by_older_rules: bool = False) -> bool:
+        """Whether it may replace its draft: another whole answer that keeps the verdict and the verified citations, without more failures.
+
+        By the rules of older recordings, it may also repeat the draft, or have fewer verified citations.
+        """
+        is_whole = bool(self.text) and len(self.text) * SHORTEST_SHARE >= len(draft.text)
         keeps_verdict = self.verdict is not None or draft.verdict is None
-        return bool(self.text) and is_whole and keeps_verdict and self.counts.failed <= draft.counts.failed
+        is_other = (self.text, self.verdict_block) != (draft.text, draft.verdict_block)
+        is_kept = by_older_rules or (is_other and self.counts.verified >= draft.counts.verified)
+        return is_whole and keeps_verdict and is_kept and self.counts.failed <= draft.counts.failed
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the metadata of the answer's timeline event."""

@@ -127,10 +127,11 @@ class PromptBuilder:
         task = "Make one analysis of the reports above, in the form described for the final answer."
         return _conversation(system, _blocks(self._alert(), self._runbook(), self._reports(investigations), _task(task)))
 
-    def build_executive_summary_messages(self, final_analysis: str) -> Messages:
+    def build_executive_summary_messages(self, findings: str) -> Messages:
+        """Ask for the executive summary of a verdict and what to do now."""
         system = self._compose(instructions.EXECUTIVE_SUMMARY, instructions.UNTRUSTED)
-        analysis = "# Analysis\n" + self.fence.wrap("ANALYSIS", final_analysis)
-        return _conversation(system, _blocks(f"Alert type: {self._alert_type()}", analysis, _task("Write the executive summary.")))
+        found = "# Findings\n" + self.fence.wrap("FINDINGS", findings)
+        return _conversation(system, _blocks(f"Alert type: {self._alert_type()}", found, _task("Write the executive summary.")))
 
     def build_scoring_messages(self, investigation: str) -> Messages:
         """Ask for the score of a finished session, which `parse_score` reads from the answer."""

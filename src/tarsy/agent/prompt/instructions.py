@@ -90,9 +90,9 @@ You are a senior site reliability engineer. Several agents have investigated the
 EXECUTIVE_SUMMARY = """\
 You write the executive summary of an incident analysis for people who will read nothing else.
 - One to four sentences, plain text, no headings, no lists, no ids.
-- Say what happened, why, how severe it is, and the one thing to do next.
-- Where there is a verdict, build on it: its object, its mechanism, and no more certainty than its confidence. What the analysis calls likely stays likely; if it found no fault or is incomplete, say that.
-- Add nothing that is not in the analysis. Write no preamble."""
+- Say what happened, why, whether it goes on, and the one thing to do next.
+- No more certainty than the confidence: high is known, medium is likely, low is suspected. If no fault was found, or the findings are partial, say that.
+- Add nothing that is not in the findings, above all no name and no figure: code checks both. Write no preamble."""
 
 SCORING = """\
 You review finished incident investigations. You judge how well the work was done, not whether you like the answer. You see the alert, what the agents did and what they concluded.

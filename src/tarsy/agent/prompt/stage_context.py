@@ -128,8 +128,7 @@ def verdict_text(verdict: Verdict | None) -> str:
     return "Verdict:\n" + "\n".join(f"- {name}: {value}" for name, value in lines.items() if value)
 
 
-def judged_text(judged: JudgedVerdict | None) -> str:
+def judged_text(judged: JudgedVerdict) -> str:
     """Render a verdict with the confidence after checking, for the executive summary."""
-    if judged is None or not judged.confidence_reason:
-        return verdict_text(judged.verdict if judged else None)
-    return f"{verdict_text(judged.verdict)}\n- confidence after checking: {judged.confidence.value}, because {judged.confidence_reason}"
+    shown = replace(judged.verdict, confidence_object=judged.confidence, confidence_mechanism=judged.confidence)
+    return verdict_text(shown) + (f"\n- confidence is limited because {judged.confidence_reason}" if judged.confidence_reason else "")

@@ -4,7 +4,6 @@ Locks are always taken in the same order: the claimed row of work, its subject, 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -37,7 +36,6 @@ from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import SessionClose, with_cancellation
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun
-from tarsy.domain.verdict import judged_fields
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
@@ -173,23 +171,11 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> tuple[C
 
 
 def _session_end(session_id: str, close: SessionClose) -> sa.Update:
-    texts = ("final_analysis", "executive_summary", "executive_summary_error", "analysis_partial_reason", "error_message")
-    values: dict[str, Any] = rows.storable_json({name: getattr(close, name) for name in texts})
-    if close.citations:
-        values["citations"] = asdict(close.citations)
-    if close.citations and close.verdict:
-        verdict = close.verdict.verdict
-        affected = rows.storable(str(verdict.object or ""))
-        # Slashes part the names of an object: the parser would take the whole for a path.
-        words = f"{affected} {rows.storable(verdict.mechanism)}".replace("/", " ")
-        values |= {
-            "verdict": rows.storable_json(judged_fields(close.verdict)),
-            "verdict_outcome": verdict.outcome.value,
-            "verdict_confidence": close.verdict.confidence.value,
-            "verdict_object": affected or None,
-            "verdict_search": sa.func.to_tsvector("simple", words),
-        }
-    end = SESSIONS.transition(close.status, completed_at=close.completed_at, analysis_is_partial=close.analysis_is_partial, **values)
+    texts = ("executive_summary", "executive_summary_error", "error_message")
+    values: dict[str, Any] = rows.storable_json({name: getattr(close, name) for name in texts}) | rows.conclusion_row(close)
+    if words := values.pop("verdict_words", None):
+        values["verdict_search"] = sa.func.to_tsvector("simple", words)
+    end = SESSIONS.transition(close.status, completed_at=close.completed_at, **values)
     return end.where(alert_sessions.c.id == session_id).returning(alert_sessions.c.alert_type, alert_sessions.c.chain_id)
 
 
@@ -211,6 +197,8 @@ def _announcements(step: Step) -> list[LiveEvent]:
     stage_ends = [live_events.stage_completed(session_id, close) for close in step.stage_closes]
     # A stage that begins is announced after the one it follows, which ends in the same step.
     announced: list[LiveEvent] = list(stage_ends) if step.stages else []
+    if step.conclusion:
+        announced.append(live_events.session_concluded(session_id, step.conclusion))
     for stage in step.stages:
         announced += live_events.stage_started(stage)
     # Entries up to the last that the step also closes are announced before the closes.

@@ -112,6 +112,17 @@ STEP = sa.text(
     session_runbook AS (
         UPDATE alert_sessions s SET runbook = :runbook FROM held WHERE s.id = :session_id AND CAST(:runbook AS text) IS NOT NULL
     ),
+    session_conclusion AS (
+        UPDATE alert_sessions s
+        SET final_analysis = c.final_analysis, analysis_is_partial = c.analysis_is_partial, analysis_partial_reason = c.analysis_partial_reason,
+            citations = c.citations, verdict = c.verdict, verdict_outcome = c.verdict_outcome, verdict_confidence = c.verdict_confidence,
+            verdict_object = c.verdict_object, verdict_search = to_tsvector('simple', c.verdict_words)
+        FROM held, jsonb_to_recordset(CAST(:conclusion AS jsonb)) AS c(
+            final_analysis text, analysis_is_partial boolean, analysis_partial_reason text, citations jsonb, verdict jsonb,
+            verdict_outcome text, verdict_confidence text, verdict_object text, verdict_words text
+        )
+        WHERE s.id = :session_id
+    ),
     work_done AS (
         UPDATE work w
         SET state = '{WorkState.DONE}', claim_token = NULL, claimed_by = NULL, claimed_at = NULL, heartbeat_at = NULL
@@ -159,6 +170,7 @@ def step_parameters(step: Step, drafts: Sequence[Draft]) -> dict[str, Any]:
         "compacted": [{"id": one.message_id, "content": one.content, "before_turn": one.before_turn} for one in step.compacted],
         "closed": [{**rows.columns(close), "id": close.event_id} for close in step.closed],
         "execution_changes": _execution_changes(step),
+        "conclusion": [rows.conclusion_row(step.conclusion)] if step.conclusion else [],
         "stage_closes": [{**rows.columns(close), "id": close.stage_id, "sources": _sources(close.status)} for close in step.stage_closes],
     }
     return {

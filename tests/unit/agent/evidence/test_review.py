@@ -1,5 +1,7 @@
 """What is made of an answer: its text for people, what it is worth, and whether its author is asked once more."""
 
+import re
+
 import pytest
 
 from tarsy.agent.evidence.review import Review, read_answer
@@ -76,12 +78,19 @@ def test_an_answer_to_a_question_need_not_cite() -> None:
         ("Done.", False),
         (GOOD.partition("```")[0], False),
         ('[A7: "a second one that fails"]\n' + GOOD.replace("disk /data is full", "the cat ate it"), False),
+        (GOOD.replace("disk /data is full", "the cat ate it all"), False),
     ],
-    ids=["a better one", "a remark", "one that lost the verdict", "one with more that fails"],
+    ids=["a better one", "a remark", "one that lost the verdict", "one with more that fails", "the draft again"],
 )
 def test_a_correction_takes_the_place_of_its_draft_only_if_it_is_no_worse(corrected: str, *, better: bool) -> None:
     draft = review(GOOD.replace("disk /data is full", "the cat ate it all"), [LOG])
     assert review(corrected, [LOG]).improves(draft) is better
+
+
+def test_a_correction_that_loses_a_verified_citation_does_not_take_the_place_of_its_draft() -> None:
+    draft = review(GOOD + '\n\n## Impact\n\nNone [A1: "the cat ate it all"].', [LOG])
+    assert draft.counts.failed
+    assert not review(re.sub(r"\[A1: .*\]", "", GOOD), [LOG]).improves(draft)
 
 
 def test_a_line_that_a_fold_keeps_can_be_quoted_and_its_notice_cannot() -> None:
