@@ -37,6 +37,10 @@ class Settings:
     config_dir: Path | None = None
     api_tokens: str | None = None
     llm_service_addr: str | None = None
+    # PEM files: the authority to trust, and the certificate to present with its key.
+    llm_service_ca: Path | None = None
+    llm_service_cert: Path | None = None
+    llm_service_key: Path | None = None
     # 1 replays recordings at the speed of the recorded model, 0 without pauses.
     replay_speed: float = 1.0
     role: ProcessRole = ProcessRole.ALL
@@ -65,6 +69,9 @@ def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
         "config_dir": _path(env.get("TARSY_CONFIG_DIR")),
         "api_tokens": env.get(API_TOKENS) or None,
         "llm_service_addr": env.get("TARSY_LLM_SERVICE_ADDR") or None,
+        "llm_service_ca": _path(env.get("TARSY_LLM_SERVICE_CA")),
+        "llm_service_cert": _path(env.get("TARSY_LLM_SERVICE_CERT")),
+        "llm_service_key": _path(env.get("TARSY_LLM_SERVICE_KEY")),
         "replay_speed": _speed(env.get("TARSY_REPLAY_SPEED") or "1"),
         "sharing": int(env.get(SHARING) or 1),
         "lifeline": int(env[LIFELINE]) if LIFELINE in env else None,

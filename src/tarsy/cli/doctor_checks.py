@@ -191,7 +191,11 @@ def check_default_model(loaded: LoadedConfig) -> Finding:
 
 async def check_models(settings: Settings, loaded: LoadedConfig, *, call: bool) -> AsyncGenerator[Finding]:
     """Check the LLM service, if one is configured; with `call`, ask each model in use for one word."""
-    client = llm_client(settings, loaded.env)
+    try:
+        client = llm_client(settings, loaded.env)
+    except CannotServeError as error:
+        yield fail("LLM service", str(error))
+        return
     try:
         if settings.llm_service_addr:
             health = await client.health()

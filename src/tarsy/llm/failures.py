@@ -16,7 +16,9 @@ LONGEST_MESSAGE = 2000
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|maximum context length|context window|prompt is too long|input is too long|"
-    r"exceeds the maximum number of tokens|token limit|exceeds? (?:the )?(?:available )?context|exceed_context_size",
+    r"exceeds the maximum number of tokens|token limit|exceeds? (?:the )?(?:available )?context|exceed_context_size|"
+    # A proxy's words for HTTP 413, and those of gRPC's implementations for a message above their limit.
+    r"(?:entity|payload|content) too large|request_too_large|message (?:is )?(?:larger than|exceeds) (?:the )?max",
     re.IGNORECASE,
 )
 _BAD_KEY = re.compile(r"API_KEY_INVALID|API key not valid|invalid[ _]api[ _]key|authentication_error|permission_error", re.IGNORECASE)
@@ -26,7 +28,8 @@ _SERVER_TROUBLE = re.compile(
     r"overloaded|server_error|api_error|internal error|UNAVAILABLE|INTERNAL|bad gateway|No generation chunks", re.IGNORECASE
 )
 
-_GATEWAY_TIMEOUT = re.compile(r"(?:HTTP|status|code|error)[ :=]*504\b|gateway time-?out", re.IGNORECASE)
+_STATUS_IN_WORDS = re.compile(r"\b(?:HTTP|status|code|error)[ :=]*([45]\d\d)\b", re.IGNORECASE)
+_GATEWAY_TIMEOUT = re.compile(r"gateway time-?out", re.IGNORECASE)
 _TIMED_OUT = re.compile(r"timed[ -]?out|time-?out|DEADLINE_EXCEEDED|deadline exceeded", re.IGNORECASE)
 # A gateway's timeout, and the status that some content networks use for it.
 _TIMEOUTS = {504, 524}
@@ -169,6 +172,8 @@ def _by_words(text: str, message: str) -> Failure | None:
 
 def code_in_words(text: str) -> ErrorCode:
     """Return the code of a failure of which only words are known."""
+    if status := _STATUS_IN_WORDS.search(text):
+        return _by_status(int(status[1]), text, text, None).code
     if _GATEWAY_TIMEOUT.search(text):
         return ErrorCode.TIMEOUT
     found = _by_words(text, text)

@@ -45,8 +45,10 @@ CHANNEL_OPTIONS = (
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
 )
-# Address schemes that gRPC itself understands; others only say whether to use TLS.
+# Address schemes that gRPC itself understands, and those that only say whether to use TLS.
 GRPC_SCHEMES = {"dns", "unix", "xds"}
+PLAIN_SCHEMES = {"http", "grpc"}
+TLS_SCHEMES = {"https", "grpcs"}
 HEALTH_TIMEOUT = 2.0
 # How long a service may take to end a call after its final message, before the call is cancelled.
 END_SECONDS = 1.0
@@ -62,8 +64,8 @@ _STATUS: Mapping[grpc.StatusCode, tuple[ErrorCode, bool]] = {
     grpc.StatusCode.PERMISSION_DENIED: (ErrorCode.CREDENTIALS, False),
     grpc.StatusCode.INVALID_ARGUMENT: (ErrorCode.INVALID_REQUEST, False),
     grpc.StatusCode.UNIMPLEMENTED: (ErrorCode.INVALID_REQUEST, False),
-    # gRPC's own status for a message above the size limit.
-    grpc.StatusCode.RESOURCE_EXHAUSTED: (ErrorCode.CONTEXT_TOO_LONG, False),
+    # Also gRPC's own status for a message above the size limit: the words tell them apart.
+    grpc.StatusCode.RESOURCE_EXHAUSTED: (ErrorCode.RATE_LIMITED, True),
 }
 
 
@@ -78,17 +80,51 @@ class ClientTLS:
     certificate: Path | None = None
     key: Path | None = None
 
+    def read(self) -> dict[str, bytes | None]:
+        """Return the files as gRPC's arguments.
+
+        Raises:
+            ServiceAddressError: a file cannot be read, or there is a certificate without a key or the reverse.
+        """
+        if (self.certificate is None) is not (self.key is None):
+            raise ServiceAddressError("a client certificate and its key belong together: configure both or neither.")
+        files = {"root_certificates": self.ca, "private_key": self.key, "certificate_chain": self.certificate}
+        try:
+            return {name: path.read_bytes() if path else None for name, path in files.items()}
+        except OSError as error:
+            raise ServiceAddressError(f"a TLS file for it cannot be read: {error}.") from error
+
+
+class ServiceAddressError(ValueError):
+    """The address of the LLM service or the TLS files for it cannot be used; the operator can act."""
+
 
 class GrpcLLMClient:
-    """Calls the LLM service at `address`: host:port in plain text, grpcs://host:port or with `tls` over TLS.
+    """Calls the LLM service at `address`: host:port in plain text, https://host:port, grpcs://host:port or with `tls` over TLS.
 
     Proxies are those of the process's environment, as gRPC reads it. The channel is opened by the first call, because it belongs to the event loop and to the process it is made in.
     """
 
     def __init__(self, address: str, *, tls: ClientTLS | None = None, env: Mapping[str, str] = os.environ) -> None:
+        """Create the client; nothing is opened yet.
+
+        Raises:
+            ServiceAddressError: the address has an unknown scheme or a path, or the TLS files cannot be used with it.
+        """
         scheme, _, rest = address.rpartition("://")
+        scheme = scheme.lower()
+        if scheme and scheme not in GRPC_SCHEMES | PLAIN_SCHEMES | TLS_SCHEMES:
+            raise ServiceAddressError(
+                f'"{address}" has an unknown scheme: write https://host:port for TLS, http://host:port or host:port for plain text.'
+            )
+        if scheme in PLAIN_SCHEMES and tls:
+            raise ServiceAddressError(f'"{address}" asks for plain text, but TLS files are configured: write https://host:port.')
+        rest = rest.removesuffix("/")
+        if scheme in PLAIN_SCHEMES | TLS_SCHEMES and "/" in rest:
+            raise ServiceAddressError(f'"{address}" has a path, which gRPC does not use: write {scheme}://{rest.partition("/")[0]}.')
         self._address = address if scheme in GRPC_SCHEMES else rest
-        self._tls = tls or (ClientTLS() if scheme == "grpcs" else None)
+        tls = tls or (ClientTLS() if scheme in TLS_SCHEMES else None)
+        self._pem = tls.read() if tls else None
         self._env = env
         self._open: grpc.aio.Channel | None = None
 
@@ -159,22 +195,18 @@ class GrpcLLMClient:
 
     def _channel(self) -> grpc.aio.Channel:
         if self._open is None:
-            if self._tls is None:
+            if self._pem is None:
                 self._open = grpc.aio.insecure_channel(self._address, options=CHANNEL_OPTIONS)
             else:
-                credentials = grpc.ssl_channel_credentials(
-                    root_certificates=self._tls.ca.read_bytes() if self._tls.ca else None,
-                    private_key=self._tls.key.read_bytes() if self._tls.key else None,
-                    certificate_chain=self._tls.certificate.read_bytes() if self._tls.certificate else None,
-                )
-                self._open = grpc.aio.secure_channel(self._address, credentials, options=CHANNEL_OPTIONS)
+                self._open = grpc.aio.secure_channel(self._address, grpc.ssl_channel_credentials(**self._pem), options=CHANNEL_OPTIONS)
         return self._open
 
     def _transport_error(self, status: grpc.StatusCode, details: str | None, *, answered: bool) -> ErrorChunk:
         code, retryable = _STATUS.get(status, (ErrorCode.PROVIDER_UNAVAILABLE, True))
         message = f"the LLM service at {self._address} failed: {status.name}: {details}"
-        if code is ErrorCode.PROVIDER_UNAVAILABLE and code_in_words(message) is ErrorCode.TIMEOUT:
-            code = ErrorCode.TIMEOUT
+        meant = code_in_words(f"{status.name}: {details}")
+        if code in {ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMITED} and meant in {ErrorCode.TIMEOUT, ErrorCode.CONTEXT_TOO_LONG}:
+            code, retryable = meant, meant is ErrorCode.TIMEOUT
         if answered and retryable:
             return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, code, retryable)

@@ -54,6 +54,8 @@ _FINISHES = {reason.value: reason for reason in FinishReason}
 _CODES = {code.value: code for code in ErrorCode}
 # Codes after which another try cannot help.
 _FINAL = {ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG}
+# Codes of the Go project's service for faults that may pass. It sends them as not retryable, because it does not retry them itself.
+_PASSING = {"provider_error", "max_retries", "internal", "partial_stream_error"}
 
 
 class UnreadableRequestError(ValueError):
@@ -222,7 +224,7 @@ def chunks_from_proto(message: pb.GenerateResponse) -> tuple[Chunk, ...]:
             usage = message.usage
             chunk = TokenUsage(usage.input_tokens, usage.output_tokens, usage.total_tokens, usage.thinking_tokens, usage.cached_tokens)
         case "error":
-            chunk = ErrorChunk(message.error.message, _error_code(message.error), message.error.retryable)
+            chunk = _error(message.error)
         case None:
             chunk = None
         case unknown:
@@ -232,12 +234,15 @@ def chunks_from_proto(message: pb.GenerateResponse) -> tuple[Chunk, ...]:
     return chunks if finish is None else (*chunks, FinishChunk(finish))
 
 
-def _error_code(error: pb.ErrorInfo) -> ErrorCode:
-    """Return our code for an error. Codes of other services are judged by their words, unless these contradict `retryable`."""
-    known = _CODES.get(error.code)
-    if known is not None and known is not ErrorCode.PROVIDER_UNAVAILABLE:
-        return known
-    meant = code_in_words(f"{error.code}: {error.message}")
-    if (meant in _FINAL) is not error.retryable:
-        return meant
-    return known or (ErrorCode.PROVIDER_UNAVAILABLE if error.retryable else ErrorCode.INVALID_REQUEST)
+def _error(error: pb.ErrorInfo) -> ErrorChunk:
+    """Parse an error. Codes of other services are judged by their words, unless these contradict `retryable`."""
+    code, retryable = _CODES.get(error.code), error.retryable
+    if code is None or code is ErrorCode.PROVIDER_UNAVAILABLE:
+        meant = ErrorCode.PARTIAL_STREAM if error.code == "partial_stream_error" else code_in_words(f"{error.code}: {error.message}")
+        if error.code in _PASSING:
+            retryable = retryable or meant not in _FINAL
+        if (meant in _FINAL) is not retryable:
+            code = meant
+        else:
+            code = code or (ErrorCode.PROVIDER_UNAVAILABLE if retryable else ErrorCode.INVALID_REQUEST)
+    return ErrorChunk(error.message, code, retryable)

@@ -30,7 +30,7 @@ from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.replay import RecordingFiles
 from tarsy.session.run_scope import Cancellations
-from tarsy.settings import Settings
+from tarsy.settings import CannotServeError, Settings
 from tarsy.setup.access import SetupAccess
 from tarsy.telemetry.measured_work import SessionTimes, Telemetry, measured_delivery
 from tarsy.telemetry.metrics import Metrics
@@ -147,11 +147,19 @@ def skill_texts(loaded: LoadedConfig) -> Iterator[str]:
 
 
 def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:
-    """Return the client of the LLM service that TARSY_LLM_SERVICE_ADDR names, or one that calls models from this process."""
-    if settings.llm_service_addr:
-        from tarsy.llm.grpc_client import GrpcLLMClient  # noqa: PLC0415 - gRPC is large, and needed only here
+    """Return the client of the LLM service that TARSY_LLM_SERVICE_ADDR names, or one that calls models from this process.
 
-        return GrpcLLMClient(settings.llm_service_addr, env=env)
+    Raises:
+        CannotServeError: the address, or one of the TLS files for it, cannot be used.
+    """
+    if settings.llm_service_addr:
+        from tarsy.llm.grpc_client import ClientTLS, GrpcLLMClient, ServiceAddressError  # noqa: PLC0415 - gRPC is large, and needed only here
+
+        files = (settings.llm_service_ca, settings.llm_service_cert, settings.llm_service_key)
+        try:
+            return GrpcLLMClient(settings.llm_service_addr, tls=ClientTLS(*files) if any(files) else None, env=env)
+        except ServiceAddressError as error:
+            raise CannotServeError(f"TARSY_LLM_SERVICE_ADDR: {error}") from error
     return in_process_client(env=env, recordings=recording_loader(RecordingFiles()), replay_speed=settings.replay_speed)
 
 

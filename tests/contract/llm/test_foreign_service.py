@@ -57,7 +57,11 @@ async def test_a_service_without_a_health_check_is_healthy_when_it_answers_and_o
         ("google_error", "quota project is not set", False, ErrorCode.INVALID_REQUEST),
         ("provider_unavailable", "gone for good", False, ErrorCode.PROVIDER_UNAVAILABLE),
         ("rate_limited", "no more credit", False, ErrorCode.RATE_LIMITED),
-        ("max_retries", "it timed out for good", False, ErrorCode.INVALID_REQUEST),
+        ("odd", "it timed out for good", False, ErrorCode.INVALID_REQUEST),
+        ("too_large", "HTTP 413", False, ErrorCode.CONTEXT_TOO_LONG),
+        ("provider_error", "Generation failed: Error code: 400 - unknown field", False, ErrorCode.INVALID_REQUEST),
+        ("provider_error", "Generation failed: Error code: 413", False, ErrorCode.CONTEXT_TOO_LONG),
+        ("provider_error", "Generation failed: invalid api key", False, ErrorCode.CREDENTIALS),
         ("auth", "invalid api key", False, ErrorCode.CREDENTIALS),
         ("too_long", "prompt is too long", False, ErrorCode.CONTEXT_TOO_LONG),
         ("google_error", "invalid api key", True, ErrorCode.PROVIDER_UNAVAILABLE),
@@ -74,6 +78,25 @@ async def test_an_error_means_what_it_says_whatever_its_code(code: str, message:
     error = pb.ErrorInfo(code=code, message=message, retryable=retryable)
 
     assert await received(pb.GenerateResponse(error=error, is_final=True)) == [ErrorChunk(message, meant, retryable)]
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "meant"),
+    [
+        ("provider_error", "Generation failed: peer closed connection", ErrorCode.PROVIDER_UNAVAILABLE),
+        ("provider_error", "Generation failed: Error code: 529 - overloaded", ErrorCode.PROVIDER_UNAVAILABLE),
+        ("max_retries", "Generation failed after 3 retries: Generation timed out after 300s", ErrorCode.TIMEOUT),
+        ("max_retries", "Generation failed after 3 retries: Error code: 429", ErrorCode.RATE_LIMITED),
+        ("internal", "Internal error during generation", ErrorCode.PROVIDER_UNAVAILABLE),
+        ("partial_stream_error", "Stream failed after partial output (3 chunks)", ErrorCode.PARTIAL_STREAM),
+    ],
+)
+async def test_faults_that_the_go_service_does_not_retry_itself_are_retried_by_their_code(
+    code: str, message: str, meant: ErrorCode
+) -> None:
+    error = pb.ErrorInfo(code=code, message=message, retryable=False)
+
+    assert await received(pb.GenerateResponse(error=error, is_final=True)) == [ErrorChunk(message, meant, retryable=True)]
 
 
 async def test_a_service_that_breaks_down_over_a_timeout_is_a_timeout() -> None:

@@ -22,6 +22,8 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.service import ServerTLS, start_service
 from tarsy.llm.wire import MESSAGE_OPTIONS
+from tarsy.settings import CannotServeError, settings_from
+from tarsy.wiring.infrastructure import llm_client
 
 LAST = pb.GenerateResponse(is_final=True)
 Handler = Callable[[pb.GenerateRequest, Any], AsyncGenerator[pb.GenerateResponse]]
@@ -142,7 +144,7 @@ async def test_a_message_above_the_limit_is_refused_on_either_side(monkeypatch: 
         (grpc.StatusCode.PERMISSION_DENIED, ErrorCode.CREDENTIALS, False),
         (grpc.StatusCode.INVALID_ARGUMENT, ErrorCode.INVALID_REQUEST, False),
         (grpc.StatusCode.UNIMPLEMENTED, ErrorCode.INVALID_REQUEST, False),
-        (grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorCode.CONTEXT_TOO_LONG, False),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorCode.RATE_LIMITED, True),
         (grpc.StatusCode.UNAVAILABLE, ErrorCode.PROVIDER_UNAVAILABLE, True),
         (grpc.StatusCode.DATA_LOSS, ErrorCode.PROVIDER_UNAVAILABLE, True),
     ],
@@ -154,6 +156,23 @@ async def test_a_status_means_what_it_always_meant(status: grpc.StatusCode, code
 
     async with grpc_server(refuse) as address:
         assert await failure_at(address) == ErrorChunk(f"the LLM service at {address} failed: {status.name}: 100 % né\n", code, retryable)
+
+
+@pytest.mark.parametrize(
+    ("status", "details"),
+    [
+        (grpc.StatusCode.UNKNOWN, "Received http2 header with status: 413"),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "grpc: received message larger than max (5000000 vs. 4194304)"),
+    ],
+)
+async def test_a_message_that_a_proxy_or_the_service_finds_too_large_is_too_long(status: grpc.StatusCode, details: str) -> None:
+    async def refuse(_request: pb.GenerateRequest, context: Any) -> AsyncGenerator[pb.GenerateResponse]:
+        await context.abort(status, details)
+        yield LAST
+
+    async with grpc_server(refuse) as address:
+        error = await failure_at(address)
+    assert (error.code, error.retryable) == (ErrorCode.CONTEXT_TOO_LONG, False)
 
 
 async def test_a_failure_after_the_first_word_is_a_partial_answer_and_is_not_retried() -> None:
@@ -333,11 +352,37 @@ async def test_a_certificate_for_another_name_is_not_trusted(authority: trustme.
     assert (error.code, error.retryable) == (ErrorCode.PROVIDER_UNAVAILABLE, True)
 
 
-@pytest.mark.parametrize("scheme", ["", "grpcs://"])
+@pytest.mark.parametrize("scheme", ["", "grpcs://", "https://", "HTTPS://"])
 async def test_plain_text_and_tls_do_not_mix(files: Path, scheme: str) -> None:
     async with tls_service(files) as tls_port, grpc_server(echo) as address:
-        error = await failure_at(f"grpcs://{address}" if scheme else f"localhost:{tls_port}")
+        error = await failure_at(f"{scheme}{address}" if scheme else f"localhost:{tls_port}")
     assert (error.code, error.retryable) == (ErrorCode.PROVIDER_UNAVAILABLE, True)
+
+
+async def test_the_settings_name_the_files_for_tls(files: Path) -> None:
+    named = {"CA": files / "ca.pem", "CERT": files / "cert.pem", "KEY": files / "key.pem"}
+    async with tls_service(files, client_ca=files / "ca.pem") as port:
+        for scheme in ("", "https://"):
+            env = {f"TARSY_LLM_SERVICE_{name}": str(path) for name, path in named.items()}
+            client = llm_client(settings_from({**env, "TARSY_LLM_SERVICE_ADDR": f"{scheme}localhost:{port}"}), {})
+            assert (await client.health()).ok
+            await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("env", "reason"),
+    [
+        ({"ADDR": "ftp://llm:50051"}, "unknown scheme"),
+        ({"ADDR": "https://llm:50051/v1"}, "has a path"),
+        ({"ADDR": "http://llm:50051", "CA": "ca.pem"}, "asks for plain text"),
+        ({"ADDR": "llm:50051", "CERT": "cert.pem"}, "belong together"),
+        ({"ADDR": "llm:50051", "CA": "nowhere.pem"}, "nowhere.pem"),
+    ],
+)
+def test_an_address_that_cannot_be_meant_is_refused_at_start(env: dict[str, str], reason: str) -> None:
+    settings = settings_from({f"TARSY_LLM_SERVICE_{name}": value for name, value in env.items()})
+    with pytest.raises(CannotServeError, match=reason):
+        llm_client(settings, {})
 
 
 async def test_the_proxy_of_the_environment_is_used(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,18 @@ from tarsy.domain.skill import Skill
 # Sections whose field in Config has another name.
 _IN_THE_FILES = {"chains": "agent_chains"}
 # A process reads these once, when it starts.
-_READ_AT_START = frozenset({"DATABASE_URL", "TARSY_DATA_DIR", "TARSY_CONFIG_DIR", "TARSY_LLM_SERVICE_ADDR", "TARSY_REPLAY_SPEED"})
+_READ_AT_START = frozenset(
+    {
+        "DATABASE_URL",
+        "TARSY_DATA_DIR",
+        "TARSY_CONFIG_DIR",
+        "TARSY_LLM_SERVICE_ADDR",
+        "TARSY_LLM_SERVICE_CA",
+        "TARSY_LLM_SERVICE_CERT",
+        "TARSY_LLM_SERVICE_KEY",
+        "TARSY_REPLAY_SPEED",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
