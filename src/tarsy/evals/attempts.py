@@ -3,27 +3,50 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from tarsy.agent.evidence.checker import Seen, check
+from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, check
+from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, normalised
 from tarsy.agent.evidence.verdict import read_verdict
 from tarsy.domain.citation import CheckedCitation, CitationStatus
 from tarsy.domain.evidence import ALERT, RUNBOOK, Evidence, agent_prefix, call_id
 from tarsy.domain.recording import Recording
 from tarsy.domain.usage import TokenUsage
-from tarsy.domain.verdict import Verdict, verdict_of
+from tarsy.domain.verdict import Confidence, Verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
 class CitedEvidence:
-    """A checked citation, and the whole text of the evidence that it names; empty if there is none."""
+    """A checked citation, and the whole text of the tool result that it names; empty if it names none."""
 
     checked: CheckedCitation
     text: str
 
-    @property
-    def counts(self) -> bool:
-        return self.checked.status is not CitationStatus.FAILED
+    def shows(self, text: str) -> bool:
+        """Return whether its verified quotation covers `text` in the result, or as much of it as a quotation needs."""
+        if self.checked.status is not CitationStatus.QUOTE_FOUND:
+            return False
+        result, wanted = _plain(self.text), _plain(text)
+        enough = min(len(wanted), SHORTEST_QUOTATION)
+        # Words that the quotation leaves out are not quoted.
+        quoted = [part for part in map(str.strip, _plain(self.checked.citation.quotation or "").split("...")) if len(part) >= enough]
+        at = result.find(wanted)
+        while at >= 0:
+            # Every part that lies within these bounds has enough in common with the words found.
+            if any(part in result[max(0, at + enough - len(part)) : at + len(wanted) - enough + len(part)] for part in quoted):
+                return True
+            at = result.find(wanted, at + 1)
+        return False
+
+    def quotes(self, text: str) -> bool:
+        """Return whether the quotation itself contains `text`."""
+        return _plain(text) in _plain(self.checked.citation.quotation or "")
+
+
+@lru_cache(maxsize=256)
+def _plain(text: str) -> str:
+    return normalised(text).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +54,8 @@ class Attempt:
     status: str
     analysis: str = ""
     verdict: Verdict | None = None
+    # The confidence that TARSy computed and showed; None without a verdict.
+    confidence: Confidence | None = None
     cited: tuple[CitedEvidence, ...] = ()
     # Links of the causal chain that neither cite evidence nor are marked as inferences.
     uncited: int = 0
@@ -50,38 +75,24 @@ class Attempt:
         return sum(one.checked.status is status for one in self.cited)
 
 
-def holding(cited: Sequence[CitedEvidence], text: str) -> tuple[CitedEvidence, ...]:
-    """Return the citations of evidence that contains `text`, ignoring white space."""
-    wanted = _plain(text)
-    return tuple(one for one in cited if one.counts and wanted in _plain(one.text))
-
-
-def quotes(one: CitedEvidence, text: str) -> bool:
-    """Return whether the quotation itself contains `text`."""
-    return _plain(text) in _plain(one.checked.citation.quotation or "")
-
-
-def _plain(text: str) -> str:
-    """Normalise white space: models quote padded rows of tables with single spaces."""
-    return " ".join(text.split()).lower()
-
-
 def attempt_of(recording: Recording, *, seconds: float, error: str = "", cost_usd: float | None = None) -> Attempt:
     """Read a finished session as an attempt."""
     outcome = recording.outcome
     analysis = (outcome.final_analysis if outcome else None) or ""
     # The analysis of a session is kept without its verdict; one of version 1 has it in its text.
     verdict = verdict_of(outcome.verdict) if outcome and outcome.verdict else read_verdict(analysis)
-    seen = evidence_of(recording)
-    checked = check(analysis, Seen(seen), verdict)
+    # Version 1 stored no computed confidence: it showed what the agent stated.
+    stated = verdict.confidence if verdict else None
+    shown = Confidence(outcome.verdict.get("confidence", stated)) if outcome and outcome.verdict else stated
+    seen = Seen(evidence_of(recording))
+    checked = check(analysis, seen, verdict)
     used = sum((chunk.usage for call in recording.calls for chunk in call.chunks if chunk.usage), TokenUsage())
     return Attempt(
         status=outcome.status if outcome else "unknown",
         analysis=analysis,
         verdict=verdict,
-        cited=tuple(
-            CitedEvidence(one, seen[one.citation.evidence_id].text if one.citation.evidence_id in seen else "") for one in checked.citations
-        ),
+        confidence=shown,
+        cited=cited_evidence(checked, seen),
         uncited=len(checked.uncited),
         unsupported=len(checked.failures),
         turns=len(recording.calls),
@@ -93,6 +104,12 @@ def attempt_of(recording: Recording, *, seconds: float, error: str = "", cost_us
         seconds=seconds,
         error=error,
     )
+
+
+def cited_evidence(checked: CheckedAnalysis, seen: Seen) -> tuple[CitedEvidence, ...]:
+    """Return the citations of an analysis with the results that they name."""
+    texts = {name: seen.evidence[name].text for name in seen.results}
+    return tuple(CitedEvidence(one, texts.get(one.citation.evidence_id, "")) for one in checked.citations)
 
 
 def evidence_of(recording: Recording) -> Mapping[str, Evidence]:

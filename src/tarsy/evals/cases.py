@@ -26,10 +26,12 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(_several)]
 
 
 class ExpectedMechanism(Section):
-    """Words that the mechanism must contain: all words of one set. `oom|out of memory` is one word with two spellings."""
+    """What the mechanism must say and must not say. `oom|out of memory` is one word with two spellings; words match at their beginning."""
 
     any_of: tuple[Names, ...] = Field(min_length=1, description="Sets of words; the mechanism holds all words of at least one set.")
-    none_of: tuple[Names, ...] = Field(default=(), description="Sets of words; the mechanism holds all words of none of them.")
+    none_of: tuple[Names, ...] = Field(
+        default=(), description="Sets of words; the mechanism holds all words of none of them: wrong causes."
+    )
 
 
 class KnownCall(Section):
@@ -40,19 +42,22 @@ class KnownCall(Section):
 
 
 class RequiredEvidence(Section):
-    """A text in a tool result that the analysis must cite."""
+    """A text in a tool result that the analysis must quote, whole or in part."""
 
     text: Name = Field(description="Words that stand in the result.")
     call: KnownCall | None = Field(default=None, description="A call whose result holds them; the oracle makes it.")
 
 
 class RunLimits(Section):
-    """The limits of a run. An unknown cost is within its limit."""
+    """The limits of a run. Every case has those of money, time and tokens. An unknown cost is within its limit."""
 
     turns: Count | None = Field(default=None, description="Calls of the model.")
     tool_calls: Count | None = Field(default=None, description="Calls of tools.")
-    tokens: Count | None = Field(default=None, description="Tokens, in and out.")
-    usd: float | None = Field(default=None, gt=0, description="Cost in US dollars.")
+    # A thorough investigation takes some 20 turns of up to 30,000 tokens.
+    tokens: Count = Field(default=1_000_000, description="Tokens, in and out.")
+    usd: float = Field(default=5.0, gt=0, description="Cost in US dollars.")
+    # Half an hour is longer than a person waits for a first answer.
+    seconds: float = Field(default=1_800.0, gt=0, description="Time from start to verdict.")
 
 
 class Expectation(Section):

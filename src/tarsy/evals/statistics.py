@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, fsum
 
-from tarsy.domain.verdict import VerdictOutcome
+from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.evals.cases import Difficulty
 from tarsy.evals.trials import Trial
 
@@ -52,15 +52,21 @@ class Estimate:
         return self.not_above_zero < CHANCE
 
 
-def bootstrap(values: Sequence[float], *, resamples: int = RESAMPLES) -> Estimate:
+def weighted_mean(values: Iterable[tuple[float, float]]) -> float:
+    """Return the mean of values that are given with their weights."""
+    found = list(values)
+    return fsum(value * weight for value, weight in found) / fsum(weight for _, weight in found) if found else 0.0
+
+
+def bootstrap(values: Sequence[float], weights: Sequence[float] = (), *, resamples: int = RESAMPLES) -> Estimate:
     """Estimate the mean of the population of `values`. For a paired comparison the values are the differences of the cases."""
     if not values:
         return Estimate(0.0, 0.0, 0.0, 1.0, 1.0)
     chance = random.Random(_SEED)  # noqa: S311 - a statistic, no secret
-    count = len(values)
-    means = sorted(sum(chance.choices(values, k=count)) / count for _ in range(resamples))
+    pairs = list(zip(values, weights or [1.0] * len(values), strict=True))
+    means = sorted(weighted_mean(chance.choices(pairs, k=len(pairs))) for _ in range(resamples))
     return Estimate(
-        mean(values),
+        weighted_mean(pairs),
         quantile(means, CHANCE),
         quantile(means, 1 - CHANCE),
         mean(float(one >= 0) for one in means),
@@ -90,6 +96,15 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibration:
+    """How often answers of one level of confidence were right: by the confidence that was stated, and by the one that was computed."""
+
+    level: Confidence
+    stated: Share
+    computed: Share
+
+
+@dataclass(frozen=True, slots=True)
 class Spread:
     """The mean and the 90th percentile."""
 
@@ -114,6 +129,8 @@ class Summary:
     abstained_rightly: Share
     abstained_wrongly: Share
     without_verdict: Share
+    confidently_wrong: Share
+    calibration: tuple[Calibration, ...]
     judge_agrees: Share
     turns: Spread
     tool_calls: Spread
@@ -140,9 +157,10 @@ def summarise(model: str, trials: Sequence[Trial]) -> Summary:
         model=model,
         cases=len(runs),
         trials=len(trials),
-        pass_at_1=bootstrap([_rate(of_case) for of_case in runs.values()]),
+        pass_at_1=bootstrap([_rate(of_case) for of_case in runs.values()], [of_case[0].weight for of_case in runs.values()]),
         pass_hat_k={
-            k: mean(pass_hat_k([one.passed for one in of_case], k) or 0.0 for of_case in runs.values()) for k in range(1, fewest + 1)
+            k: weighted_mean((pass_hat_k([one.passed for one in of_case], k) or 0.0, of_case[0].weight) for of_case in runs.values())
+            for k in range(1, fewest + 1)
         },
         by_difficulty=tuple(
             _slice(level, trials, lambda one, level=level: one.difficulty is level)
@@ -157,6 +175,17 @@ def summarise(model: str, trials: Sequence[Trial]) -> Summary:
         abstained_rightly=_share(trials, lambda one: one.must_abstain, _abstains),
         abstained_wrongly=_share(trials, lambda one: not one.must_abstain, lambda one: _abstains(one) and not one.passed),
         without_verdict=_share(trials, lambda _: True, lambda one: one.outcome is None),
+        confidently_wrong=_share(trials, lambda _: True, lambda one: one.is_confidently_wrong),
+        calibration=tuple(
+            Calibration(
+                level,
+                *(
+                    _share(trials, lambda one, level=level, name=name: one.confidence(name) is level, lambda one: one.is_right)
+                    for name in ("confidence", "shown_confidence")
+                ),
+            )
+            for level in Confidence
+        ),
         judge_agrees=_share(decided, lambda _: True, lambda one: bool(one.judged)),
         turns=_spread(one.turns for one in trials),
         tool_calls=_spread(one.tool_calls for one in trials),
@@ -181,7 +210,7 @@ def total_cost(trials: Sequence[Trial]) -> float | None:
 
 def _slice(name: str, trials: Sequence[Trial], belongs: Callable[[Trial], bool]) -> Slice:
     runs = by_case([one for one in trials if belongs(one)])
-    return Slice(str(name), len(runs), mean(_rate(of_case) for of_case in runs.values()))
+    return Slice(str(name), len(runs), weighted_mean((_rate(of_case), of_case[0].weight) for of_case in runs.values()))
 
 
 def _share(trials: Sequence[Trial], belongs: Callable[[Trial], bool], counts: Callable[[Trial], bool]) -> Share:
@@ -244,7 +273,7 @@ def compare(before: Sequence[Trial], after: Sequence[Trial], *, names: tuple[str
         after=names[1],
         cases=len(cases),
         changed_cases=tuple(case for case in both if case not in rates),
-        pass_rate=_figure("pass@1", pairs, _rate),
+        pass_rate=_figure("pass@1", pairs, _rate, [later[0].weight for _, later in pairs]),
         others=tuple(_figure(name, pairs, value) for name, value in _OTHERS.items()),
         worse=tuple(sorted(((case, by) for case, by in rates.items() if by < 0), key=lambda one: (one[1], one[0]))),
         better=tuple(sorted(((case, by) for case, by in rates.items() if by > 0), key=lambda one: (-one[1], one[0]))),
@@ -268,7 +297,14 @@ _OTHERS: dict[str, Callable[[Sequence[Trial]], float]] = {
 }
 
 
-def _figure(name: str, pairs: Sequence[tuple[Sequence[Trial], Sequence[Trial]]], value: Callable[[Sequence[Trial]], float]) -> FigureChange:
-    values = [(value(earlier), value(later)) for earlier, later in pairs]
-    differences = [later - earlier for earlier, later in values]
-    return FigureChange(name, mean(earlier for earlier, _ in values), mean(later for _, later in values), bootstrap(differences))
+def _figure(
+    name: str,
+    pairs: Sequence[tuple[Sequence[Trial], Sequence[Trial]]],
+    value: Callable[[Sequence[Trial]], float],
+    weights: Sequence[float] = (),
+) -> FigureChange:
+    before, after = [value(earlier) for earlier, _ in pairs], [value(later) for _, later in pairs]
+    weights = weights or [1.0] * len(pairs)
+    differences = [later - earlier for earlier, later in zip(before, after, strict=True)]
+    earlier_mean, later_mean = (weighted_mean(zip(values, weights, strict=True)) for values in (before, after))
+    return FigureChange(name, earlier_mean, later_mean, bootstrap(differences, weights))

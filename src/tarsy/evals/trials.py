@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.domain.citation import CitationStatus
-from tarsy.domain.verdict import VerdictOutcome
+from tarsy.domain.verdict import Confidence, VerdictOutcome
 from tarsy.evals.attempts import Attempt
 from tarsy.evals.cases import Case, Difficulty
-from tarsy.evals.grading import GradingCheck, grade, passed
+from tarsy.evals.grading import ANSWER_CHECKS, CONFIDENTLY_WRONG, GradingCheck, grade, passed
 
 
 class Stored(BaseModel):
@@ -74,10 +74,29 @@ class Trial(Stored):
     def citations(self) -> int:
         return self.verified + self.id_only + self.failed
 
+    @property
+    def weight(self) -> int:
+        """How much the trial counts: a false alarm costs the trust in all other verdicts."""
+        return 2 if self.is_healthy else 1
+
+    @property
+    def is_right(self) -> bool:
+        """Return whether the answer is right, apart from its evidence and what it took."""
+        return all(check.passed for check in self.checks if check.name in ANSWER_CHECKS)
+
+    @property
+    def is_confidently_wrong(self) -> bool:
+        return any(check.name == CONFIDENTLY_WRONG for check in self.failures)
+
+    def confidence(self, name: Literal["confidence", "shown_confidence"]) -> Confidence | None:
+        """Return the confidence that was stated, or the one that was computed and shown; None without one."""
+        found = self.verdict.get(name) if self.outcome is not VerdictOutcome.INCONCLUSIVE else None
+        return Confidence(found) if found else None
+
 
 def trial_of(case: Case, identity: TrialIdentity, attempt: Attempt, judged: bool | None = None) -> Trial:  # noqa: FBT001 - an opinion
     """Grade an attempt."""
-    expected, verdict, checks = case.file.expect, attempt.verdict, grade(case.file.expect, attempt)
+    expected, verdict, checks = case.file.expect, attempt.verdict, grade(case.file, attempt)
     return Trial(
         identity=identity,
         title=case.file.title,
@@ -95,6 +114,7 @@ def trial_of(case: Case, identity: TrialIdentity, attempt: Attempt, judged: bool
             "object": str(verdict.object) if verdict.object else "",
             "mechanism": verdict.mechanism,
             "confidence": verdict.confidence.value,
+            "shown_confidence": attempt.confidence.value if attempt.confidence else None,
             "still_happening": verdict.still_happening.value,
             "evidence": list(verdict.evidence),
         }

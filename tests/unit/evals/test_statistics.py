@@ -2,10 +2,12 @@
 
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.eval_cases import trial
+from tarsy.evals.grading import GradingCheck
 from tarsy.evals.statistics import Share, bootstrap, compare, mean, pass_hat_k, summarise
 from tarsy.evals.trials import Trial
 
@@ -69,10 +71,11 @@ def test_a_summary_counts_by_case_and_not_by_run() -> None:
         *(trial("b", run=run, passed=run == 1, difficulty="hard", is_healthy=True, outcome="fault") for run in (1, 2)),
     ]
     found = summarise("tested", trials)
-    assert (found.cases, found.trials, found.pass_at_1.mean) == (2, 4, 0.75)
-    assert found.pass_hat_k == {1: 0.75, 2: 0.5}
+    # The healthy case counts double.
+    assert (found.cases, found.trials, found.pass_at_1.mean) == (2, 4, pytest.approx(2 / 3))
+    assert found.pass_hat_k == pytest.approx({1: 2 / 3, 2: 1 / 3})
     assert [(one.name, one.pass_at_1) for one in found.by_difficulty] == [("easy", 1.0), ("hard", 0.5)]
-    assert [(one.name, one.cases, one.pass_at_1) for one in found.by_group] == [("network", 2, 0.75), ("stale", 1, 1.0)]
+    assert [(one.name, one.cases, one.pass_at_1) for one in found.by_group] == [("network", 2, pytest.approx(2 / 3)), ("stale", 1, 1.0)]
     assert found.false_alarms == Share(2, 2)
     assert found.cost_usd is None
 
@@ -87,3 +90,32 @@ def test_abstaining_is_right_only_where_the_world_does_not_tell() -> None:
     assert found.abstained_rightly == Share(1, 1)
     assert found.abstained_wrongly == Share(1, 2)
     assert found.without_verdict == Share(1, 3)
+
+
+def test_a_healthy_case_counts_double_in_a_comparison_too() -> None:
+    before = [trial("a"), trial("b", is_healthy=True)]
+    found = compare(before, [trial("a"), trial("b", is_healthy=True, passed=False)])
+    assert (found.pass_rate.before, found.pass_rate.after) == (1.0, pytest.approx(1 / 3))
+
+
+def test_calibration_counts_how_often_each_level_was_right_as_stated_and_as_computed() -> None:
+    wrong = (GradingCheck("object", passed=False, detail="another"),)
+    slow = (GradingCheck("at most 5 turns", passed=False, detail="6 turns"),)
+    sure, lowered = {"confidence": "high", "shown_confidence": "high"}, {"confidence": "high", "shown_confidence": "low"}
+    found = summarise(
+        "tested",
+        [
+            trial("a", outcome="fault", verdict=sure),
+            # Late, and right all the same.
+            trial("b", outcome="fault", verdict=sure, checks=slow, passed=False),
+            trial("c", outcome="fault", verdict=lowered, checks=wrong, passed=False),
+            # What has no confidence is not counted: nothing was concluded, or an earlier version did not store it.
+            trial("d", outcome="inconclusive", verdict=sure),
+            trial("e", outcome="fault", verdict={"confidence": "medium"}),
+        ],
+    )
+    assert {one.level.value: (one.stated, one.computed) for one in found.calibration} == {
+        "high": (Share(2, 3), Share(2, 2)),
+        "medium": (Share(1, 1), Share(0, 0)),
+        "low": (Share(0, 0), Share(0, 1)),
+    }

@@ -5,12 +5,13 @@ same; asked to refute that, it searches for recent changes, and shown an objecti
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from tarsy.agent.prompt import instructions
+from tarsy.domain.citation import citations
 from tarsy.evals.cases import Case
 from tarsy.evals.investigators.script import Calls, Conversation, Reply, cited, numbered, verdict_block
 
@@ -64,8 +65,6 @@ def _blame(alert: str, namespace: str, conversation: Conversation) -> str:
     if not errors:
         return f"## Why\n\n- *(inference)* Nothing stands out.\n\n{verdict_block({'outcome': 'no_fault', 'evidence': []})}\n"
     evidence_id, line = errors[0]
-    # A quotation must not contain a quote: the longest piece between two of them is quoted.
-    quotation = max(line[:_LONGEST].split('"'), key=len).strip()
     fields = {
         "outcome": "fault",
         "object": f"Pod/{namespace}/{_pod(alert, conversation.results[0])}",
@@ -74,7 +73,7 @@ def _blame(alert: str, namespace: str, conversation: Conversation) -> str:
         "still_happening": "yes",
         "evidence": [evidence_id],
     }
-    return f"## Why\n\n- The log says it {cited(evidence_id, quotation)}.\n\n{verdict_block(fields)}\n"
+    return f"## Why\n\n- The log says it {cited(evidence_id, line[:_LONGEST].rstrip())}.\n\n{verdict_block(fields)}\n"
 
 
 # Older changes are not the cause of an alert.
@@ -130,9 +129,19 @@ def _challenge(case: Case, conversation: Conversation) -> Calls | Reply:
     change = min(changes, key=lambda change: not change.object.startswith("ConfigMap/"))
     objection = f"{change.object} was changed shortly before: {change.description}"
     return Reply(
-        f"This is what changed {cited(change.evidence_id, change.line)}.\n\n"
+        f"This is what changed {' '.join(cited(change.evidence_id, line) for line in change.lines)}.\n"
+        f"And this is what followed {' '.join(_first_errors(results))}.\n\n"
         f"```ruling\nresult: refuted\nobjection: {objection}\nobject: {change.object}\n```\n"
     )
+
+
+def _first_errors(results: Sequence[str]) -> Iterator[str]:
+    """Yield a citation of the first line of each result that looks like an error."""
+    for text in results:
+        found = _ID.search(text)
+        errors = [line.strip() for line in text.splitlines() if _ERROR.search(line) and not _AROUND.search(line)]
+        if found and errors:
+            yield cited(found["id"], errors[0][:_LONGEST].rstrip())
 
 
 def _is_recent(time: str, now: datetime | None) -> bool:
@@ -143,7 +152,7 @@ def _is_recent(time: str, now: datetime | None) -> bool:
 class _Change:
     evidence_id: str
     object: str
-    line: str
+    lines: tuple[str, ...]
     description: str
 
 
@@ -158,14 +167,14 @@ def _change(namespace: str, text: str, now: datetime | None) -> _Change | None:
         known = {line.strip() for line in before.splitlines()}
         body = [line.strip() for line in value.partition("----\n")[2].splitlines()]
         description = "the config map now says " + "; ".join(line for line in body if line and line not in known)[:_LONGEST]
-        change = _Change(found["id"], f"ConfigMap/{namespace}/{touched['name']}", touched["line"], description)
+        change = _Change(found["id"], f"ConfigMap/{namespace}/{touched['name']}", (touched["line"],), description)
         return change if _is_recent(touched["at"], now) else None
     recent = [revision for revision in _REVISION.finditer(text) if _is_recent(revision["at"], now)]
     lines = [line.strip() for line in recent[-1]["body"].splitlines() if re.match(r"\s+[+-] ", line)] if recent else []
     named = re.search(r"^(?P<kind>[A-Z]\w+) \S+/(?P<name>\S+):", text, re.MULTILINE)
     if not lines or named is None:
         return None
-    return _Change(found["id"], f"{named['kind']}/{namespace}/{named['name']}", lines[-1], "; ".join(lines))
+    return _Change(found["id"], f"{named['kind']}/{namespace}/{named['name']}", tuple(lines), "; ".join(lines))
 
 
 def _upheld(results: Sequence[str]) -> str:
@@ -175,8 +184,9 @@ def _upheld(results: Sequence[str]) -> str:
 
 
 def _revised(objection: str, prompt: str) -> str:
-    """Return the objection as the new conclusion, with the evidence of both."""
-    ids = list(dict.fromkeys(_ID.findall(prompt)))
+    """Return the objection as the new conclusion, with the quotations of both."""
+    quoted = dict.fromkeys(cited(one.evidence_id, one.quotation) for one in citations(prompt) if one.quotation)
+    ids = list(dict.fromkeys(one.evidence_id for one in citations(prompt)))
     blamed = _OBJECT.findall(prompt)
     fields = {
         "outcome": "fault",
@@ -186,4 +196,4 @@ def _revised(objection: str, prompt: str) -> str:
         "still_happening": "yes",
         "evidence": ids,
     }
-    return f"## Why\n\n- {objection} [{', '.join(ids)}].\n\n{verdict_block(fields)}\n"
+    return f"## Why\n\n- {objection} {' '.join(quoted)}.\n\n{verdict_block(fields)}\n"

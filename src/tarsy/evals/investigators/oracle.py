@@ -8,6 +8,7 @@ import json
 import re
 from typing import Any
 
+from tarsy.agent.evidence.quotation import says_something
 from tarsy.agent.evidence.verdict import without_verdict
 from tarsy.domain.verdict import StillHappening, VerdictOutcome
 from tarsy.evals.cases import Case, KnownCall
@@ -23,10 +24,16 @@ def oracle(case: Case, conversation: Conversation) -> Calls | Reply:
     if calls and conversation.tools and conversation.rounds == 0:
         return Calls(tuple((call.tool, call.arguments) for call in calls.values()))
     ids = dict(zip(calls, numbered(len(calls)), strict=True))
-    links = [f"- As observed {cited(ids[_key(call)], evidence.text)}." for evidence, call in required]
+    links = [f"- As observed {cited(ids[_key(call)], _quotable(evidence.text, conversation))}." for evidence, call in required]
     why = "\n".join(links) or "- *(inference)* Nothing that there is to see says more."
     verdict = verdict_block(_verdict(case, list(ids.values())))
     return Reply(f"## Why\n\n{why}\n\n## Not known\n\nNothing that matters.\n\n{verdict}\n")
+
+
+def _quotable(text: str, conversation: Conversation) -> str:
+    """Return words that can be quoted: the text, or if it says too little by itself, the line of a result that it is in."""
+    lines = (line.strip() for result in conversation.results for line in result.splitlines() if text in line)
+    return text if says_something(text) else next((line for line in lines if not line.startswith("[")), text)
 
 
 def _key(call: KnownCall) -> str:

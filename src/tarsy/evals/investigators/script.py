@@ -7,6 +7,7 @@ from typing import Any
 
 from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ToolCallChunk
+from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.evals.cases import Case
 from tarsy.kit.text import estimate_tokens
@@ -36,6 +37,7 @@ class Conversation:
     instructions: str = ""
     # The text of the user messages.
     prompt: str = ""
+    definitions: tuple[ToolDefinition, ...] = ()
 
 
 Script = Callable[[Case, Conversation], Calls | Reply]
@@ -46,7 +48,7 @@ def conversation_of(request: GenerateInput) -> Conversation:
     results = [message.content for message in request.messages if message.role is Role.TOOL]
     instructions = "\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
     prompt = "\n".join(message.content for message in request.messages if message.role is Role.USER)
-    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), instructions, prompt)
+    return Conversation(tuple(tool.name for tool in request.tools), len(asked), tuple(results), instructions, prompt, request.tools)
 
 
 def chunks_of(reply: Calls | Reply, request: GenerateInput) -> Iterator[Chunk]:

@@ -155,9 +155,14 @@ def _trial(trial: Trial) -> str:
     name = f"{trial.identity.model} · {trial.identity.case} #{trial.identity.run}"
     return (
         f'<details><summary><span class="{kind}">{word}</span> {escape(name)}: {escape(trial.title)}</summary>'
-        f"<ul>{checks}</ul><p>{trial.turns} turns, {trial.tool_calls} tool calls, {trial.total_tokens} tokens, {trial.seconds:.1f} s</p>"
+        f"<ul>{checks}</ul><p>{trial.turns} turns, {trial.tool_calls} tool calls, {trial.total_tokens} tokens, {trial.seconds:.1f} s{_confidence(trial)}</p>"
         f"<pre>{escape(trial.analysis or trial.error)}</pre></details>"
     )
+
+
+def _confidence(trial: Trial) -> str:
+    stated, computed = trial.confidence("confidence"), trial.confidence("shown_confidence")
+    return f"; confidence: {stated} stated, {computed or 'not'} computed" if stated else ""
 
 
 def _row(one: Slice) -> Bar:
