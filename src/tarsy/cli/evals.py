@@ -51,6 +51,10 @@ def run(  # noqa: PLR0913 - the options of a command
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Play the recorded answers of the sample incidents: needs no key, for CI.")
     ] = False,
+    adversaries: Annotated[
+        bool,
+        typer.Option("--adversaries", help="Run investigators that try to pass without finding anything out; exit status 1 if one does."),
+    ] = False,
     runs: Annotated[int, typer.Option(min=1, help="How often to run each case.")] = 1,
     tag: Tags = [],  # noqa: B006 - typer reads it
     case: Names = [],  # noqa: B006 - typer reads it
@@ -77,11 +81,12 @@ def run(  # noqa: PLR0913 - the options of a command
     """Run cases through the same pipeline as real alerts, and report. Trials that are already in the output directory do not run again."""
     from tarsy import __version__
     from tarsy.config.load.loader import load_config
+    from tarsy.evals.investigators.adversaries import ADVERSARIES
     from tarsy.evals.models import find_models
     from tarsy.evals.plan import Plan, read_budget
     from tarsy.evals.report.files import write_reports
     from tarsy.evals.report.report import report_of
-    from tarsy.evals.report.terminal import as_lines, progress_line
+    from tarsy.evals.report.terminal import adversary_lines, as_lines, progress_line
     from tarsy.evals.run import run_evals
     from tarsy.evals.trials import TrialFile, read_trials
 
@@ -90,7 +95,7 @@ def run(  # noqa: PLR0913 - the options of a command
     before = read_trials(baseline) if baseline else ()
     plan = Plan(
         cases=cases,
-        models=find_models(loaded, [*model, *(["recorded"] if recorded else [])]),
+        models=find_models(loaded, [*model, *(["recorded"] if recorded else []), *(ADVERSARIES if adversaries else ())]),
         runs=runs,
         jobs=jobs,
         chain_id=chain,
@@ -106,11 +111,12 @@ def run(  # noqa: PLR0913 - the options of a command
     output.mkdir(parents=True, exist_ok=True)
     outcome = anyio.run(run_evals, settings, plan, TrialFile(output / "trials.jsonl"), progress)
     report = report_of(outcome.trials, before, version=__version__, created_at=datetime.now(UTC), left_out=outcome.left_out)
-    for line in as_lines(report):
+    gaming = report.limited_to(ADVERSARIES)
+    for line in (*as_lines(report.limited_to({one.model for one in report.summaries} - {*ADVERSARIES})), *adversary_lines(gaming)):
         typer.echo(harmless(line))
     for path in write_reports(report, output):
         typer.echo(f"wrote {path}")
-    raise typer.Exit(1 if report.is_regression else 0)
+    raise typer.Exit(1 if report.is_regression or gaming.can_be_gamed else 0)
 
 
 @app.command("compare")

@@ -11,6 +11,7 @@ from tarsy.config.resolve.resolved import resolved_provider
 from tarsy.demo.chain import replay_provider
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ProviderType, ResolvedProvider
 from tarsy.evals.cases import Case, EvalError, WorldKind
+from tarsy.evals.investigators.adversaries import ADVERSARIES
 from tarsy.evals.investigators.naive import naive, overconfident
 from tarsy.evals.investigators.oracle import obedient, oracle, silent
 from tarsy.evals.investigators.script import Reply, Script, chunks_of, conversation_of
@@ -22,6 +23,7 @@ SCRIPTS: Mapping[str, Script] = {
     "silent": silent,
     "obedient": obedient,
     "overconfident": overconfident,
+    **ADVERSARIES,
 }
 _SCHEME = "script:"
 # Part of the track of a request to shorten a large tool result.
@@ -85,7 +87,7 @@ def find_models(loaded: LoadedConfig, names: Iterable[str]) -> tuple[Model, ...]
     if not wanted:
         default = config.defaults.llm_provider or config.default_provider
         if default is None:
-            raise EvalError(f"No model is configured. Name one with --model: {', '.join(SCRIPTS)} need no key.")
+            raise EvalError("No model is configured. Name one with --model: oracle, naive, silent, obedient, overconfident need no key.")
         wanted = [default]
     models: list[Model] = []
     for name in wanted:

@@ -8,11 +8,14 @@ from pathlib import Path
 import anyio
 import pytest
 
+from support.eval_cases import investigated
 from support.vendor_server import vendor_server
 from support.vendors import Call, ChatCompletions, Said
 from tarsy.agent.prompt import instructions
 from tarsy.config.load.loader import load_config
 from tarsy.evals.cases import SUITE, EvalError, load_cases, select_cases
+from tarsy.evals.grading import grade
+from tarsy.evals.investigators.adversaries import ADVERSARIES
 from tarsy.evals.models import find_models
 from tarsy.evals.new_case import Description, case_of_snapshot
 from tarsy.evals.plan import Plan, read_budget
@@ -119,6 +122,21 @@ def test_recorded_tool_results_are_a_world_and_each_run_of_a_case_counts(tmp_pat
     assert reported == {"oracle": {1: 1.0, 2: 1.0}, "silent": {1: 0.0, 2: 0.0}}
 
 
+@pytest.mark.usefixtures("own_database")
+def test_adversaries_do_in_the_pipeline_what_they_do_in_the_test_of_all_cases(tmp_path: Path) -> None:
+    """One who is right by luck, one who is never right, and one in a healthy world: the same checks fail as without the pipeline."""
+    names = ("network-policy-egress", "healthy-planned-maintenance")
+    plan = plan_of("liar-policy", "always-no-fault", names=names)
+    found = {(one.identity.case, one.identity.model): [check.name for check in one.failures] for one in run(tmp_path, plan).trials}
+    expected = {
+        (case.name, name): [check.name for check in grade(case.file, attempt) if not check.passed]
+        for case in plan.cases
+        for name, attempt in investigated({name: ADVERSARIES[name] for name in ("liar-policy", "always-no-fault")}, case).items()
+    }
+    assert found == expected
+    assert expected["network-policy-egress", "liar-policy"] == []
+
+
 def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(EvalError, match='There is no model "orcale"; did you mean "oracle"'):
         find_models(load_config(None, {}), ["orcale"])
@@ -150,7 +168,7 @@ def test_a_prompt_that_was_broken_on_purpose_is_found(
 ANSWER = """\
 ## Why
 
-- The tag was never pushed [A1: "manifest tagged by"].
+- The tag was never pushed [A1: "manifest unknown: manifest tagged by"].
 
 ```verdict
 outcome: fault

@@ -1,11 +1,14 @@
 """A report: the trials of a measurement, their figures, and the comparison with a baseline."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tarsy.evals.statistics import Comparison, Estimate, FigureChange, Share, Summary, by_model, compare, summarise
 from tarsy.evals.trials import Trial
+
+# The share of cases that an adversary may pass: it is right by chance in one or two of a hundred.
+MOST_LUCK = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +24,16 @@ class EvalReport:
     @property
     def is_regression(self) -> bool:
         return any(one.is_regression for one in self.comparisons)
+
+    def limited_to(self, models: Container[str]) -> "EvalReport":
+        """Return the report of these models alone."""
+        trials = tuple(one for one in self.trials if one.identity.model in models)
+        return replace(self, trials=trials, summaries=tuple(one for one in self.summaries if one.model in models))
+
+    @property
+    def can_be_gamed(self) -> bool:
+        """Return whether a model of it, each of which is an adversary, passes more cases than luck explains."""
+        return any(one.pass_at_1.mean >= MOST_LUCK for one in self.summaries)
 
     @property
     def digests(self) -> Mapping[str, Mapping[str, str]]:
@@ -65,6 +78,10 @@ def share(found: Share) -> str:
     return "none" if found.rate is None else f"{percent(found.rate)} ({found.count} of {found.of})"
 
 
+def _right(found: Share) -> str:
+    return f"{found.of} times: {found.count} right" if found.of else "never"
+
+
 def interval(estimate: Estimate) -> str:
     return f"{percent(estimate.mean)} ({percent(estimate.low)} to {percent(estimate.high)})"
 
@@ -87,6 +104,12 @@ def figures(summary: Summary) -> list[tuple[str, str]]:
         ("abstained rightly", share(summary.abstained_rightly)),
         ("abstained wrongly", share(summary.abstained_wrongly)),
         ("without verdict", share(summary.without_verdict)),
+        ("confidently wrong", share(summary.confidently_wrong)),
+        *(
+            (f"confidence {one.level}", f"stated {_right(one.stated)}, computed {_right(one.computed)}")
+            for one in summary.calibration
+            if one.stated.of or one.computed.of
+        ),
         *([("judge agrees", share(summary.judge_agrees))] if summary.judge_agrees.of else []),
         ("turns", f"{summary.turns.mean:.1f} (p90 {summary.turns.p90:.0f})"),
         ("tool calls", f"{summary.tool_calls.mean:.1f} (p90 {summary.tool_calls.p90:.0f})"),

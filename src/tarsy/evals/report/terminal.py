@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tarsy.evals.report.report import EvalReport, difference, figures, judgement, percent
+from tarsy.evals.report.report import MOST_LUCK, EvalReport, difference, figures, judgement, percent
 from tarsy.evals.statistics import Comparison
 from tarsy.evals.trials import Trial
 
@@ -46,6 +46,17 @@ def as_lines(report: EvalReport) -> Iterator[str]:
         yield f"\n{report.left_out} trials were not made: the budget was spent. Run again with more to go on."
     yield ""
     yield from (f"{kind}: {', '.join(f'{name} {value}' for name, value in found.items())}" for kind, found in report.digests.items())
+
+
+def adversary_lines(report: EvalReport) -> Iterator[str]:
+    """Yield a line for each adversary, and how to mend the cases that it passes."""
+    if report.summaries:
+        yield "\nadversaries, who find nothing out:"
+    for summary in report.summaries:
+        passed = sorted({one.identity.case for one in report.trials if one.passed and one.identity.model == summary.model})
+        yield f"  {summary.model:<{_NAME_WIDTH}} {percent(summary.pass_at_1.mean):>5}  {', '.join(passed)}"
+    if report.can_be_gamed:
+        yield f"These cases can be gamed: an adversary passes {percent(MOST_LUCK)} or more of them. Require more in mechanism and must_cite."
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
