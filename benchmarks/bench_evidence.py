@@ -9,7 +9,7 @@ from tarsy.domain.evidence import Evidence
 
 MEGABYTE = 1024 * 1024
 # Checking runs in a thread beside other sessions, once or twice per agent: an honest analysis must not be felt, and none may hold a worker up.
-HONEST_MS = 100
+HONEST_MS = 250
 WORST_MS = 2_000
 
 

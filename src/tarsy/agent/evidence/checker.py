@@ -4,15 +4,16 @@ It proves exactly this: an evidence id was given out, a quotation is in that res
 unproven. docs/evidence.md states the rules.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from tarsy.agent.evidence.figures import Dimension, Figure, any_agrees, between, clock, counts, counts_before, figures
+from tarsy.agent.evidence.figures import Dimension, Figure, ages, any_agrees, between, clock, counts, counts_before, figures, whole_less
 from tarsy.agent.evidence.names import is_instance, is_seen, names
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something
-from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements
+from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements, visible
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, ClaimSeverity, citations
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.tool import READ_RESULT_TOOL
@@ -31,11 +32,14 @@ _LONGEST_ROW = 4_000
 _MOST_SEARCHED_FOR_NAMES = 500_000_000
 # Characters prepared for search for one analysis: a second or two.
 _MOST_READ = 24_000_000
+# Characters whose figures are read for one analysis: a tenth of a second, and more than most results have.
+_MOST_READ_FOR_FIGURES = 150_000
 
 _SWEEPS = "says all, every, none, only, always or never without citing what covers it"
 _NOT_CITED = "neither cites a result nor is marked (inference)"
 # The argument of `tarsy.read_result` that names the text.
 _READ_ARGUMENTS = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+_REST = re.compile(r"idle|free|avail|unused|remain|success", re.IGNORECASE)
 # In these sections, a sweeping word is a claim about the system.
 _SWEEPING_SECTIONS = frozenset({AnalysisSection.WHY, AnalysisSection.RULED_OUT, AnalysisSection.IMPACT})
 
@@ -68,6 +72,8 @@ class CheckedStatement:
     support: Support
     # A figure that the words it cites contradict.
     contradicted: str = ""
+    # A figure that no result it cites has, and that is not the time between two times cited.
+    unfounded: str = ""
     # Names in it that occur nowhere.
     unseen: tuple[str, ...] = ()
 
@@ -106,7 +112,9 @@ class Seen:
     evidence: Mapping[str, Evidence]
     _texts: dict[str, QuotableText | None] = field(default_factory=dict[str, "QuotableText | None"])
     _names: dict[str, bool] = field(default_factory=dict[str, bool])
+    _figures: dict[str, tuple[Figure, ...]] = field(default_factory=dict[str, tuple[Figure, ...]])
     _spent: list[int] = field(default_factory=list[int])
+    _read_for_figures: list[int] = field(default_factory=list[int])
 
     def text(self, evidence_id: str) -> QuotableText | None:
         """Return the text of a result for search; None once the limit for one analysis is reached."""
@@ -115,8 +123,18 @@ class Seen:
             self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text) if sum(self._spent) <= _MOST_READ else None
         return self._texts[evidence_id]
 
+    def figures(self, evidence_id: str) -> tuple[Figure, ...]:
+        """Return the figures and bare numbers of a result; none once the limit for one analysis is reached."""
+        if evidence_id not in self._figures:
+            one = self.evidence[evidence_id]
+            text = f"{one.arguments}\n{one.text}"
+            self._read_for_figures.append(len(text))
+            is_within = sum(self._read_for_figures) <= _MOST_READ_FOR_FIGURES
+            self._figures[evidence_id] = (*figures(text), *ages(text), *counts(text)) if is_within else ()
+        return self._figures[evidence_id]
+
     def holds_name(self, name: str) -> bool:
-        """Whether a name occurs in any text, or in the call that brought it."""
+        """Whether a name occurs in any text, or in the call that brought it. The model itself wrote the arguments of a call that failed."""
         if name not in self._names:
             # Beyond the limit, a name counts as seen: nothing is reported that was not searched for.
             self._names[name] = len(self._names) * len(self._whole) > _MOST_SEARCHED_FOR_NAMES or is_seen(name, self._whole)
@@ -124,7 +142,8 @@ class Seen:
 
     @cached_property
     def _whole(self) -> str:
-        return "\n".join(f"{one.tool} {one.arguments}\n{one.text}" for one in self.evidence.values())[:_MOST_READ].lower()
+        calls = (f"{one.tool} {one.arguments}" for one in self.evidence.values() if not one.failed and not one.refused)
+        return "\n".join((*calls, *(one.text for one in self.evidence.values())))[:_MOST_READ].lower()
 
     def source(self, one: Evidence) -> Evidence:
         """Return the text that a result repeats: what was read again proves as much as when it was first read. Any other text is its own source."""
@@ -151,7 +170,7 @@ class Seen:
 
 def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedAnalysis:
     """Check an analysis and its verdict against everything that was seen."""
-    found = citations(analysis)
+    found = visible(analysis, citations(analysis))
     checker = _Citations(seen)
     claims = statements(analysis, found)
     checked = {id(citation): checker.check(citation) for citation in found}
@@ -247,8 +266,9 @@ def _checked(claim: Statement, analysis: str, checked: Mapping[int, CheckedCitat
     own = [checked[id(one)] for one in claim.citations]
     support = _support(claim, [*own, *(checked[id(one)] for one in claim.below)], seen)
     contradicted = "" if support is Support.INFERENCE else next(_contradictions(claim, analysis, own, seen), "")
+    unfounded = next(_unfounded_figures(claim, own, seen), "") if support is Support.VERIFIED else ""
     unseen = tuple(name for name in names(claim.text) if not seen.holds_name(name))
-    return CheckedStatement(statement=claim, support=support, contradicted=contradicted, unseen=unseen)
+    return CheckedStatement(statement=claim, support=support, contradicted=contradicted, unfounded=unfounded, unseen=unseen)
 
 
 def _support(claim: Statement, cited: Sequence[CheckedCitation], seen: Seen) -> Support:
@@ -276,9 +296,9 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
     """Yield the figures that agree with no figure quoted, where one of the same kind is quoted that nothing in the statement agrees with."""
     claimed = list(figures(claim.text))
     shown = [figure for one in found for figure in figures(one.citation.quotation or "")]
-    bare = [figure for one in found for figure in counts(one.citation.quotation or "")]
-    read_at = [clock(at) for one in found if (at := seen.evidence[one.citation.evidence_id].read_at)]
-    clocks = [one for one in (*shown, *claimed, *read_at) if one.has(Dimension.CLOCK)]
+    bare = [figure for one in found for figure in _without_unit(one.citation.quotation or "")]
+    shown += [whole_less(one) for one in shown if one.has(Dimension.SHARE)] if any(_shows_rest(one) for one in found) else []
+    clocks = _clocks(claimed, shown, found, seen)
     for figure in claimed:
         dimensions = {one.dimension for one in figure.readings}
         rivals = [one for one in shown if one.has(*dimensions) and not any(other.agrees(one) for other in claimed)]
@@ -286,6 +306,33 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
             continue
         if not any(any_agrees(figure, figures(_row_of(one, seen))) for one in found):
             yield figure.text.strip()
+
+
+def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
+    """Yield the figures of a statement that no result it cites has, and that are not the time between two times cited."""
+    found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
+    claimed = list(figures(claim.text))
+    quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
+    quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
+    known = (*quoted, *between(_clocks(claimed, quoted, found, seen)), *_clocks([], [], found, seen))
+    for figure in claimed:
+        # Most figures are in the words quoted; the whole results are read for the others alone.
+        if any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
+            continue
+        shown = [other for one in found for other in seen.figures(one.citation.evidence_id)]
+        if shown and not any_agrees(figure, shown) and not any_agrees(_as_counts(figure), shown):
+            yield figure.text.strip()
+
+
+def _clocks(claimed: Sequence[Figure], shown: Sequence[Figure], found: Sequence[CheckedCitation], seen: Seen) -> list[Figure]:
+    """Return the times that a statement names, quotes, or read its results at."""
+    read_at = [clock(at) for one in found if (at := seen.evidence[one.citation.evidence_id].read_at)]
+    return [one for one in (*shown, *claimed, *read_at) if one.has(Dimension.CLOCK)]
+
+
+def _shows_rest(one: CheckedCitation) -> bool:
+    """Whether a quotation shows what is left: from 45 % idle follows 55 % busy."""
+    return _REST.search(one.citation.quotation or "") is not None
 
 
 def _contradicted_object(claim: Statement, found: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
@@ -307,6 +354,12 @@ def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCita
             is_counted = counted in {"times", "time"} or counted[:5] in words
             if is_counted and any(counts(words)) and not any_agrees(figure, numbers):
                 yield f"{figure.text} {counted}"
+
+
+def _without_unit(text: str) -> Iterator[Figure]:
+    """Yield the numbers of a text that neither have a unit nor follow a key or a metric with one."""
+    with_unit = {one.start for one in figures(text)}
+    return (one for one in counts(text) if one.start not in with_unit)
 
 
 def _as_counts(figure: Figure) -> Figure:
@@ -344,6 +397,9 @@ def _problems(one: CheckedStatement) -> Iterator[UnsupportedClaim]:
         yield UnsupportedClaim(claim.text, _NOT_CITED, span=span)
     if one.contradicted:
         yield UnsupportedClaim(claim.text, f"{one.contradicted}: the words cited say something else", span=span)
+    elif one.unfounded:
+        complaint = f"{one.unfounded} is in no result that it cites: mark what you computed (inference)"
+        yield UnsupportedClaim(claim.text, complaint, ClaimSeverity.REMARK, span)
     for name in one.unseen:
         yield UnsupportedClaim(
             claim.text, f"{name} occurs in nothing that was seen", ClaimSeverity.FAILURE if in_why else ClaimSeverity.REMARK, span

@@ -129,6 +129,11 @@ def _weak_link(case: _Case) -> str:
     return f"a link of the chain of causes {_WEAK_LINK[weak.support]}" if weak else ""
 
 
+def _unfounded_figure(case: _Case) -> str:
+    unfounded = next((one.unfounded for one in case.links if one.unfounded), "")
+    return f"{unfounded} is in no result that its link of the chain of causes cites" if unfounded else ""
+
+
 def _object_not_quoted(case: _Case) -> str:
     name = case.verdict.object.name if case.is_fault and case.verdict.object else ""
     words = (*(one.citation.quotation or "" for one in case.verified), *(one.arguments for one in case.quoted))
@@ -171,5 +176,5 @@ _RULES: Mapping[Confidence, tuple[Callable[[_Case], str], ...]] = {
         _useless_evidence,
         _incomplete,
     ),
-    Confidence.MEDIUM: (_weak_link, _object_not_quoted, _nothing_ruled_out, _since_not_cited),
+    Confidence.MEDIUM: (_weak_link, _unfounded_figure, _object_not_quoted, _nothing_ruled_out, _since_not_cited),
 }

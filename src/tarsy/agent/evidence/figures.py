@@ -5,9 +5,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from itertools import chain, pairwise
 
 _DAY = 86_400.0
 # Times of one statement that are compared with each other.
@@ -50,8 +51,10 @@ _UNITS: dict[Dimension, dict[str, float]] = {
         **dict.fromkeys(("/s", "rps", "qps", "req/s", "ops/s", "requests/s", "per second"), 1.0),
         **dict.fromkeys(("/min", "rpm", "req/min", "per minute"), 1 / 60),
     },
-    Dimension.SHARE: {**dict.fromkeys(("%", "percent", "per cent"), 0.01)},
+    Dimension.SHARE: {**dict.fromkeys(("%", "percent", "per cent"), 0.01), "ratio": 1.0},
 }
+# Many programs and people write MB for what is exactly a MiB.
+_OFTEN_BINARY = {f"{letter}b": 1024.0 ** (power + 1) for power, letter in enumerate("kmgtp")}
 # `128Mi` and `1G` of Kubernetes: capital letters without a B.
 _KUBERNETES_BYTES = {"K": 1000.0, "M": 1000.0**2, "G": 1000.0**3, "T": 1000.0**4, "P": 1000.0**5}
 _SPELLINGS = sorted({spelled for units in _UNITS.values() for spelled in units}, key=len, reverse=True)
@@ -63,27 +66,33 @@ _WORDS = {
     for number, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2)
 }
 
-_COMPOUND = re.compile(r"(?<![\w.:-])(?:\d+(?:\.\d+)?(?:d|h|m|s|ms)){2,6}(?![\w])")
+_TIME_UNIT = "|".join(sorted(_UNITS[Dimension.TIME], key=len, reverse=True))
+# `2m30s` and `35 min 48 s`.
+_COMPOUND = re.compile(rf"(?<![\w.:-])\d+(?:\.\d+)? ?(?:{_TIME_UNIT})(?: ?\d+(?:\.\d+)? ?(?:{_TIME_UNIT})){{1,5}}(?![\w])")
 _AGE = re.compile(r"(?<![\w.:-])(?:\d{1,4}[dhms]){1,4}(?![\w])")
-_COMPOUND_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|d|h|m|s)")
+_COMPOUND_PART = re.compile(rf"(\d+(?:\.\d+)?) ?({_TIME_UNIT})")
 _WITH_UNIT = re.compile(rf"(?<![\w.:/-])(?P<number>{_NUMBER})[  -]?(?P<unit>{_UNIT}|[KMGTP])(?![\w])", re.IGNORECASE)
 # `duration_ms=29`, `resident_mib: 262`: the unit is part of the key.
 _KEYED = re.compile(
-    rf"(?<![\w])[A-Za-z][\w.]*?_(?P<unit>{_UNIT})(?:\{{[^}}\n]*\}})?[\"']?\s*[=:]\s*[\"']?(?P<number>{_NUMBER})(?![\w.:])",
+    rf"(?<![\w])[A-Za-z][\w.]*?_(?P<unit>{_UNIT})(?:\{{[^}}\n]*\}})?[\"']?\s*[=:]\s*[\"']?-?(?P<number>{_NUMBER})(?![\w.:])",
     re.IGNORECASE,
 )
 # `latency_seconds{job="cart"}  min=0.1 max=0.3`: the unit of a metric's name is that of the values after it.
 _METRIC = re.compile(
-    rf"(?<![\w])[A-Za-z][\w:]*?_(?P<unit>{_UNIT})(?:_(?:total|sum|max|min|avg|p\d+|bucket))?(?:\{{[^}}\n]*\}})?(?P<values>[^\n]*)",
+    rf"(?<![\w])[A-Za-z][\w:]*?[_:](?P<unit>{_UNIT})(?:_?(?:total|sum|max|min|avg|rate|p\d+|bucket))?(?:\d+[smhd])?"
+    r"(?=[{\s=]|$)(?:\{[^}\n]*\})?(?P<values>[^\n]*)",
     re.IGNORECASE,
 )
-_METRIC_VALUE = re.compile(rf"(?:(?:min|max|last|avg|mean|p\d+|value)\s*[=:]\s*|[ \t]{{1,}})(?P<number>{_NUMBER})(?![\w.:%/])")
+_METRIC_VALUE = re.compile(rf"(?:(?:min|max|last|avg|mean|p\d+|value)\s*[=:]\s*|[ \t]{{1,}})-?(?P<number>{_NUMBER})(?![\w.:%/])")
 _BARE = re.compile(r"(?<![\w.:,/@#+~-])(?<!\.\d)x?(?P<number>\d{1,3}(?:,\d{3})+|\d{1,18}(?:\.\d{1,9})?)(?![\w:@]|[./,-]\d)")
 _FRACTION = re.compile(r"(?<![\w./:-])(\d{1,6})/(\d{1,6})(?![\w/.])")
 _CLOCK = re.compile(
     r"(?<![\w:.])(?:(?P<date>\d{4}-\d\d-\d\d)[T ])?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d+)?)?"
-    r"(?:\s?(?P<zone>Z\b|UTC[+-]\d{1,2}(?::?\d\d)?|GMT[+-]\d{1,2}|[A-Z]{2,4}T\b|UTC\b|GMT\b|MSK\b|[+-]\d\d:?\d\d\b))?(?![\w:])"
+    r"(?:\s?(?P<zone>Z\b|UTC[+-]\d{1,2}(?::?\d\d)?|GMT[+-]\d{1,2}|[A-Z]{2,4}T\b|UTC\b|GMT\b|MSK\b|[+-]\d\d:?\d\d\b))?"
+    r"(?:,? on (?P<day>\d{4}-\d\d-\d\d))?(?!\w|:\w)"
 )
+# `between 04:05 and 04:41 CET`: the zone is that of both times.
+_RANGE = re.compile(r"\s?(?:and|to|until|till|through|[-\u2013\u2014])\s?")
 _ZONES = {
     "Z": 0.0,
     "UTC": 0.0,
@@ -153,7 +162,9 @@ def _agree(claimed: Reading, seen: Reading) -> bool:
         if not (claimed.is_dated and seen.is_dated):
             apart = (apart + _DAY / 2) % _DAY - _DAY / 2
         return abs(apart) < max(claimed.tolerance, seen.tolerance)
-    comparable = claimed.dimension is seen.dimension or {claimed.dimension, seen.dimension} == {Dimension.SHARE, Dimension.COUNT}
+    # Metrics have bare numbers for shares and cores.
+    is_bare = seen.dimension is Dimension.COUNT and claimed.dimension in {Dimension.SHARE, Dimension.CPU}
+    comparable = claimed.dimension is seen.dimension or is_bare
     return comparable and abs(claimed.value - seen.value) <= claimed.tolerance * 1.0001 + 1e-12
 
 
@@ -178,7 +189,10 @@ def figures(text: str) -> Iterator[Figure]:
 
 def clocks(text: str) -> Iterator[Figure]:
     """Yield the times of day of a text."""
-    return (Figure(found[0], found.start(), (_clock(found),)) for found in _CLOCK.finditer(text))
+    for found, following in pairwise(chain(_CLOCK.finditer(text), [None])):
+        if found is not None:
+            is_range = following is not None and _RANGE.fullmatch(text, found.end(), following.start())
+            yield Figure(found[0], found.start(), (_clock(found, found["zone"] or (following["zone"] if following and is_range else "")),))
 
 
 def ages(text: str) -> Iterator[Figure]:
@@ -228,16 +242,19 @@ def _read(number: str, unit: str, slack: float) -> Iterator[Reading]:
         # A capital M is neither a minute nor a millicore.
         if (factor := units.get(unit.lower())) is not None and not (unit == "M" and dimension in {Dimension.TIME, Dimension.CPU}):
             yield Reading(dimension, float(number) * factor, half * factor)
+    if factor := _OFTEN_BINARY.get(unit.lower()):
+        yield Reading(Dimension.BYTES, float(number) * factor, half * factor)
 
 
 def _last_digit(number: str) -> float:
     return 10.0 ** -len(number.partition(".")[2])
 
 
-def _clock(found: re.Match[str]) -> Reading:
-    seconds = int(found["hour"]) * 3600 + int(found["minute"]) * 60 + int(found["second"] or 0) - _offset(found["zone"] or "") * 3600
+def _clock(found: re.Match[str], zone: str | None) -> Reading:
+    seconds = int(found["hour"]) * 3600 + int(found["minute"]) * 60 + int(found["second"] or 0) - _offset(zone or "") * 3600
+    written = found["date"] or found["day"]
     try:
-        day = date.fromisoformat(found["date"]).toordinal() if found["date"] else None
+        day = date.fromisoformat(written).toordinal() if written else None
     except ValueError:
         day = None
     return Reading(Dimension.CLOCK, (day or 0) * _DAY + seconds, 1.0 if found["second"] else 60.0, is_dated=day is not None)
@@ -290,6 +307,11 @@ def between(clocks: Sequence[Figure]) -> Iterator[Figure]:
         for other in readings[:number]:
             apart = abs(one.value - other.value) if one.is_dated and other.is_dated else abs(one.value - other.value) % _DAY
             yield Figure("", 0, (Reading(Dimension.TIME, apart, 0.0),))
+
+
+def whole_less(figure: Figure) -> Figure:
+    """Return what a share leaves of the whole: 0.45 leaves 0.55."""
+    return Figure(figure.text, figure.start, tuple(replace(one, dimension=Dimension.SHARE, value=1 - one.value) for one in figure.readings))
 
 
 def any_agrees(figure: Figure, seen: Iterable[Figure]) -> bool:

@@ -32,6 +32,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|approx|ca|vs|cf|etc|incl|excl|resp|no|nos|max|min|avg|fig|sec|est|std|dept|st|mr|ms|dr|v|[A-Za-z])$",
     re.IGNORECASE,
 )
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(rf"[.!?]+[*_)\"”]*(?P<cited>[\s{_CITED}]*)(?=\s|{_CITED}|$)")
 
 
@@ -84,6 +85,12 @@ def section_of(heading: str) -> AnalysisSection | None:
     """Return the section that a heading or a label names, None if it is not a known one."""
     words = re.sub(r"^[\W\d]+|\W+$", "", heading).lower()
     return next((section for section, pattern in _HEADINGS if re.match(rf"(?:{pattern.pattern})", words)), None)
+
+
+def visible(text: str, cited: Sequence[Citation]) -> tuple[Citation, ...]:
+    """Return the citations that a reader sees: none in an HTML comment."""
+    hidden = [found.span() for found in _COMMENT.finditer(_masked(text, cited))]
+    return tuple(one for one in cited if not any(start <= one.start < end for start, end in hidden))
 
 
 def statements(text: str, cited: Sequence[Citation]) -> tuple[Statement, ...]:

@@ -73,6 +73,41 @@ def test_a_figure_that_the_quotation_contradicts_is_a_failure() -> None:
     assert complaints("It waited 250ms.") == []
 
 
+def test_a_figure_that_no_cited_result_has_is_a_remark_and_leaves_medium_confidence() -> None:
+    invented = WHY.rstrip("\n").replace("ran out of memory", "ran out of memory for 24 h") + "\n"
+    assert complaints(invented) == []
+    assert complaints(invented, severity=ClaimSeverity.REMARK) == ["24 h is in no result that it cites: mark what you computed (inference)"]
+    assert shown(invented + RULED_OUT) == (Confidence.MEDIUM, "24 h is in no result that its link of the chain of causes cites")
+    assert shown(invented.replace("24 h", "20 minutes") + RULED_OUT) == (Confidence.HIGH, "")
+
+
+def test_the_unit_of_a_quoted_metric_counts_and_what_is_left_of_a_share_may_be_named() -> None:
+    among = seen(A1='http_p95_seconds{service="cart"}  last=0.31', A2='node_cpu_idle:ratio5m{node="a1"}  last=0.45')
+
+    def contradicted(claim: str) -> bool:
+        return any(one.contradicted for one in check(claim, among).statements)
+
+    assert contradicted('The latency is 0.31 ms [A1: "http_p95_seconds{service="cart"}  last=0.31"].')
+    assert not contradicted('The latency is 310 ms [A1: "http_p95_seconds{service="cart"}  last=0.31"].')
+    assert contradicted('It is busy for 98 % [A2: "node_cpu_idle:ratio5m{node="a1"}  last=0.45"].')
+    assert not contradicted('It is busy for 55 % [A2: "node_cpu_idle:ratio5m{node="a1"}  last=0.45"].')
+
+
+def test_a_citation_that_no_reader_sees_does_not_count() -> None:
+    hidden = '## Why\n- cart-7f ran out of memory <!-- [A1: "pod cart-7f exceeded its memory limit"] -->\n'
+    assert checked(hidden).citations == ()
+    assert [one.support for one in checked(hidden).links] == [Support.UNCITED]
+    page = seen(A1="<!-- the page of cart-7f was not served -->")
+    assert [one.support for one in check('## Why\n- it failed [A1: "<!-- the page of cart-7f was not served -->"]\n', page).links] == [
+        Support.VERIFIED
+    ]
+
+
+def test_a_name_that_only_the_arguments_of_a_failed_call_have_was_not_seen() -> None:
+    failed = Evidence(id="A1", text="not found", tool="cluster.get", arguments='{"name": "checkout-db-0"}', failed=True)
+    assert not Seen({"A1": failed}).holds_name("checkout-db-0")
+
+
 def test_a_count_before_a_quotation_is_compared_with_it() -> None:
     assert complaints('It restarted 99 times [A1: "after 1200s; restarts 14"].') == ["99 times: the words cited say something else"]
     assert complaints('It restarted 14 times [A1: "after 1200s; restarts 14"].') == []
