@@ -287,6 +287,8 @@ def _support(claim: Statement, cited: Sequence[CheckedCitation], seen: Seen) -> 
 def _contradictions(claim: Statement, analysis: str, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
     """Yield what a statement says that the words it quotes contradict."""
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
+    if not found:
+        return
     yield from _contradicted_figures(claim, found, seen)
     yield from _contradicted_object(claim, found, seen)
     yield from _contradicted_counts(analysis[claim.start : claim.end], claim.start, found)
