@@ -16,7 +16,7 @@ from tarsy.db.errors import NotFoundError
 from tarsy.db.outbox import draft_of, stored_event
 from tarsy.db.retry import retrying
 from tarsy.db.run.status import SESSIONS, interrupt_events
-from tarsy.db.run.step_statement import STEP, step_parameters
+from tarsy.db.run.step_statement import step_statement
 from tarsy.db.session.followups import request_score
 from tarsy.db.tables import (
     agent_executions,
@@ -182,7 +182,7 @@ def _session_end(session_id: str, close: SessionClose) -> sa.Update:
 async def _store(connection: AsyncConnection, step: Step, announced: Sequence[LiveEvent]) -> tuple[Committed, Sequence[StoredLiveEvent]]:
     """Write a step and publish its events."""
     drafts = [draft_of(step.session_id, event) for event in announced]
-    stored = (await connection.execute(STEP, step_parameters(step, drafts))).all()
+    stored = (await connection.execute(*step_statement(step, drafts))).all()
     if not stored:
         raise ClaimLostError(step.claim)
     unread = tuple(rows.note_of(row) for row in stored[0].notes or ())
