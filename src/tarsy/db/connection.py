@@ -9,8 +9,9 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import asyncpg
 import orjson
@@ -35,6 +36,9 @@ CONNECT_SECONDS = 10
 IDLE_IN_TRANSACTION_SECONDS = 10
 # A process that is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on end that too.
 TRANSACTION_SECONDS = 60
+# Set on each connection of the pool by a statement: PgBouncer refuses connections that ask for these while they are opened.
+# The rows that a session works on are in memory. PostgreSQL's `random_page_cost` of 4 means rotating disks, and reads small tables whole.
+_SESSION_SETTINGS = f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION_SECONDS}s'; SET random_page_cost = 1.1"
 # After this long without a packet from the other machine, statements that wait for it fail. The system's default is a quarter of an hour.
 SILENCE_SECONDS = 30
 # What asyncpg raises when no server answers, the server refuses, or a connection breaks.
@@ -44,6 +48,9 @@ DriverConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 _URL_REMEDY = "Set DATABASE_URL to postgresql://user:password@host:5432/database, or unset it to use the embedded PostgreSQL."
 _ANSWER_REMEDY = "Check that the server runs and that DATABASE_URL has the right host, database, user and password."
+_POOLER_REMEDY = "Use a pooler in session mode (PgBouncer: pool_mode = session), or set DATABASE_URL to the address of PostgreSQL itself."
+# How long a notification may take at start before it is looked for.
+NOTIFICATION_SECONDS = 1.0
 _SSL_KEYS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "ssl")
 
 
@@ -96,10 +103,10 @@ class DatabasePool(AsyncAdaptedQueuePool):
 
 
 def _configure_connection(connection: Any, _record: object) -> None:
-    async def limit_transactions(driver: DriverConnection) -> None:
-        await driver.execute(transaction_limit(TRANSACTION_SECONDS))
+    async def configure(driver: DriverConnection) -> None:
+        await driver.execute(f"{_SESSION_SETTINGS}; {transaction_limit(TRANSACTION_SECONDS)}")
 
-    connection.run_async(limit_transactions)
+    connection.run_async(configure)
     # The system ends connections to a machine that has vanished: requests that wait for it would use up the pool.
     sock = socket_of(connection)
     if sock is None or sock.fileno() < 0:
@@ -192,8 +199,39 @@ async def ping(engine: AsyncEngine) -> None:
         raise unavailable(engine.url, error) from error
 
 
+async def check_sessions(url: str) -> None:
+    """Check that each connection has a server session of its own, as notifications, locks and prepared statements need.
+
+    Raises:
+        DatabaseUnavailableError: the database does not answer, or it is behind a pooler that gives connections another session for each transaction.
+    """
+    received = asyncio.Event()
+
+    def receive(*_: object) -> None:
+        received.set()
+
+    channel = f"tarsy_start_{uuid4().hex}"
+    # Without prepared statements, whose names would collide in a shared session before this is decided.
+    async with listen_connection(url, prepared_statements=0) as listener, listen_connection(url, prepared_statements=0) as sender:
+        try:
+            async with listener.transaction():
+                await listener.add_listener(channel, receive)
+            await sender.execute(f"NOTIFY {channel}")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(received.wait(), NOTIFICATION_SECONDS)
+            # PostgreSQL delivers it at the latest with the answer to the next statement, however slow it is.
+            await listener.execute("SELECT 1")
+        except DRIVER_ERRORS as error:
+            raise unavailable(connect_arguments(url)[0], error) from error
+    if not received.is_set():
+        where = connect_arguments(url)[0].set(drivername="postgresql").render_as_string(hide_password=True)
+        raise DatabaseUnavailableError(
+            f"Connections to {where} lose their session between transactions: there is a pooler in transaction mode.", _POOLER_REMEDY
+        )
+
+
 @asynccontextmanager
-async def listen_connection(url: str) -> AsyncGenerator[DriverConnection]:
+async def listen_connection(url: str, *, prepared_statements: int = PREPARED_STATEMENTS) -> AsyncGenerator[DriverConnection]:
     """Open a connection of the driver outside the pool, to LISTEN on.
 
     Raises:
@@ -201,7 +239,8 @@ async def listen_connection(url: str) -> AsyncGenerator[DriverConnection]:
     """
     parsed, arguments = connect_arguments(url)
     try:
-        connection = await asyncpg.connect(parsed.set(drivername="postgresql").render_as_string(hide_password=False), **arguments)
+        address = parsed.set(drivername="postgresql").render_as_string(hide_password=False)
+        connection = await asyncpg.connect(address, statement_cache_size=prepared_statements, **arguments)
     except DRIVER_ERRORS as error:
         raise unavailable(parsed, error) from error
     try:
@@ -230,9 +269,6 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
             "timezone": "UTC",
             # Statements that cast a date to text get it in this form, independent of the server's default.
             "datestyle": "ISO",
-            "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_SECONDS}s",
-            # The rows that a session works on are in memory. PostgreSQL's default of 4 means rotating disks, and reads small tables whole.
-            "random_page_cost": "1.1",
         },
     }
     ssl_argument = _ssl_argument(parsed)

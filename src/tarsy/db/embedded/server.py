@@ -21,6 +21,7 @@ import anyio
 import structlog
 from anyio.to_thread import run_sync
 
+from tarsy.db.connection import check_sessions
 from tarsy.db.embedded import guard
 from tarsy.db.embedded.programs import (
     VERSION,
@@ -144,8 +145,13 @@ async def temporary_postgres() -> AsyncGenerator[tuple[Path, str]]:
 
 @asynccontextmanager
 async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerator[str]:
-    """Yield the URL of the configured database, or of the embedded one if `url` is None."""
+    """Yield the URL of the configured database, or of the embedded one if `url` is None.
+
+    Raises:
+        DatabaseUnavailableError: it cannot be used; the error says why and what to do.
+    """
     if url:
+        await check_sessions(url)
         yield url
         return
     async with embedded_postgres(data_dir or default_data_dir()) as embedded_url:
