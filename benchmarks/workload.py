@@ -33,7 +33,7 @@ from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.step import Committed, Step
-from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.domain.tool import Tag, ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
@@ -105,9 +105,9 @@ class TrivialTools:
     """One tool that answers at once, in this process."""
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
     ) -> AbstractAsyncContextManager["TrivialTools"]:
-        del servers, execution_id, track
+        del servers, execution_id, track, tag
         return self._opened() if agent.mcp_servers else NoTools().opened()
 
     @asynccontextmanager

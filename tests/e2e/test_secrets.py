@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import sys
 import threading
 from collections.abc import Generator
@@ -23,6 +24,7 @@ from support.paths import FAULT_SERVER
 from support.replaying import replayed
 from support.secret_kinds import DRESSES, KINDS, SecretKind
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
+from tarsy.db.masking_key import masking_key
 from tarsy.db.tables import metadata
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.recording import RecordedCall
@@ -123,6 +125,33 @@ async def test_the_arguments_of_a_call_that_is_cut_short_are_masked_too(database
     printed = capsys.readouterr()
     assert "did not answer before the time of this iteration was up" in kept
     assert secret not in kept + printed.out + printed.err + str(session.told)
+
+
+async def test_the_same_secret_has_the_same_tag_everywhere_in_a_session_and_its_key_is_nowhere(database_url: str) -> None:
+    same, other = "Zq9hunter2hunter2", "Zq9hunter3hunter3"
+    story = Scenario(
+        chain(stage(agent(mcp_servers=("f",))), mcp_servers={"f": server()}),
+        [
+            says(TRACK, 0, calls("a", "f.echo", text=f"DB_PASSWORD={same}"), calls("b", "f.echo", text=kubernetes_secret(same))),
+            says(TRACK, 1, calls("c", "f.echo", text=f"DB_PASSWORD={other}")),
+            says(TRACK, 2, f"The password is {same}."),
+            says(f"1.{SUMMARY}", 0, "Disk."),
+        ],
+    )
+    async with overheard(story, database_url) as session, serving(session.running.services) as api:
+        await session.run_waiting()
+        recording = await read_back(session.running)
+        shown = [(await api.client.get(f"/api/v1/sessions/{SESSION_ID}{part}")).text for part in ("", "/timeline", "/trace", "/recording")]
+        key = await masking_key(session.running.engine)
+        analysis = (await session.running.services.repositories.sessions.get(SESSION_ID)).final_analysis or ""
+    results = {tool.call_id: tool.content for tool in recording.tools}
+    tags = {name: re.findall(r"~(\w{3})\]", text) for name, text in {**results, "analysis": analysis}.items()}
+    assert len(tags["a"]) == 1
+    assert tags["a"] == tags["b"]
+    assert tags["c"] != tags["a"]
+    assert tags["analysis"] == tags["a"]
+    forms = (key.hex(), base64.b64encode(key).decode())
+    assert [form for form in forms if form in f"{shown}{recording.model_dump_json()}{session.told}{session.asked}"] == []
 
 
 async def test_an_alert_is_masked_before_it_is_stored(database_url: str) -> None:

@@ -19,6 +19,7 @@ from tarsy.domain.evidence import call_id
 from tarsy.domain.execution import AgentType, ExecutionPlace, Wait
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, Unfinished, place_of
 from tarsy.domain.status import RunStatus
+from tarsy.domain.tool import Tag
 from tarsy.kit.clock import Clock
 
 _Input = TypeVar("_Input", bound=RunInput)
@@ -147,6 +148,8 @@ class AgentServices:
     skills: SkillTexts
     live: LiveText
     mask: Mask
+    # Returns the tags of a session's secrets by its nonce.
+    tags: Callable[[str], Tag] | None = None
     clock: Clock
 
 

@@ -14,7 +14,7 @@ from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ResolvedProvider
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.step import Committed, Step, StoredRun
-from tarsy.domain.tool import ToolCatalog, ToolOutcome, ToolResult
+from tarsy.domain.tool import Tag, ToolCatalog, ToolOutcome, ToolResult
 from tarsy.domain.usage import Price
 
 
@@ -34,6 +34,10 @@ class Mask(Protocol):
     def __call__(self, text: str, /) -> str: ...
 
     def stream(self) -> MaskedText: ...
+
+    def tagged(self, tag: Tag | None) -> "Mask":
+        """Return the same mask with tags on what it replaces."""
+        ...
 
 
 class LLMClient(Protocol):
@@ -72,7 +76,7 @@ class ToolServers(Protocol):
     """Opens the tools of an execution and closes them with it."""
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
     ) -> AbstractAsyncContextManager[ToolExecutor]:
         """Open the tools of an agent. `track` identifies the execution in every run of the session, `execution_id` in this one."""
         ...

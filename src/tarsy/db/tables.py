@@ -760,6 +760,14 @@ processes = sa.Table(
     sa.Column("seen_at", Timestamp, nullable=False, server_default=sa.func.now()),
 )
 
+# One row, which all replicas share. The key is never shown or exported: tags of masked values are made with keys derived from it.
+installation = sa.Table(
+    "installation",
+    metadata,
+    sa.Column("id", sa.SmallInteger, primary_key=True),
+    sa.Column("masking_key", sa.LargeBinary, nullable=False),
+)
+
 # When each periodic task was last done.
 upkeep = sa.Table(
     "upkeep",

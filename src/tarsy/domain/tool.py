@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -187,6 +188,9 @@ class ServerHealth:
 
 
 MASK_PREFIX = "[MASKED_"
+
+# Returns the tag of a secret: the same for the same secret within a session.
+Tag = Callable[[str], str]
 
 
 def is_masked(text: str) -> bool:

@@ -189,7 +189,9 @@ class AgentRunner:
 
     async def _execute(self, job: StageJob, stage: Stage, agent: _Agent) -> ExecutionResult:
         """Put together all that the execution works with, and run it."""
-        services, overrides = self._services, self._overrides_of(job.session.id)
+        overrides = self._overrides_of(job.session.id)
+        tag = self._services.tags(job.session.nonce) if self._services.tags else None
+        services = replace(self._services, mask=self._services.mask.tagged(tag))
         execution, config = agent.execution, agent.config
         place = ExecutionPlace(claim=job.claim, stage_id=stage.id, execution_id=execution.id, track=agent.track)
         documents = job.documents
@@ -231,7 +233,7 @@ class AgentRunner:
         is_live = config.provider.type is not ProviderType.REPLAY
         ceilings = Ceilings(job.ledger, place, path, services.prices, recorded=overrides.recorded_inputs, is_live=is_live)
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
-        async with services.tools.open(config, servers, execution_id=execution.id, track=agent.track) as tools:
+        async with services.tools.open(config, servers, execution_id=execution.id, track=agent.track, tag=tag) as tools:
             context = ExecutionContext(
                 place=place,
                 services=services,

@@ -11,7 +11,7 @@ from tarsy.agent.ports import LLMClient, ToolExecutor, ToolServers
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMHealth
-from tarsy.domain.tool import ToolCatalog, ToolResult
+from tarsy.domain.tool import Tag, ToolCatalog, ToolResult
 from tarsy.domain.usage import TokenUsage
 from tarsy.telemetry import conventions as names
 from tarsy.telemetry.tracing import Tracing, fail, is_traced
@@ -130,10 +130,10 @@ class TracedToolServers:
 
     @asynccontextmanager
     async def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
     ) -> AsyncGenerator[ToolExecutor]:
         session_id = self._session_of(execution_id)
-        async with self._inner.open(agent, servers, execution_id=execution_id, track=track) as tools:
+        async with self._inner.open(agent, servers, execution_id=execution_id, track=track, tag=tag) as tools:
             yield _TracedTools(tools, self._tracing, self._tracing.context_of(session_id, execution_id)) if session_id else tools
 
 

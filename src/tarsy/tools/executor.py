@@ -12,7 +12,7 @@ import structlog
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult
+from tarsy.domain.tool import Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
 from tarsy.kit.groups import for_each, single_errors
@@ -52,7 +52,13 @@ class McpToolServers:
         self._pool = pool
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str = ""
+        self,
+        agent: ResolvedAgentConfig,
+        servers: Mapping[str, ResolvedMcpServer],
+        *,
+        execution_id: str,
+        track: str = "",
+        tag: Tag | None = None,
     ) -> AbstractAsyncContextManager["MaskedTools"]:
         """Open the tools that `agent` may use, connected on first use. A server without a configuration is a KeyError."""
         del track  # only recordings identify an execution by it
@@ -61,6 +67,7 @@ class McpToolServers:
             call_timeout=agent.tool_call_timeout,
             execution_id=execution_id,
             filters=agent.tool_filters,
+            tag=tag,
         )
 
     @asynccontextmanager
@@ -71,8 +78,9 @@ class McpToolServers:
         call_timeout: float,
         execution_id: str,
         filters: Mapping[str, tuple[str, ...]] | None = None,
+        tag: Tag | None = None,
     ) -> AsyncGenerator["MaskedTools"]:
-        """Open the tools of these servers, limited to those in `filters`."""
+        """Open the tools of these servers, limited to those in `filters`; `tag` is that of the session."""
         allowed = {name: frozenset(tools) for name, tools in (filters or {}).items()}
         async with AsyncExitStack() as stack:
             if self._pool is None:
@@ -93,7 +101,7 @@ class McpToolServers:
             }
             try:
                 executor = McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
-                yield MaskedTools(executor, {name: server.masker for name, server in servers.items()})
+                yield MaskedTools(executor, {name: server.masker.tagged(tag) for name, server in servers.items()}, tag)
             finally:
                 await close_all(list(servers.values()))
 
@@ -122,11 +130,11 @@ class UnmaskedTools(Protocol):
 class MaskedTools:
     """The innermost wrapper of tools: nothing that a server sends leaves it unmasked. `maskers` are those of the servers."""
 
-    def __init__(self, inner: UnmaskedTools, maskers: Mapping[str, Masker]) -> None:
+    def __init__(self, inner: UnmaskedTools, maskers: Mapping[str, Masker], tag: Tag | None = None) -> None:
         self._inner = inner
         self._maskers = maskers
         # For calls that name no server of ours.
-        self._strict = Masker.for_group("all")
+        self._strict = Masker.for_group("all").tagged(tag)
 
     async def list_tools(self) -> ToolCatalog:
         return await self._inner.list_tools()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
-from tarsy.domain.tool import ToolCatalog, ToolListing, ToolName, ToolResult
+from tarsy.domain.tool import Tag, ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 
 
@@ -22,9 +22,9 @@ class RecordedToolServers:
         self._by_arguments = {(tool.name, _canonical(tool.arguments)): tool for tool in reversed(recording.tools)}
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
     ) -> AbstractAsyncContextManager["RecordedTools"]:
-        del agent, servers, execution_id
+        del agent, servers, execution_id, tag
         return nullcontext(RecordedTools(self, track))
 
     def catalog(self, track: str) -> RecordedCatalog | None:

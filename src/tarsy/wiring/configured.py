@@ -60,6 +60,7 @@ from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, Measur
 from tarsy.telemetry.traced_calls import TracedModel, TracedToolServers
 from tarsy.telemetry.traced_runs import TracedHistory
 from tarsy.tools.masking.masker import Masker, Unmasked
+from tarsy.tools.masking.tags import session_tag
 from tarsy.wiring.infrastructure import Infrastructure, Overrides
 from tarsy.wiring.installation import Installation, SampleChains, probes, recorded_alert, sample_incidents, worker_items
 from tarsy.wiring.reload import Reload
@@ -143,6 +144,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         skills=SkillTextRepository(engine),
         live=infrastructure.live,
         mask=configured.mask,
+        tags=partial(session_tag, infrastructure.database.masking_key),
         clock=clock,
     )
     return session_handlers(

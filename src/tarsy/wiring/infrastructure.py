@@ -17,6 +17,7 @@ from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.load.skill_catalog import shipped_skills
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine
 from tarsy.db.embedded.server import open_database
+from tarsy.db.masking_key import masking_key
 from tarsy.db.migrate import upgrade
 from tarsy.db.notifications import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
@@ -63,6 +64,7 @@ class Database:
     engine: AsyncEngine
     listener: NotificationListener
     sender: NotificationSender
+    masking_key: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ async def _database(settings: Settings, loaded: LoadedConfig) -> AsyncGenerator[
         try:
             await upgrade(engine)
             await SkillTextRepository(engine).store(skill_texts(loaded))
-            yield Database(engine, NotificationListener(url), NotificationSender(url))
+            yield Database(engine, NotificationListener(url), NotificationSender(url), await masking_key(engine))
         finally:
             await engine.dispose()
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -13,6 +14,7 @@ from support.api_rows import claim_state
 from support.statements import log_statements
 from tarsy.db.connection import create_engine
 from tarsy.db.errors import BadCursorError, NotFoundError
+from tarsy.db.masking_key import masking_key
 from tarsy.db.outbox import Outbox
 from tarsy.db.session.listing import SessionFilter, SessionSummary
 from tarsy.db.session.repository import SessionRepository
@@ -229,3 +231,21 @@ async def test_erasing_leaves_nothing_but_the_audit_log(sessions: SessionReposit
             assert (await connection.scalar(sa.text(f"SELECT count(*) FROM {table}"))) == 0  # noqa: S608 - names from above
         assert (await connection.scalar(sa.text("SELECT count(*) FROM event_channels WHERE name LIKE 'session:%'"))) == 0
         assert (await connection.scalar(sa.text("SELECT count(*) FROM audit_log"))) == 2
+
+
+async def test_processes_that_start_together_or_later_have_the_same_masking_key(database_url: str) -> None:
+    engines = [create_engine(database_url) for _ in range(3)]
+    keys: list[bytes] = []
+
+    async def read(engine: AsyncEngine) -> None:
+        keys.append(await masking_key(engine))
+
+    async with anyio.create_task_group() as tasks:
+        for engine in engines:
+            tasks.start_soon(read, engine)
+    await read(engines[0])
+    for engine in engines:
+        await engine.dispose()
+    assert len(keys) == 4
+    assert len(set(keys)) == 1
+    assert len(keys[0]) == 32

@@ -90,20 +90,20 @@ POSITIVE: list[tuple[str, str]] = [
     ('requirepass "r3dis!"', "r3dis!"),
     ("redis-cli config: requirepass=r3dis!", "r3dis!"),
     ("ALTER USER bob WITH PASSWORD 'hunter2';", "hunter2"),
-    ("apiVersion: v1\ndata:\n  host: ZGIucHJvZA==\nkind: Secret\nmetadata:\n  name: db\n", "ZGIucHJvZA=="),
+    ("apiVersion: v1\ndata:\n  conf: ZGIucHJvZA==\nkind: Secret\nmetadata:\n  name: db\n", "ZGIucHJvZA=="),
     ("kind: Secret\nstringData:\n  anything: plain words\n", "plain words"),
     ("I found this: kind: Secret\nstringData:\n  anything: plain words\n", "plain words"),
-    ("I found this: apiVersion: v1\ndata:\n  host: ZGIucHJvZA==\nkind: Secret\n", "ZGIucHJvZA=="),
-    ('{"kind":"Secret","apiVersion":"v1","data":{"host":"ZGIucHJvZA=="}}', "ZGIucHJvZA=="),
-    ('{"kind":"SecretList","items":[{"metadata":{"name":"a"},"data":{"host":"ZGIucHJvZA=="}}]}', "ZGIucHJvZA=="),
-    ("kind: SecretList\nitems:\n- data:\n    host: ZGIucHJvZA==\n  metadata:\n    name: a\n", "ZGIucHJvZA=="),
-    ('{"kind":"Secret","data":{"host":"ZGIucHJvZA==","port":"NTQz', "NTQz"),
-    ("{apiVersion: v1, data: {host: ZGIucHJvZA==}, kind: Secret}", "ZGIucHJvZA=="),
-    (json.dumps({"stdout": json.dumps({"kind": "Secret", "data": {"host": "ZGIucHJvZA=="}})}), "ZGIucHJvZA=="),
+    ("I found this: apiVersion: v1\ndata:\n  conf: ZGIucHJvZA==\nkind: Secret\n", "ZGIucHJvZA=="),
+    ('{"kind":"Secret","apiVersion":"v1","data":{"conf":"ZGIucHJvZA=="}}', "ZGIucHJvZA=="),
+    ('{"kind":"SecretList","items":[{"metadata":{"name":"a"},"data":{"conf":"ZGIucHJvZA=="}}]}', "ZGIucHJvZA=="),
+    ("kind: SecretList\nitems:\n- data:\n    conf: ZGIucHJvZA==\n  metadata:\n    name: a\n", "ZGIucHJvZA=="),
+    ('{"kind":"Secret","data":{"conf":"ZGIucHJvZA==","port":"NTQz', "NTQz"),
+    ("{apiVersion: v1, data: {conf: ZGIucHJvZA==}, kind: Secret}", "ZGIucHJvZA=="),
+    (json.dumps({"stdout": json.dumps({"kind": "Secret", "data": {"conf": "ZGIucHJvZA=="}})}), "ZGIucHJvZA=="),
     (
         (
             "kind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n"
-            '      {"data":{"host":"ZGIucHJvZA=="},"kind":"Secret"}\n  name: a\n'
+            '      {"data":{"conf":"ZGIucHJvZA=="},"kind":"Secret"}\n  name: a\n'
         ),
         "ZGIucHJvZA==",
     ),

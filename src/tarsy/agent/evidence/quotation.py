@@ -49,8 +49,9 @@ def masks(words: str) -> tuple[str, ...]:
 
 def compares(statement: str, masked: Sequence[str]) -> bool:
     """Whether a statement about masked values says only what their tags show: that they are the same, or that they differ."""
-    tags = {mask for mask in masked if " ~" in mask}
-    if len(masked) < 2 or any(" ~" not in mask for mask in masked):
+    # Whatever they are called: a password is one in a Secret too.
+    tags = {mask.partition(" ~")[2] for mask in masked}
+    if len(masked) < 2 or "" in tags:
         return False
     return (_SAME if len(tags) == 1 else _DIFFERENT).search(statement) is not None
 

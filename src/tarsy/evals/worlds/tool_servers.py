@@ -8,7 +8,7 @@ from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedTool, Recording
-from tarsy.domain.tool import ToolCatalog, ToolListing, ToolName, ToolResult
+from tarsy.domain.tool import Tag, ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import SystemClock
@@ -40,13 +40,13 @@ class WorldServers:
 
     @asynccontextmanager
     async def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
     ) -> AsyncGenerator[MaskedTools]:
         del execution_id, track
         opened = {name: servers[name] for name in agent.mcp_servers}
         worlds = {name: self._worlds[case_of(server)] for name, server in opened.items()}
-        maskers = {name: Masker.for_server(server.masking) for name, server in opened.items()}
-        yield MaskedTools(WorldTools(worlds), maskers)
+        maskers = {name: Masker.for_server(server.masking).tagged(tag) for name, server in opened.items()}
+        yield MaskedTools(WorldTools(worlds), maskers, tag)
 
 
 class WorldTools:
@@ -96,12 +96,12 @@ class ForkedServers:
 
     @asynccontextmanager
     async def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
     ) -> AsyncGenerator[ToolExecutor]:
         cases = {case_of(server) for server in servers.values()}
         recorded = [tool for case in cases for tool in self._recordings[case].tools if tool.track == track]
         calls = {_key(tool.call_id, tool.name, tool.arguments): tool for tool in recorded}
-        async with self._inner.open(agent, servers, execution_id=execution_id, track=track) as world:
+        async with self._inner.open(agent, servers, execution_id=execution_id, track=track, tag=tag) as world:
             yield ForkedTools(calls, world)
 
 

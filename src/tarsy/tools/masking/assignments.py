@@ -19,7 +19,6 @@ from tarsy.tools.masking.values import (
     is_description,
     is_secret,
     is_stated_secret,
-    label,
     listed_spans,
     spans_below,
     value_span,
@@ -226,7 +225,7 @@ class AssignmentMasker:
             placed = _values_after(plain, lowered, name_at, leads, known)
             for start, stop in placed.secrets(plain, known.kind) if placed else ():
                 if start >= done:
-                    parts += [text[copied : view.place(start)], label(known.pattern)]
+                    parts += [text[copied : view.place(start)], indexed.label(known.pattern, plain[start:stop])]
                     copied = view.place(stop - 1) + 1
                     done = stop
         return "".join((*parts, text[copied:])) if parts else text
@@ -247,7 +246,7 @@ class AssignmentMasker:
             name_at = lowered.rfind(" ", max(0, name_at - _WORD_WINDOW), name_at - 1) + 1
         known = self._table.classify(lowered[name_at:end])
         # The replacement of a secret is no name, though it ends like one.
-        if known is None or (lowered[end] == "]" and lowered.startswith(_LABEL, name_at - 1)):
+        if known is None or (lowered[end] in "] " and lowered.startswith(_LABEL, name_at - 1)):
             return None
         return name_at, known
 

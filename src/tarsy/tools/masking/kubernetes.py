@@ -7,8 +7,22 @@ inspected; of all others only the indentation matters.
 
 import re
 from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from textwrap import dedent
 
-from tarsy.tools.masking.secret_json import LAST_APPLIED, MASK, MENTIONS, PAYLOADS, SECRET_TYPE, mask_whole, mask_within
+from tarsy.domain.tool import Tag
+from tarsy.tools.masking.secret_json import (
+    LAST_APPLIED,
+    MASK,
+    MASK_BEGINS,
+    MENTIONS,
+    PAYLOADS,
+    SECRET_TYPE,
+    EntryMasker,
+    mask_whole,
+    mask_within,
+)
 from tarsy.tools.masking.text_views import IndexedText
 from tarsy.tools.masking.values import MASK_PREFIX, Span
 
@@ -33,30 +47,32 @@ def mask_kubernetes_secrets(indexed: IndexedText) -> str:
     mentions = indexed.held(MENTIONS)
     if not mentions:
         return text
-    whole = mask_whole(text, _mask_nested)
+    entries, nested = EntryMasker(indexed), partial(_mask_nested, indexed.tag)
+    whole = mask_whole(text, nested, entries)
     if whole is not None:
         return whole
-    head, rest = mask_within(text, _mask_nested)
+    head, rest = mask_within(text, nested, entries)
     # Masked JSON is serialized again and may contain mentions that the text did not; the cheap check comes first.
     loose = any(word in rest for word in mentions) or IndexedText(rest).held(MENTIONS)
-    text = head + (_mask_loose(rest) if loose else rest)
+    text = head + (_mask_loose(rest, entries) if loose else rest)
     # YAML's one-line style, whether or not its line belongs to a Secret.
     if "{" in text and re.search(r"kind: ?['\"]?Secret(?:List)?\b", text):
         text = _FLOW_PAYLOAD.sub(
             lambda found: found.group() if MASK_PREFIX in found["body"] else f"ata:{found['gap']}{{{MASK}: {MASK}}}", text
         )
-    text = mask_yaml(text)
+    text = mask_yaml(text, entries)
     # YAML whose first line begins with other words.
     at = min((found.start() for begin in _AFTER_WORDS if (found := begin.search(text))), default=None)
-    return text if at is None else text[:at] + mask_yaml(text[at:])
+    return text if at is None else text[:at] + mask_yaml(text[at:], entries)
 
 
-def _mask_nested(text: str) -> str:
+def _mask_nested(tag: Tag | None, text: str) -> str:
     """Mask a string that contains a document of its own."""
-    return mask_kubernetes_secrets(IndexedText(text)) if len(text) > _SHORTEST_DOCUMENT and ("Secret" in text or "Opaque" in text) else text
+    mentioned = len(text) > _SHORTEST_DOCUMENT and ("Secret" in text or "Opaque" in text)
+    return mask_kubernetes_secrets(IndexedText(text, tag)) if mentioned else text
 
 
-def _mask_loose(text: str) -> str:
+def _mask_loose(text: str, entries: EntryMasker) -> str:
     """Mask JSON that is cut off or quoted: every string in a `data` or `stringData` object."""
     parts: list[str] = []
     done = 0
@@ -65,10 +81,17 @@ def _mask_loose(text: str) -> str:
             continue
         end = text.find("}", found.end())
         end = len(text) if end == -1 else end
-        masked = _LOOSE_VALUE.sub(lambda value: f"{value['key']}{value['open']}{value['quote']}{MASK}", text[found.end() : end])
-        parts += [text[done : found.end()], masked]
+        entry = partial(_loose_entry, entries, encoded="tringD" not in found.group())
+        parts += [text[done : found.end()], _LOOSE_VALUE.sub(entry, text[found.end() : end])]
         done = end
     return "".join((*parts, text[done:]))
+
+
+def _loose_entry(entries: EntryMasker, found: re.Match[str], *, encoded: bool) -> str:
+    # Where the text is cut off, so may be the value, which cannot be compared then.
+    cut_off = found.end() == len(found.string)
+    masked = MASK if cut_off else entries.masked(found["key"].strip("\\\"' \t\n\r:"), found["value"], encoded=encoded)
+    return f"{found['key']}{found['open']}{found['quote']}{masked}"
 
 
 # Each expression begins with a newline, so that the matcher skips from line to line.
@@ -136,7 +159,7 @@ class _Group:
         return key in PAYLOADS and self.is_secret
 
 
-def mask_yaml(text: str) -> str:
+def mask_yaml(text: str, entries: EntryMasker) -> str:
     """Mask the payload of every Secret in YAML."""
     if not any(name in text for name in (*PAYLOADS, LAST_APPLIED)):
         return text
@@ -156,8 +179,8 @@ def mask_yaml(text: str) -> str:
         masked += lines[done:number]
         if not value.partition("#")[0].strip():
             masked.append(lines[number])
-            masked += _masked_entries(lines[number + 1 : below])
-        elif MASK in value or (value.strip() == "{" and all(MASK in line for line in lines[number + 1 : below] if ":" in line)):
+            masked += _masked_entries(lines[number + 1 : below], entries, encoded=head.strip(" -\"'") == "data")
+        elif MASK_BEGINS in value or (value.strip() == "{" and _are_masked(lines[number + 1 : below], entries)):
             # Masked already: as JSON, or in an earlier pass.
             masked += lines[number:below]
         else:
@@ -256,13 +279,29 @@ def _deeper(lines: list[str], start: int, column: int) -> int:
     return end
 
 
-def _masked_entries(lines: list[str]) -> Iterator[str]:
-    """Replace each `key: value` by `key: mask`, and drop lines that continue a value."""
+def _are_masked(lines: list[str], entries: EntryMasker) -> bool:
+    """Return whether all entries of a JSON object are masked, or shown."""
+    pairs = [line.partition(":") for line in lines if ":" in line and MASK_BEGINS not in line]
+    bare = [(key.strip(" \"'"), value.strip(" \"',")) for key, _, value in pairs]
+    return all(value in {entries.masked(key, value, encoded=encoded) for encoded in (True, False)} for key, value in bare)
+
+
+def _masked_entries(lines: list[str], entries: EntryMasker, *, encoded: bool) -> Iterator[str]:
+    """Mask each `key: value`, and drop lines that continue a value."""
     first = next((line for line in lines if line.strip()), "")
     column = len(first) - len(first.lstrip(" "))
-    for line in lines:
-        bare = line.lstrip(" ")
-        if not bare or len(line) - len(bare) > column:
-            continue
-        key, colon, _ = line.partition(":")
-        yield f"{key}: {MASK}" if colon else f"{line[:column]}{MASK}"
+    ends = [number for number, line in enumerate(lines) if line.strip() and len(line) - len(line.lstrip(" ")) <= column]
+    for number, following in pairwise((*ends, len(lines))):
+        key, colon, value = lines[number].partition(":")
+        bare = value.partition(" #")[0].strip()
+        if bare[:1] in {"|", ">"}:
+            # The lines of a block, without their indentation.
+            bare = "\n".join(dedent("\n".join(lines[number + 1 : following])).splitlines())
+        elif following > number + 1:
+            bare = " ".join((bare, *(line.strip() for line in lines[number + 1 : following]))).strip()
+        bare = bare.strip("\"'")
+        masked = entries.masked(key.strip(" \"'"), bare, encoded=encoded)
+        if not colon:
+            yield f"{lines[number][:column]}{MASK}"
+        else:
+            yield lines[number] if masked == bare else f"{key}: {masked}"

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from copy import copy
 from functools import cache
 
 from tarsy.config.resolve.resolved import ResolvedMasking
 from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
+from tarsy.domain.tool import Tag
 from tarsy.tools.masking import patterns
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
@@ -13,7 +15,6 @@ from tarsy.tools.masking.secret_json import MENTIONS
 from tarsy.tools.masking.stream import OPENERS, StreamMasker
 from tarsy.tools.masking.text_views import IndexedText, Prefilter, Rule
 from tarsy.tools.masking.token_formats import mask_known_formats
-from tarsy.tools.masking.values import label
 
 # A rule, and literals of which one is in every text that it changes; a rule without literals masks long words only.
 ListedRule = tuple[Rule, tuple[str, ...]]
@@ -65,6 +66,7 @@ class Masker:
     """Masks secrets in texts. Masking a masked text changes nothing."""
 
     def __init__(self, pattern_names: Iterable[str], *, custom: Iterable[tuple[str, str]] = (), literals: Iterable[str] = ()) -> None:
+        self.tag: Tag | None = None
         names = frozenset(pattern_names)
         unknown = names - frozenset(PATTERNS)
         if unknown:
@@ -72,7 +74,8 @@ class Masker:
         self._rules: list[Rule] = [known_rules(names).mask]
         known = sorted({literal for literal in literals if literal}, key=len, reverse=True)
         if known:
-            self._rules.insert(0, _substitution("|".join(re.escape(literal) for literal in known), label("credential")))
+            credentials = re.compile("|".join(re.escape(literal) for literal in known))
+            self._rules.insert(0, lambda indexed: credentials.sub(lambda found: indexed.label("credential", found.group()), indexed.text))
         self._rules += [_substitution(pattern, replacement) for pattern, replacement in custom]
 
     @classmethod
@@ -89,8 +92,14 @@ class Masker:
     def for_group(cls, group: str) -> "Masker":
         return cls(_group(group))
 
+    def tagged(self, tag: Tag | None) -> "Masker":
+        """Return the same masker with tags, by which masks can be compared."""
+        masker = copy(self)
+        masker.tag = tag
+        return masker
+
     def mask(self, text: str) -> str:
-        return _applied(self._rules, IndexedText(text))
+        return _applied(self._rules, IndexedText(text, self.tag))
 
     __call__ = mask
 
@@ -108,6 +117,10 @@ class Unmasked:
 
     def __call__(self, text: str) -> str:
         return text
+
+    def tagged(self, tag: Tag | None) -> "Unmasked":
+        del tag
+        return self
 
     def stream(self) -> "Unmasked":
         return self
@@ -129,7 +142,7 @@ def _applied(rules: Iterable[Rule], indexed: IndexedText) -> str:
     for rule in rules:
         masked = rule(indexed)
         if masked != indexed.text:
-            indexed = IndexedText(masked)
+            indexed = IndexedText(masked, indexed.tag)
     return indexed.text
 
 

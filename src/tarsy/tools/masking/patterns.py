@@ -10,6 +10,8 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from urllib.parse import unquote
 
 from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, IndexedText, Rule
 from tarsy.tools.masking.values import Span, is_placeholder, label
@@ -19,6 +21,8 @@ _BEGIN_CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE(?: R
 _END = re.compile(r"-----END [A-Z0-9 ]{1,60}-----|Private-MAC: ?[0-9a-f]{0,64}")
 # The rest of a key whose end is missing.
 _ARMOUR = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*+")
+
+_BREAKS = re.compile(r"\\+[nr]|\s")
 
 _SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/]{16,}={0,3}")
 # Each begins with a literal, so that the matcher can skip ahead.
@@ -62,14 +66,15 @@ _BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{LONG_WORD},}}+)={{0,2}}")
 
 
 def mask_private_keys(indexed: IndexedText) -> str:
-    return _mask_armour(indexed.text, _BEGIN_KEY, label("private_key")) if indexed.held(PRIVATE_KEYS) else indexed.text
+    return _mask_armour(indexed, _BEGIN_KEY, "private_key") if indexed.held(PRIVATE_KEYS) else indexed.text
 
 
 def mask_certificates(indexed: IndexedText) -> str:
-    return _mask_armour(indexed.text, _BEGIN_CERTIFICATE, label("certificate")) if indexed.held(CERTIFICATES) else indexed.text
+    return _mask_armour(indexed, _BEGIN_CERTIFICATE, "certificate") if indexed.held(CERTIFICATES) else indexed.text
 
 
-def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
+def _mask_armour(indexed: IndexedText, begin: re.Pattern[str], pattern: str) -> str:
+    text = indexed.text
     parts: list[str] = []
     done = 0
     closed = True
@@ -79,40 +84,44 @@ def _mask_armour(text: str, begin: re.Pattern[str], mark: str) -> str:
             # Not searched again, because each search would scan the whole rest of the text.
             closed = False
             end = _ARMOUR.match(text, found.end())
-        parts += [text[done : found.start()], mark]
-        done = end.end() if end else found.end()
+        start, stop = found.start(), end.end() if end else found.end()
+        # Without line breaks, which may be escaped; a key that is cut off cannot be compared.
+        parts += [text[done:start], indexed.label(pattern, _BREAKS.sub("", text[start:stop])) if closed else label(pattern)]
+        done = stop
     return "".join((*parts, text[done:]))
 
 
 def mask_ssh_keys(indexed: IndexedText) -> str:
     text = indexed.text
-    return _SSH_KEY.sub(label("ssh_key"), text) if indexed.held(SSH_KEYS) and " AAAA" in text else text
+    return _SSH_KEY.sub(lambda found: indexed.label("ssh_key", found.group()), text) if indexed.held(SSH_KEYS) and " AAAA" in text else text
 
 
 def mask_password_hashes(indexed: IndexedText) -> str:
-    return _HASH.sub(label("password"), indexed.text) if indexed.held(PASSWORD_HASHES) else indexed.text
+    return (
+        _HASH.sub(lambda found: indexed.label("password", found.group()), indexed.text) if indexed.held(PASSWORD_HASHES) else indexed.text
+    )
 
 
 def mask_bearer(indexed: IndexedText) -> str:
     """Mask tokens in headers and cookies, and JSON Web Tokens anywhere."""
-    text, mark, held = indexed.text, label("token"), indexed.held(BEARERS)
+    text, masked, held = indexed.text, partial(indexed.label, "token"), indexed.held(BEARERS)
     if not held:
         return text
     if "eyJ" in held:
-        text = _JWT.sub(lambda found: mark if _is_jwt(found.group()) else found.group(), text)
+        text = _JWT.sub(lambda found: masked(found.group()) if _is_jwt(found.group()) else found.group(), text)
     if "earer" in held:
-        text = _BEARER.sub(_value_replaced(mark, lambda value: any(char.isdigit() for char in value)), text)
+        text = _BEARER.sub(_value_replaced(masked, lambda value: any(char.isdigit() for char in value)), text)
     if "asic" in held:
-        text = _BASIC.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
+        text = _BASIC.sub(_value_replaced(masked, lambda value: b":" in _decoded(value)), text)
     if "ookie:" in held:
-        text = _COOKIE.sub(_value_replaced(mark), text)
+        text = _COOKIE.sub(_value_replaced(masked), text)
     if 'auth"' in held or "auth\\" in held:
-        text = _AUTH_ENTRY.sub(_value_replaced(mark, lambda value: b":" in _decoded(value)), text)
-    return _mask_short_options(text, held)
+        text = _AUTH_ENTRY.sub(_value_replaced(masked, lambda value: b":" in _decoded(value)), text)
+    return _mask_short_options(text, held, partial(indexed.label, "password"))
 
 
-def _mask_short_options(text: str, held: list[str]) -> str:
-    replaced = _value_replaced(label("password"))
+def _mask_short_options(text: str, held: list[str], masked: Callable[[str], str]) -> str:
+    replaced = _value_replaced(masked)
     if "sshpass" in held or "redis-cli" in held or ("login" in held and " login" in text):
         text = _SHORT_OPTION.sub(replaced, text)
     if "mysql" in held or "mariadb" in held:
@@ -120,7 +129,7 @@ def _mask_short_options(text: str, held: list[str]) -> str:
     return _CURL_USER.sub(replaced, text) if "-u" in held else text
 
 
-def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:
+def _value_replaced(masked: Callable[[str], str], counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:
     """Return a replacement function that masks the value of a match, unless it is a placeholder or does not count."""
 
     def replace(found: re.Match[str]) -> str:
@@ -128,7 +137,7 @@ def _value_replaced(mark: str, counts: Callable[[str], bool] = bool) -> Callable
         if is_placeholder(value) or not counts(value):
             return found.group()
         whole, start = found.group(), found.start()
-        return whole[: found.start("value") - start] + mark + whole[found.end("value") - start :]
+        return whole[: found.start("value") - start] + masked(value) + whole[found.end("value") - start :]
 
     return replace
 
@@ -159,7 +168,7 @@ def mask_emails(indexed: IndexedText) -> str:
             start -= 1
         in_url = text[max(0, start - 3) : start] == "://" or text[max(0, start - 1) : start] in {"/", ":"}
         if start >= done and not in_url and text[start:at] not in {"", "git"}:
-            parts += [text[done:start], label("email")]
+            parts += [text[done:start], indexed.label("email", text[start : domain.end(1)])]
             done = domain.end(1)
     return "".join((*parts, text[done:])) if parts else text
 
@@ -176,7 +185,9 @@ def encoded_secrets(inner: Callable[[str], str]) -> Rule:
                     secret.add(run)
         if not secret:
             return indexed.text
-        return _BASE64_RUN.sub(lambda found: label("base64_secret") if found.group(1) in secret else found.group(), indexed.text)
+        return _BASE64_RUN.sub(
+            lambda found: indexed.label("base64_secret", found.group(1)) if found.group(1) in secret else found.group(), indexed.text
+        )
 
     return mask
 
@@ -212,22 +223,24 @@ CONNECTION_STRINGS = ("@", *_PORTS)
 
 def mask_connection_strings(indexed: IndexedText) -> str:
     text, words = indexed.text, indexed.words
+    masked = partial(_masked, partial(indexed.label, "password"))
     if "@" in words:
-        text = _masked(text, _url_passwords(text)) if "://" in words else text
-        text = _masked(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
-        text = _masked(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
+        text = masked(text, _url_passwords(text)) if "://" in words else text
+        text = masked(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
+        text = masked(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
     if indexed.held(_PORTS) and _PORT_FIELD.search(words):
         for line in (_PGPASS, _PGPASS_PORT):
-            text = _masked(text, (found.span("value") for found in line.finditer(text)))
+            text = masked(text, (found.span("value") for found in line.finditer(text)))
     return text
 
 
-def _masked(text: str, spans: Iterator[Span]) -> str:
+def _masked(mask: Callable[[str], str], text: str, spans: Iterator[Span]) -> str:
     parts: list[str] = []
     done = 0
     for start, stop in spans:
         if start >= done and not is_placeholder(text[start:stop]):
-            parts += [text[done:start], label("password")]
+            # As a Secret has it: in an address, some characters are escaped.
+            parts += [text[done:start], mask(unquote(text[start:stop]))]
             done = stop
     return "".join((*parts, text[done:])) if parts else text
 

@@ -1,13 +1,20 @@
 """Recognises Kubernetes Secrets, and masks them in JSON that parses: as objects, which keep their indentation."""
 
+import base64
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
-from tarsy.tools.masking.values import label
+from tarsy.tools.masking.text_views import IndexedText
+from tarsy.tools.masking.values import MASKED, label
 
-MASK = label("kubernetes_secret")
+_PATTERN = "kubernetes_secret"
+# Of a payload as a whole, and the beginning of every mask of an entry.
+MASK = label(_PATTERN)
+MASK_BEGINS = MASK[:-1]
 
 PAYLOADS = ("data", "stringData")
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -35,8 +42,45 @@ _MAX_MISSES = 50
 # Masks the text in a JSON string.
 MaskNested = Callable[[str], str]
 
+_WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# The keys of entries that say where a secret is used.
+_PLAIN_KEY = re.compile(
+    r"(?:.*[_.-]|pg|db|mysql|postgres)?(?:(?P<port>port)|(?P<host>host(?:_?name)?)|(?P<name>user(?:_?name)?|db(?:_?name)?|database(?:_?name)?))"
+)
+# What they hold: short words and numbers, unlike anything random.
+_PART = r"(?:[a-z]{1,24}|\d{1,5}|[a-z0-9]{1,14})"
+_NAME_PART = rf"(?:{_PART}|[A-Z]{{1,12}}|(?:[A-Z]?[a-z]{{2,12}}){{1,3}})"
+_PLAIN_VALUES = {
+    "port": re.compile(r"\d{1,5}"),
+    "host": re.compile(rf"(?:{_PART}[.-])*{_PART}(?::\d{{1,5}})?"),
+    "name": re.compile(rf"(?:{_NAME_PART}[._-]){{0,4}}{_NAME_PART}"),
+}
+_LONGEST_PLAIN = 120
 
-def mask_whole(text: str, nested: MaskNested) -> str | None:
+
+class EntryMasker:
+    """Masks the entries of the Secrets in a text. Host, port, user and database are shown, unless they hold something else."""
+
+    def __init__(self, indexed: IndexedText) -> None:
+        self._label = partial(indexed.label, _PATTERN)
+
+    def masked(self, key: str, value: str, *, encoded: bool) -> str:
+        """Return the value, or its replacement. Values of `data` are `encoded` in base64, and have the tag of what they encode."""
+        plain = _decoded(value) if encoded else value
+        found = _PLAIN_KEY.fullmatch(_WORD_BREAK.sub("_", key).lower()) if len(key) <= _LONGEST_PLAIN else None
+        if found and len(plain) <= _LONGEST_PLAIN and _PLAIN_VALUES[found.lastgroup or ""].fullmatch(plain):
+            return value
+        return value if value.startswith(MASK_BEGINS) and MASKED.fullmatch(value) else self._label(plain)
+
+
+def _decoded(value: str) -> str:
+    """Return what base64 encodes, or the value itself if it is something else."""
+    with suppress(ValueError):
+        return base64.b64decode(value, validate=True).decode()
+    return value
+
+
+def mask_whole(text: str, nested: MaskNested, entries: EntryMasker) -> str | None:
     """Mask a text that is one JSON value and nothing else; return None if it is not."""
     if text[:1] not in {"{", "["} and text.lstrip()[:1] not in {"{", "["}:
         return None
@@ -45,13 +89,13 @@ def mask_whole(text: str, nested: MaskNested) -> str | None:
         value = json.loads(bare, strict=False)
     except (ValueError, RecursionError):
         return None
-    if not _mask_value(value, nested, in_secret_list=False):
+    if not _mask_value(value, nested, entries, in_secret_list=False):
         return text
     start = len(text) - len(text.lstrip())
     return f"{text[:start]}{_dumped(value, bare)}{text[start + len(bare) :]}"
 
 
-def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
+def mask_within(text: str, nested: MaskNested, entries: EntryMasker) -> tuple[str, str]:
     """Mask each JSON value in a longer text. Return the text in two parts; the second begins with the first JSON that does not parse."""
     parts: list[str] = []
     done = 0
@@ -74,7 +118,7 @@ def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
             if misses > _MAX_MISSES:
                 break
             continue
-        if _mask_value(value, nested, in_secret_list=False):
+        if _mask_value(value, nested, entries, in_secret_list=False):
             parts += [text[done:start], _dumped(value, text[start:end])]
             done = end
         elif end - start > 2:
@@ -83,16 +127,16 @@ def mask_within(text: str, nested: MaskNested) -> tuple[str, str]:
     return "".join(parts[:sound]), "".join(parts[len(parts) if sound is None else sound :]) + text[done:]
 
 
-def _mask_value(value: Any, nested: MaskNested, *, in_secret_list: bool) -> bool:
+def _mask_value(value: Any, nested: MaskNested, entries: EntryMasker, *, in_secret_list: bool) -> bool:
     """Mask `value` in place; return whether anything was masked."""
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        return any([_mask_value(item, nested, in_secret_list=in_secret_list) for item in items])  # noqa: C419 - no short cut: every item has to be masked
+        return any([_mask_value(item, nested, entries, in_secret_list=in_secret_list) for item in items])  # noqa: C419 - no short cut: every item has to be masked
     if not isinstance(value, dict):
         return False
     node = cast("dict[str, Any]", value)
     if _is_secret(node, in_secret_list=in_secret_list):
-        return _mask_secret(node)
+        return _mask_secret(node, entries)
     listed = node.get("kind") == "SecretList"
     changed = False
     for key, item in node.items():
@@ -101,7 +145,7 @@ def _mask_value(value: Any, nested: MaskNested, *, in_secret_list: bool) -> bool
             if masked != item:
                 node[key] = masked
                 changed = True
-        elif _mask_value(item, nested, in_secret_list=listed and key == "items"):
+        elif _mask_value(item, nested, entries, in_secret_list=listed and key == "items"):
             changed = True
     return changed
 
@@ -115,27 +159,28 @@ def _is_secret(node: dict[str, Any], *, in_secret_list: bool) -> bool:
     return in_secret_list or SECRET_TYPE.fullmatch(str(node.get("type", ""))) is not None
 
 
-def _mask_secret(node: dict[str, Any]) -> bool:
+def _mask_secret(node: dict[str, Any], entries: EntryMasker) -> bool:
     masked = False
     for name in PAYLOADS:
         payload = node.get(name)
         if isinstance(payload, dict):
-            entries = cast("dict[str, Any]", payload)
-            masked |= any([_mask_entry(entries, key) for key in entries])  # noqa: C419 - no short cut: every entry has to be masked
+            values = cast("dict[str, Any]", payload)
+            masked |= any([_mask_entry(values, key, entries, encoded=name == "data") for key in values])  # noqa: C419 - no short cut: every entry has to be masked
         else:
-            masked |= _mask_entry(node, name)
+            masked |= _mask_entry(node, name, entries)
     metadata = node.get("metadata")
     annotations = cast("dict[str, Any]", metadata).get("annotations") if isinstance(metadata, dict) else None
     if isinstance(annotations, dict):
-        masked |= _mask_entry(cast("dict[str, Any]", annotations), LAST_APPLIED)
+        masked |= _mask_entry(cast("dict[str, Any]", annotations), LAST_APPLIED, entries)
     return masked
 
 
-def _mask_entry(node: dict[str, Any], key: str) -> bool:
-    if node.get(key) in (None, MASK):
+def _mask_entry(node: dict[str, Any], key: str, entries: EntryMasker, *, encoded: bool = False) -> bool:
+    value = node.get(key)
+    if value is None:
         return False
-    node[key] = MASK
-    return True
+    node[key] = entries.masked(key, value, encoded=encoded) if isinstance(value, str) else MASK
+    return node[key] != value
 
 
 def _dumped(value: Any, original: str) -> str:

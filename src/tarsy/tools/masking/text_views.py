@@ -5,6 +5,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from tarsy.domain.tool import Tag
+from tarsy.tools.masking.values import label
+
 # Invisible inside a word, as such or in a JSON escape.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 # From the last backslash on, so that a row of them is scanned once.
@@ -23,12 +26,14 @@ class IndexedText:
     """A text and its distinct words: a literal that is in no word is not in the text either.
 
     A megabyte of output repeats the same few words: searching each of them once is much less than searching every place.
+    `tag` gives the secrets in it their tags.
     """
 
-    __slots__ = ("_letters", "_long_words", "_words", "text")
+    __slots__ = ("_letters", "_long_words", "_words", "tag", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tag: Tag | None = None) -> None:
         self.text = text
+        self.tag = tag
         self._words = text if len(text) <= SHORT else None
         self._long_words: str | None = None
         self._letters: frozenset[str] | None = None
@@ -56,6 +61,10 @@ class IndexedText:
             # Few characters first occur later than this: deleting the known ones is faster than inspecting each.
             self._letters = frozenset((begin + encoded.translate(None, begin)).decode("latin-1"))
         return self._letters
+
+    def label(self, pattern: str, secret: str) -> str:
+        """Return the replacement of a secret that is in the text."""
+        return label(pattern, self.tag(secret) if self.tag else "")
 
     def held(self, literals: Iterable[str]) -> list[str]:
         """Return those of some literals (without spaces) that are in the text."""

@@ -6,11 +6,11 @@ names announce them, see `assignments`.
 
 import re
 import string
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
 from tarsy.tools.masking.text_views import Alphabet, IndexedText
-from tarsy.tools.masking.values import label
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +19,20 @@ class TokenFormat:
 
     literal: str
     pattern: str
-    mark: str
+    # Of the replacement.
+    name: str
     letters: frozenset[str]
 
     @classmethod
-    def of(cls, literal: str, pattern: str, mark: str) -> "TokenFormat":
-        return cls(literal, pattern, mark, frozenset(literal))
+    def of(cls, literal: str, pattern: str, name: str) -> "TokenFormat":
+        return cls(literal, pattern, name, frozenset(literal))
 
-    def masked(self, run: str) -> str:
+    def masked(self, run: str, label: Callable[[str, str], str]) -> str:
         # Compiled when the literal first occurs: compiling all at once would block the event loop for a tenth of a second.
-        return re.sub(self.pattern, self.mark, run) if self.literal in run else run
+        return re.sub(self.pattern, lambda found: label(self.name, found.group()), run) if self.literal in run else run
 
 
-_TOKEN, _API_KEY = label("token"), label("api_key")
+_TOKEN, _API_KEY = "token", "api_key"
 
 # A token does not begin in the middle of a word; an escape before it, as in JSON or a URL, is not part of a word.
 _BEGINS = (r"(?<![A-Za-z0-9]{})", r"(?<=\\[nrtbf]{})", r"(?<=\\u[0-9a-f][0-9a-f][0-9a-f][0-9a-f]{})", r"(?<=%[0-9A-Fa-f][0-9A-Fa-f]{})")
@@ -44,18 +45,18 @@ def _beginning(literal: str = "") -> str:
 
 # The prefix of a token (several with the same body are separated by spaces), its body, and its replacement.
 _PREFIXED = (
-    ("AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", label("aws_access_key")),
-    ("A3T", r"[A-Z0-9]{17}(?![A-Za-z0-9])", label("aws_access_key")),
-    ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{36,255}", label("github_token")),
-    ("github_pat_", r"[A-Za-z0-9_]{22,255}", label("github_token")),
+    ("AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", "aws_access_key"),
+    ("A3T", r"[A-Z0-9]{17}(?![A-Za-z0-9])", "aws_access_key"),
+    ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{36,255}", "github_token"),
+    ("github_pat_", r"[A-Za-z0-9_]{22,255}", "github_token"),
     (
         "glpat- gldt- glft- glsoat- glrt- glcbt- glimt- glptt- glagent- gloas- glffct- glrtr-",
         r"[A-Za-z0-9_-]{20,}(?:\.[a-z0-9.]{7,12})?",
         _TOKEN,
     ),
     ("GR1348941", r"[A-Za-z0-9_-]{20,50}", _TOKEN),
-    ("xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxb- xoxe.xoxp-", r"[A-Za-z0-9%-]{12,}", label("slack_token")),
-    ("xapp-", r"\d-[A-Za-z0-9-]{20,}", label("slack_token")),
+    ("xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxb- xoxe.xoxp-", r"[A-Za-z0-9%-]{12,}", "slack_token"),
+    ("xapp-", r"\d-[A-Za-z0-9-]{20,}", "slack_token"),
     ("AIza", r"[A-Za-z0-9_-]{35}", _API_KEY),
     ("ya29.", r"[A-Za-z0-9_-]{20,}", _TOKEN),
     ("GOCSPX-", r"[A-Za-z0-9_-]{20,}", _TOKEN),
@@ -78,7 +79,7 @@ _PREFIXED = (
     ("hvs. hvb.", r"[A-Za-z0-9_-]{24,}", _TOKEN),
     ("dckr_pat_ dckr_oat_", r"[A-Za-z0-9_-]{20,}", _TOKEN),
     ("sha256~", r"[A-Za-z0-9_-]{43}", _TOKEN),
-    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", label("private_key")),
+    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{58}", "private_key"),
     ("SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", _TOKEN),
     ("sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_", r"[A-Za-z0-9]{20,}", _TOKEN),
     ("whsec_", r"[A-Za-z0-9+/=]{24,}", _TOKEN),
@@ -101,8 +102,8 @@ _PREFIXED = (
     ("sgp_", r"(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}(?!\w)", _TOKEN),
     ("AKCp", r"[A-Za-z0-9]{69}(?!\w)", _API_KEY),
     ("cmVmd", r"[A-Za-z0-9]{59}(?!\w)", _TOKEN),
-    ("LTAI", r"[A-Za-z0-9]{16,20}(?!\w)", label("api_key")),
-    ("A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?!\w)", label("secret_key")),
+    ("LTAI", r"[A-Za-z0-9]{16,20}(?!\w)", "api_key"),
+    ("A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?!\w)", "secret_key"),
     ("ops_eyJ", r"[A-Za-z0-9+/]{100,}={0,3}", _TOKEN),
     ("EZAK EZTK", r"[A-Za-z0-9]{54}(?!\w)", _API_KEY),
     ("p8e-", r"[A-Za-z0-9]{32}(?!\w)", _TOKEN),
@@ -123,17 +124,17 @@ _PREFIXED = (
 
 # Tokens with a distinctive part in the middle: that part, the whole expression, and the replacement.
 _MARKED = (
-    ("hooks.slack.com/", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9_/+-]{20,}", label("slack_token")),
-    ("/services/T", r"(?<=/services/)T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}", label("slack_token")),
+    ("hooks.slack.com/", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9_/+-]{20,}", "slack_token"),
+    ("/services/T", r"(?<=/services/)T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}", "slack_token"),
     ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/=]{60,}", _TOKEN),
     ("_authToken=", r"(?<=_authToken=)[^\s\"'\[]{8,}", _TOKEN),
     ("/api/webhooks/", r"(?<=/api/webhooks/)\d{15,20}/[A-Za-z0-9_-]{50,}", _TOKEN),
     ("%2Fapi%2Fwebhooks%2F", r"(?<=%2Fapi%2Fwebhooks%2F)\d{15,20}%2F[A-Za-z0-9_-]{50,}", _TOKEN),
-    ("%2Fservices%2F", r"(?<=%2Fservices%2F)T[A-Z0-9]{8,}%2FB[A-Z0-9]{8,}%2F[A-Za-z0-9]{20,}", label("slack_token")),
+    ("%2Fservices%2F", r"(?<=%2Fservices%2F)T[A-Z0-9]{8,}%2FB[A-Z0-9]{8,}%2F[A-Za-z0-9]{20,}", "slack_token"),
     ("/IncomingWebhook/", r"(?<=/IncomingWebhook/)[a-f0-9]{32}/[a-f0-9-]{36}(?:/[\w-]{20,})?", _TOKEN),
     ("%2FIncomingWebhook%2F", r"(?<=%2FIncomingWebhook%2F)[a-f0-9]{32}%2F[a-f0-9-]{36}", _TOKEN),
     (".atlasv1.", rf"{_beginning()}[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_=-]{{60,70}}", _TOKEN),
-    ("Q~", rf"{_beginning()}[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{31,34}}(?![\w~-])", label("secret_key")),
+    ("Q~", rf"{_beginning()}[A-Za-z0-9_~.]{{3}}\dQ~[A-Za-z0-9_~.-]{{31,34}}(?![\w~-])", "secret_key"),
     ("_mmk", rf"{_beginning()}[A-Za-z0-9]{{6}}_[A-Za-z0-9]{{29}}_mmk", _API_KEY),
     ("T3BlbkFJ", rf"{_beginning('sk-')}[A-Za-z0-9_-]{{20,200}}T3BlbkFJ[A-Za-z0-9_-]{{20,}}", _API_KEY),
 )
@@ -156,13 +157,13 @@ _RUN = re.compile(rf"[A-Za-z0-9_.:~+/=%\\-]{{{_SHORTEST},}}+")
 
 
 KNOWN_FORMATS = (
-    *(TokenFormat.of(literal, pattern, mark) for literal, pattern, mark in _MARKED),
+    *(TokenFormat.of(literal, pattern, name) for literal, pattern, name in _MARKED),
     *(
-        TokenFormat.of(prefix, _beginning(re.escape(prefix)) + body, mark)
-        for prefixes, body, mark in _PREFIXED
+        TokenFormat.of(prefix, _beginning(re.escape(prefix)) + body, name)
+        for prefixes, body, name in _PREFIXED
         for prefix in prefixes.split()
     ),
-    *(TokenFormat.of(literal, rf"{_ALONE}(?:{pattern})(?![\w/+-])", mark) for literal, pattern, mark in _BARE),
+    *(TokenFormat.of(literal, rf"{_ALONE}(?:{pattern})(?![\w/+-])", name) for literal, pattern, name in _BARE),
 )
 # Grouped by their first letter, so that the matcher tries one branch per letter instead of one per format.
 _LITERALS = groupby(sorted({known.literal for known in KNOWN_FORMATS}), key=lambda literal: literal[0])
@@ -180,7 +181,7 @@ def mask_known_formats(indexed: IndexedText) -> str:
     for run in suspects:
         shown = run
         for format_ in formats:
-            shown = format_.masked(shown)
+            shown = format_.masked(shown, indexed.label)
         if shown != run:
             masked[run] = shown
     return _RUN.sub(lambda found: masked.get(found.group(), found.group()), indexed.text) if masked else indexed.text

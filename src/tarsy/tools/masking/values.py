@@ -7,9 +7,9 @@ from enum import StrEnum
 from tarsy.domain.tool import MASK_PREFIX
 
 
-def label(pattern: str) -> str:
-    """Return the replacement of a secret."""
-    return f"{MASK_PREFIX}{pattern.upper()}]"
+def label(pattern: str, tag: str = "") -> str:
+    """Return the replacement of a secret, with its tag if it has one."""
+    return f"{MASK_PREFIX}{pattern.upper()}{f' ~{tag}' if tag else ''}]"
 
 
 class Kind(StrEnum):
@@ -190,7 +190,7 @@ _NEXT_PAIR = re.compile(r"\s[\w.-]{1,64}(?:: |=)")
 _LONE_WORD = re.compile(r"""(?![-#{\[|>&*!%@,])[^\s"'`]{1,8192}+(?<!:)[ \t]{0,64}\r?(?=\n|\Z)""")
 _LONE_QUOTED = re.compile(r"""(?:"[^"\n]{0,8192}"|'[^'\n]{0,8192}'),?[ \t]{0,64}\r?(?=\n|\Z)""")
 _BETWEEN_ITEMS = re.compile(r"[\s,]{0,1024}")
-_MASKED_ITEM = re.compile(r"\[MASKED_[A-Z0-9_]{1,64}\]")
+MASKED = re.compile(r"\[MASKED_[A-Z0-9_]{1,64}(?: ~\w{1,8})?\]")
 _BARE_ITEM = re.compile(r"""[^\s,\[\]{}"'`]{1,8192}+(?!\s{0,8}:)""")
 
 Span = tuple[int, int]
@@ -214,7 +214,7 @@ def listed_spans(text: str, start: int) -> list[Span]:
     while True:
         between = _BETWEEN_ITEMS.match(text, start)
         start = between.end() if between else start
-        item = _MASKED_ITEM.match(text, start) or _quoted(text, start) or _BARE_ITEM.match(text, start)
+        item = MASKED.match(text, start) or _quoted(text, start) or _BARE_ITEM.match(text, start)
         if item is None:
             break
         spans.append(item.span("body") if "body" in item.re.groupindex else item.span())
@@ -242,7 +242,7 @@ def spans_below(text: str, start: int) -> list[Span]:
         return spans
     if column == indent:
         return []
-    if text[at : at + 1] == "[" and not _MASKED_ITEM.match(text, at):
+    if text[at : at + 1] == "[" and not MASKED.match(text, at):
         return listed_spans(text, at + 1)
     span = _lone_value(text, at)
     return [span] if span else []
@@ -252,7 +252,7 @@ def _lone_value(text: str, at: int) -> Span | None:
     """Return a value that is alone on its line. Several words count only in quotes: without them they are rather an explanation."""
     if _LONE_QUOTED.match(text, at) or _QUOTED_LINES.match(text, at):
         return value_span(text, at, yaml_line=False)
-    word = _MASKED_ITEM.match(text, at) or _LONE_WORD.match(text, at)
+    word = MASKED.match(text, at) or _LONE_WORD.match(text, at)
     return (at, at + len(word.group().rstrip())) if word else None
 
 

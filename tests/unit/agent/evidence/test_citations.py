@@ -90,7 +90,7 @@ def test_a_quotation_stays_within_one_record_and_says_something(quotation: str, 
 
 
 def test_masked_values_prove_only_whether_they_are_the_same() -> None:
-    env = "cart PASSWORD=[MASKED_PASSWORD ~k4f]\nshop PASSWORD=[MASKED_PASSWORD ~k4f]\npay PASSWORD=[MASKED_PASSWORD ~p9x]"
+    env = "cart PASSWORD=[MASKED_PASSWORD ~k4f]\nshop password: [MASKED_KUBERNETES_SECRET ~k4f]\npay PASSWORD=[MASKED_PASSWORD ~p9x]"
     cart, shop, pay = (f'A1: "{line}"' for line in env.splitlines())
     assert set(statuses(f"They have the same password [{cart}; {shop}].", A1=env)) == {CitationStatus.QUOTE_FOUND}
     assert set(statuses(f"Their passwords differ [{cart}; {pay}].", A1=env)) == {CitationStatus.QUOTE_FOUND}
