@@ -16,6 +16,7 @@ from tarsy.tools.masking.values import (
     MASK_PREFIX,
     Kind,
     Span,
+    is_command,
     is_description,
     is_secret,
     is_stated_secret,
@@ -185,6 +186,8 @@ class FoundValues:
         found: list[Span] = []
         for start, stop in self.spans:
             value, quoted = text[start:stop], text[start - 1] in "\"'`"
+            if text[start - 1] == "`" and is_command(value):
+                continue
             if (
                 is_stated_secret(value, kind, quoted=quoted)
                 if self.stated

@@ -78,6 +78,10 @@ _DESCRIPTION = re.compile(
     |(?P<second>[a-z]{{1,16}})(?:[ \t]{{1,8}}(?P<third>[a-z]{{1,16}}))?(?![\w@$%&+=/])))""",
     re.VERBOSE | re.IGNORECASE,
 )
+_COMMAND = re.compile(
+    r"(?:sudo )?(?:argocd|aws|az|base64|cat|curl|docker|echo|flux|gcloud|gh|git|grep|helm|jq|kubectl|kubeadm|kustomize|oc|openssl|podman|psql"
+    r"|redis-cli|systemctl|tarsy|terraform|vault) "
+)
 _AROUND = ".,;:!?()*_`\"'"
 _EMPHASIS_ENDS = re.compile(r"(?:[*_]{2,3}|(?<=[.,;:!?])[*_]|[*_](?=[.,;:!?]))[.,;:!?)]{0,3}\Z")
 # Times and numbers.
@@ -118,6 +122,11 @@ def is_secret(value: str, kind: Kind, *, prose: bool, quoted: bool) -> bool:
             return not named and _is_machine_made(bare)
         case Kind.ENCODED:
             return _BASE64.fullmatch(bare) is not None
+
+
+def is_command(value: str) -> bool:
+    """Return whether a value in back-ticks is a command, which may have secrets of its own."""
+    return _COMMAND.match(value) is not None
 
 
 def is_description(text: str, start: int, *, until: int) -> bool:
