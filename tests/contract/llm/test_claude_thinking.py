@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from tarsy.llm.providers.anthropic import thinking_config
-
 
 @pytest.mark.parametrize(
     ("model", "profile", "complete", "thinking"),
@@ -22,4 +20,7 @@ from tarsy.llm.providers.anthropic import thinking_config
 async def test_each_claude_thinks_the_way_it_can(
     model: str, profile: dict[str, Any], *, complete: bool, thinking: dict[str, Any] | None
 ) -> None:
+    # Not while tests are collected: each process would load the SDK.
+    from tarsy.llm.providers.anthropic import thinking_config  # noqa: PLC0415
+
     assert thinking_config(model, profile, complete=complete) == thinking

@@ -17,8 +17,13 @@ from tarsy.tools.masking import Masker
 CASES = load_cases(SUITE)
 every_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 OWN = [case for case in CASES if case.file.world.kind is WorldKind.CLUSTER]
-every_world = pytest.mark.parametrize("world", [read_world(case.world_path) for case in OWN], ids=[case.name for case in OWN])
+every_world = pytest.mark.parametrize("world", OWN, ids=[case.name for case in OWN], indirect=True)
 MASK = Masker.for_group("kubernetes")
+
+
+@pytest.fixture(scope="module")
+def world(request: pytest.FixtureRequest) -> ClusterData:
+    return read_world(request.param.world_path)
 
 
 @every_case
