@@ -14,25 +14,18 @@ BUILD_SECONDS = 300
 pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("wheel")]
 
 
-def link_or_copy(source: str, target: str) -> None:
-    """A second name for a file; another file where tests write to another file system."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
-
-
 def checkout(directory: Path) -> Path:
     """The files of the repository as they stand, with the dashboard's packages already fetched."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(lambda name: (ROOT / name).is_file(), listed.stdout.splitlines()):
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, directory / name)
-    shutil.copytree(
-        ROOT / "dashboard" / "node_modules", directory / "dashboard" / "node_modules", symlinks=True, copy_function=link_or_copy
-    )
-    (directory / "dashboard" / "node_modules" / ".installed").unlink()
-    (directory / "dashboard" / "node_modules" / ".installed").touch()
+    packages = directory / "dashboard" / "node_modules"
+    packages.mkdir()
+    for package in (ROOT / "dashboard" / "node_modules").iterdir():
+        (packages / package.name).symlink_to(package)
+    (packages / ".installed").unlink()
+    (packages / ".installed").touch()
     return directory
 
 
