@@ -59,7 +59,7 @@ def _processes_of(directory: Path) -> list[list[str]]:
 def test_two_servers_share_a_data_directory_and_leave_no_process_behind(home: Path) -> None:
     with (
         served(home, command=TARSY) as first,
-        served(home, command=TARSY, log=home / "second.log") as second,
+        served(home, log=home / "second.log") as second,
         first.client() as here,
         second.client() as there,
     ):
