@@ -40,6 +40,9 @@ class Collector:
 
     def take(self, path: str, body: bytes) -> None:
         self.bodies.append(body)
+        if body.startswith(b"{"):
+            # JSON: a test that asks for it reads the body itself.
+            return
         if path == "/v1/traces":
             for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
                 self.origin = attributes(resource.resource)

@@ -1,6 +1,6 @@
 """The OpenTelemetry SDK of one process: providers, exporters and the ids of spans.
 
-The OTEL_ variables have their standard meaning, with one exception: nothing is exported unless OTEL_EXPORTER_OTLP_ENDPOINT is set.
+The OTEL_ variables have their standard meaning, with one exception: spans and metrics are exported only if their endpoint is set.
 """
 
 import os
@@ -9,16 +9,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Literal
 
+import structlog
 from opentelemetry.context import Context
-from opentelemetry.environment_variables import OTEL_METRICS_EXPORTER, OTEL_TRACES_EXPORTER
 from opentelemetry.metrics import Histogram, Meter
-from opentelemetry.sdk.environment_variables import (
-    OTEL_EXPORTER_OTLP_ENDPOINT,
-    OTEL_EXPORTER_OTLP_PROTOCOL,
-    OTEL_SDK_DISABLED,
-)
+from opentelemetry.sdk.environment_variables import OTEL_SDK_DISABLED
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
@@ -32,19 +28,32 @@ from opentelemetry.util.types import AttributeValue
 from tarsy import __version__
 from tarsy.telemetry import conventions as names
 
+log = structlog.get_logger(__name__)
+
+Signal = Literal["TRACES", "METRICS"]
+# The names of the SDK's exporters, by protocol. Each imports only its own encoding.
+DEFAULT_PROTOCOL = "http/protobuf"
+EXPORTERS = {"grpc": "otlp_proto_grpc", DEFAULT_PROTOCOL: "otlp_proto_http", "http/json": "otlp_json_http"}
+
 # The trace and span id of the run whose span is being started.
 _run_ids: ContextVar[tuple[int, int] | None] = ContextVar("run_ids", default=None)
 
 
 def is_traced(env: Mapping[str, str]) -> bool:
     """Return whether a collector is configured and at least one of spans and metrics is exported to it."""
-    if not env.get(OTEL_EXPORTER_OTLP_ENDPOINT) or env.get(OTEL_SDK_DISABLED, "").strip().lower() == "true":
+    if env.get(OTEL_SDK_DISABLED, "").strip().lower() == "true":
         return False
-    return _is_exported(env, OTEL_TRACES_EXPORTER) or _is_exported(env, OTEL_METRICS_EXPORTER)
+    return _is_exported(env, "TRACES") or _is_exported(env, "METRICS")
 
 
-def _is_exported(env: Mapping[str, str], variable: str) -> bool:
-    return env.get(variable, "").strip().lower() != "none"
+def _is_exported(env: Mapping[str, str], signal: Signal) -> bool:
+    exporters = (env.get(f"OTEL_{signal}_EXPORTER") or "otlp").lower().split(",")
+    return "otlp" in map(str.strip, exporters) and _setting(env, signal, "ENDPOINT") != ""
+
+
+def _setting(env: Mapping[str, str], signal: Signal, name: str) -> str:
+    """Return a setting of one signal, or else that of all signals."""
+    return (env.get(f"OTEL_EXPORTER_OTLP_{signal}_{name}") or env.get(f"OTEL_EXPORTER_OTLP_{name}") or "").strip()
 
 
 class Tracing:
@@ -58,13 +67,13 @@ class Tracing:
             # What the environment says about the resource overrides our own attributes.
             own = {"service.name": "tarsy", "service.version": __version__}
             resource = Resource.create({**own, **OTELResourceDetector().detect().attributes})
-            exports_spans, exports_metrics = (_is_exported(env, name) for name in (OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER))
+            exports_spans = _is_exported(env, "TRACES")
             self._tracer_provider = TracerProvider(
                 sampler=None if exports_spans else ALWAYS_OFF, resource=resource, id_generator=_RunIds(), shutdown_on_exit=False
             )
             if exports_spans:
-                self._tracer_provider.add_span_processor(BatchSpanProcessor(_exporter("opentelemetry_traces_exporter", env)))
-            readers = [PeriodicExportingMetricReader(_exporter("opentelemetry_metrics_exporter", env))] if exports_metrics else []
+                self._tracer_provider.add_span_processor(BatchSpanProcessor(_exporter(env, "TRACES")))
+            readers = [PeriodicExportingMetricReader(_exporter(env, "METRICS"))] if _is_exported(env, "METRICS") else []
             self._meter_provider = MeterProvider(readers, resource, shutdown_on_exit=False)
         self.tracer = self._tracer_provider.get_tracer("tarsy", __version__)
         meter = self._meter_provider.get_meter("tarsy", __version__)
@@ -143,10 +152,13 @@ def _span_id(run_id: str) -> int:
     return _trace_id(run_id) & ((1 << 64) - 1)
 
 
-def _exporter(group: str, env: Mapping[str, str]) -> Any:
-    """Load the exporter of the configured protocol as the SDK does, by its entry point: only one of the two is imported."""
-    protocol = "grpc" if env.get(OTEL_EXPORTER_OTLP_PROTOCOL) == "grpc" else "http"
-    (found,) = entry_points(group=group, name=f"otlp_proto_{protocol}")
+def _exporter(env: Mapping[str, str], signal: Signal) -> Any:
+    """Load the exporter of the configured protocol as the SDK does, by its entry point: the others are not imported."""
+    protocol = _setting(env, signal, "PROTOCOL").lower() or DEFAULT_PROTOCOL
+    if protocol not in EXPORTERS:
+        log.warning("telemetry.protocol.unknown", protocol=protocol, used=DEFAULT_PROTOCOL, known=", ".join(EXPORTERS))
+        protocol = DEFAULT_PROTOCOL
+    (found,) = entry_points(group=f"opentelemetry_{signal.lower()}_exporter", name=EXPORTERS[protocol])
     return found.load()()
 
 

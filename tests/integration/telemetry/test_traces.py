@@ -15,6 +15,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest, ExportTraceServiceResponse
 from opentelemetry.trace import format_trace_id
+from structlog.testing import capture_logs
 
 from support.agent_scenario import (
     OTHER,
@@ -42,7 +43,7 @@ from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.service import start_service
 from tarsy.telemetry.traced_calls import TracedService
-from tarsy.telemetry.tracing import Tracing
+from tarsy.telemetry.tracing import Tracing, is_traced
 
 TRACK = "0.look/1.Investigator"
 SECRET = "the words of the investigation"
@@ -243,6 +244,36 @@ async def test_what_is_said_of_the_collector_beside_its_address_holds_wherever_i
     assert "OTEL_SERVICE_NAME" not in os.environ
 
 
+def trace_once(env: dict[str, str]) -> None:
+    tracing = Tracing(env)
+    tracing.tracer.start_span("probe").end()
+    tracing.tokens.record(1)
+    tracing.close()
+
+
+@pytest.mark.parametrize(("signal", "path"), [("TRACES", "/v1/traces"), ("METRICS", "/v1/metrics")])
+def test_an_endpoint_of_one_signal_is_sent_that_signal_only(collector: Collector, signal: str, path: str) -> None:
+    env = {f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT": f"{collector.url}{path}"}
+    assert is_traced(env)
+    trace_once(env)
+    assert (bool(collector.spans), bool(collector.metrics)) == (signal == "TRACES", signal == "METRICS")
+
+
+def test_a_protocol_of_one_signal_is_its_own(collector: Collector) -> None:
+    trace_once({**collector.env, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/json"})
+    (spans,) = [body for body in collector.bodies if body.startswith(b"{")]
+    assert orjson.loads(spans)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"] == "probe"
+    assert {headers["content-type"] for headers in collector.headers} == {"application/json", "application/x-protobuf"}
+    assert set(collector.metrics) == {"gen_ai.client.token.usage"}
+
+
+def test_a_protocol_that_is_not_known_is_reported_and_the_default_is_used(collector: Collector) -> None:
+    with capture_logs() as logs:
+        trace_once({**collector.env, "OTEL_EXPORTER_OTLP_PROTOCOL": "carrier-pigeon"})
+    assert {line["event"] for line in logs} == {"telemetry.protocol.unknown"}
+    assert collector.named("probe")
+
+
 async def test_a_collector_can_be_reached_by_grpc(database_url: str) -> None:
     taken: list[ExportTraceServiceRequest] = []
 
@@ -258,7 +289,8 @@ async def test_a_collector_can_be_reached_by_grpc(database_url: str) -> None:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
+        # The variables of the spans alone.
+        env = {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"http://127.0.0.1:{port}", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "grpc"}
         await run_waiting(replace(STORY, env=env), database_url)
     finally:
         server.stop(0)

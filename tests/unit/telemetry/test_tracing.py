@@ -11,7 +11,10 @@ NONE = {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "None"}
 OFF = [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": ""}, COLLECTOR | {"OTEL_SDK_DISABLED": "True"}, COLLECTOR | NONE]
 
 
-@pytest.mark.parametrize("env", OFF)
+NO_ENDPOINT_FOR_SPANS = {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://collector:4318/v1/metrics", "OTEL_METRICS_EXPORTER": "console"}
+
+
+@pytest.mark.parametrize("env", [*OFF, NO_ENDPOINT_FOR_SPANS])
 async def test_where_it_is_off_the_models_of_the_llm_service_stay_as_they_are(env: dict[str, str]) -> None:
     assert not is_traced(env)
     models = in_process_client(env={})
