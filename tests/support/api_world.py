@@ -17,6 +17,7 @@ from uvicorn.server import Server
 from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.app import create_app
 from tarsy.api.auth import AuthSettings
+from tarsy.api.http_server import prepare_listener
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WarningSource
 from tarsy.api.services import (
     Health,
@@ -196,6 +197,7 @@ class World:
 async def serving(services: Services, app: FastAPI | None = None) -> AsyncGenerator[World]:
     """Serve on a free port of 127.0.0.1 for as long as the block lasts; `app` is an application that was put together elsewhere."""
     with socket.socket() as listener:
+        prepare_listener(listener)
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
         settings = Config(app or create_app(services), log_config=None, ws="none", lifespan="off", proxy_headers=False)
