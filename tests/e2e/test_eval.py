@@ -1,6 +1,8 @@
 """`tarsy eval` as a person runs it: measured, compared, killed and continued, and cases made of what happened."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -9,6 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
+import yaml
 
 from support.tarsy_process import Tarsy, plain_environment
 from support.tarsy_process import tarsy as cold_tarsy
@@ -86,30 +89,48 @@ def test_recorded_results_become_a_case(tmp_path: Path, tarsy: Tarsy) -> None:
     assert made.returncode == 0, made.stderr
     listed = tarsy("eval", "list", "evals", cwd=tmp_path)
     assert "CartDown" in listed.stdout
+    # Words that anyone would guess, and no object: the case can be gamed, and its name is printed.
+    gamed = tarsy("eval", "run", "evals", "--adversaries", cwd=tmp_path)
+    assert gamed.returncode == 1
+    assert "  liar-disk              100 %  outputs\n" in gamed.stdout
+    assert "  liar-memory              0 %  \n" in gamed.stdout
+    assert "These cases can be gamed" in gamed.stdout
     again = tarsy("eval", "import", "snapshot", recorded, "--alert", "alert.txt", *expect, cwd=tmp_path)
     assert (again.returncode, "is there already" in again.stderr) == (1, True)
 
 
-def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, database_url: str, tarsy: Tarsy) -> None:
+def at_a_terminal(command: list[str], answers: str, directory: Path, env: Mapping[str, str]) -> str:
+    """The output of a command whose questions are answered at a terminal."""
+    ours, its = pty.openpty()
+    os.write(ours, answers.encode())
+    done = subprocess.run(
+        command, cwd=directory, env={**plain_environment(), **env}, stdin=its, capture_output=True, text=True, check=False
+    )
+    os.close(ours)
+    os.close(its)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, database_url: str, tarsy: Tarsy, warm: tuple[str, ...]) -> None:
     env = {"DATABASE_URL": database_url, "TARSY_REPLAY_SPEED": "0"}
     assert tarsy("demo", "image-pull", "--fast", cwd=tmp_path, env=env).returncode == 0
     session = anyio.run(_only_session, database_url)
-    added = tarsy(
-        "eval",
-        "add",
-        session,
-        "--expect",
-        "outcome=fault",
-        "--name",
-        "pulled",
-        "--reference",
-        "The image cannot be pulled.",
-        cwd=tmp_path,
-        env=env,
-    )
+    refused = tarsy("eval", "add", session, cwd=tmp_path, env=env)
+    assert "there is no terminal to ask" in refused.stderr
+    assert "--expect mechanism=word,word" in refused.stderr
+    added = tarsy("eval", "add", session, "--name", "accepted", "--yes", cwd=tmp_path, env=env)
     assert added.returncode == 0, added.stderr
+    # The first three answers are typed, and the last one is what the verdict suggests.
+    answers = "The image was built for arm64.\narm64|architecture,image\ncredentials, the registry\n\n"
+    asked = at_a_terminal([*warm, "eval", "add", session, "--name", "pulled"], answers, tmp_path, env)
+    assert "What was really wrong" in asked
+    expect = yaml.safe_load((tmp_path / "evals" / "pulled" / "case.yaml").read_text(encoding="utf-8"))["expect"]
+    assert expect["mechanism"] == {"any_of": [["arm64|architecture", "image"]], "none_of": [["credentials"], ["the registry"]]}
+    assert len(expect["must_cite"]) == 2
     done = tarsy("eval", "run", "evals", "--model", "oracle", "--model", "silent", cwd=tmp_path, env=env)
     assert "pass  oracle  pulled" in done.stdout, done.stdout + done.stderr
+    assert "pass  oracle  accepted" in done.stdout
     assert "FAIL  silent  pulled" in done.stdout
     # The run had a database of its own: in the installation's there is what there was.
     assert anyio.run(_only_session, database_url) == session

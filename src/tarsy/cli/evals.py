@@ -1,6 +1,8 @@
 """`tarsy eval`: cases with a known answer, run and compared."""
 
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +15,9 @@ from tarsy.cli.recordings import read_recording
 from tarsy.cli.terminal import harmless
 
 if TYPE_CHECKING:
+    from tarsy.domain.recording import Recording
     from tarsy.evals.cases import Case
+    from tarsy.evals.new_case import Description
     from tarsy.evals.trials import Trial
 
 app = typer.Typer(no_args_is_help=True)
@@ -141,22 +145,67 @@ def compare(
 @app.command("add")
 def add(
     session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The id of a finished session.")],
+    *,
     expect: Expect = [],  # noqa: B006 - typer reads it
     to: Target = Path("evals"),
     name: Annotated[str, typer.Option("--name", help="The name of the case.", show_default="the session's id")] = "",
     title: Title = "",
     family: Family = "production",
     reference: Reference = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: take the mechanism and the evidence from the session's verdict.")] = False,
 ) -> None:
-    """Turn a finished session into a case: its tool results become the world. What --expect leaves out is taken from its verdict; read the file and correct it."""
+    """Turn a finished session into a case: its tool results become the world. Asks for the mechanism and the evidence that --expect leaves out; the session's verdict suggests answers. Read the file and correct it."""
     from tarsy.domain.recording import recording_text
     from tarsy.evals.new_case import Description, case_of_session
 
     recording = read_recording(session_id)
-    description = Description(title=title, family=family, reference=reference, expect=tuple(expect))
+    description = _completed(Description(title=title, family=family, reference=reference, expect=tuple(expect)), recording, yes=yes)
     _write(
         to / (name or session_id), case_of_session(recording, description, "recording.json"), "recording.json", recording_text(recording)
     )
+
+
+def _completed(description: "Description", recording: "Recording", *, yes: bool) -> "Description":
+    """Add the mechanism and the evidence that the description lacks: the answers of the person at the terminal, or those that the verdict suggests."""
+    from tarsy.evals.cases import EvalError
+    from tarsy.evals.new_case import suggested_answers
+
+    suggested = suggested_answers(recording)
+    given = dict(entry.split("=", 1) for entry in description.expect if "=" in entry)
+    names_cause = given.get("outcome", suggested.outcome) != "inconclusive"
+    lacks_mechanism, lacks_evidence = names_cause and "mechanism" not in given, "cite" not in given
+    if not lacks_mechanism and not lacks_evidence:
+        return description
+    if not yes and not sys.stdin.isatty():
+        raise EvalError(
+            "A case needs a mechanism and evidence, and there is no terminal to ask for them: give --expect mechanism=word,word and "
+            "--expect cite=words, or --yes for those of the session's verdict."
+        )
+
+    def ask(question: str, default: str) -> str:
+        answer = default if yes else typer.prompt(question, default=default or "-", type=str).strip()
+        return "" if answer == "-" else answer
+
+    answers: list[str] = []
+    reference = description.reference or ask("What was really wrong, in a sentence", suggested.reference)
+    if lacks_mechanism:
+        words = ask("Words that a right mechanism says (a,b; a|b for spellings of one)", ",".join(suggested.must_say(reference)))
+        answers += [f"mechanism={words}"] if words else []
+        wrong = ask("Causes that it must not name (a,b; - for none)", ",".join(suggested.must_not_say)) if words else ""
+        answers += [f"not={wrong}"] if wrong else []
+    if lacks_evidence:
+        for number, quotation in enumerate(() if yes else suggested.quotations, start=1):
+            typer.echo(harmless(f"  {number}  {quotation}"))
+        chosen = ask("Quotations that it must cite: their numbers, or words of a tool result", ",".join("12"[: len(suggested.quotations)]))
+        numbers = [int(one) for one in chosen.split(",") if one.strip().isdecimal()]
+        quoted = [suggested.quotations[one - 1] for one in numbers if 0 < one <= len(suggested.quotations)] if numbers else [chosen]
+        answers += [f"cite={one}" for one in quoted if one]
+    found = {answer.partition("=")[0] for answer in answers}
+    if (lacks_mechanism and "mechanism" not in found) or (lacks_evidence and "cite" not in found):
+        raise EvalError(
+            "A case without a mechanism or without evidence proves nothing: give --expect mechanism=word,word and --expect cite=words."
+        )
+    return replace(description, reference=reference, expect=(*description.expect, *answers))
 
 
 @importing.command("snapshot")

@@ -1,5 +1,6 @@
 """New cases: from a finished session, or from recorded tool results."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,14 +9,19 @@ from typing import Any
 import yaml
 
 from tarsy.domain.alert import alert_title
+from tarsy.domain.citation import CitationStatus
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.verdict import verdict_of
+from tarsy.evals.attempts import attempt_of
 from tarsy.evals.cases import CaseFile, EvalError, WorldKind
 from tarsy.evals.worlds.snapshot import Snapshot
 
 # The keys of `--expect KEY=VALUE`.
-EXPECT_KEYS = ("outcome", "object", "mechanism", "cite", "no-cite", "still-happening", "forbid", "turns", "tokens", "usd")
-_CEILINGS: Mapping[str, type[int | float]] = {"turns": int, "tokens": int, "usd": float}
+EXPECT_KEYS = ("outcome", "object", "mechanism", "not", "cite", "no-cite", "still-happening", "forbid", "turns", "tokens", "usd", "seconds")
+_CEILINGS: Mapping[str, type[int | float]] = {"turns": int, "tokens": int, "usd": float, "seconds": float}
+# More words or quotations make a case that only its own session passes.
+_MOST_WORDS, _MOST_QUOTATIONS = 3, 9
+_WORD = re.compile(r"[\w./-]*\w{4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,39 @@ class Description:
     family: str = "production"
     reference: str = ""
     expect: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedAnswers:
+    """What the verdict of a session suggests for the mechanism and the evidence of its case."""
+
+    outcome: str = ""
+    reference: str = ""
+    # The causes that were ruled out.
+    must_not_say: tuple[str, ...] = ()
+    # Verified quotations of tool results, those that the verdict names first.
+    quotations: tuple[str, ...] = ()
+
+    def must_say(self, reference: str) -> tuple[str, ...]:
+        """Return words of a reference, if possible some that occur in the evidence too."""
+        words, shown = list(dict.fromkeys(_WORD.findall(reference.lower()))), " ".join(self.quotations).lower()
+        return tuple([word for word in words if word in shown][:_MOST_WORDS] or words[:_MOST_WORDS])
+
+
+def suggested_answers(recording: Recording) -> SuggestedAnswers:
+    attempt = attempt_of(recording, seconds=0)
+    verdict = attempt.verdict
+    if verdict is None:
+        return SuggestedAnswers()
+    verified = [one.checked.citation for one in attempt.cited if one.checked.status is CitationStatus.QUOTE_FOUND]
+    verified.sort(key=lambda one: one.evidence_id not in verdict.evidence)
+    quotations = dict.fromkeys(one.quotation for one in verified if one.quotation and _result_with(one.quotation, recording.tools))
+    return SuggestedAnswers(
+        outcome=verdict.outcome.value,
+        reference=verdict.mechanism,
+        must_not_say=tuple(one.hypothesis.replace(",", " ") for one in verdict.ruled_out),
+        quotations=tuple(quotations)[:_MOST_QUOTATIONS],
+    )
 
 
 def case_of_session(recording: Recording, description: Description, file: str) -> str:
@@ -96,11 +135,15 @@ def read_expect(entries: Iterable[str], results: Sequence[RecordedTool]) -> dict
             case "mechanism":
                 words = [word.strip() for word in value.split(",") if word.strip()]
                 expect.setdefault("mechanism", {"any_of": []})["any_of"].append(words)
+            case "not":
+                # Each wrong cause alone is enough to fail.
+                wrong = [[word.strip()] for word in value.split(",") if word.strip()]
+                expect.setdefault("mechanism", {"any_of": []}).setdefault("none_of", []).extend(wrong)
             case "cite":
                 expect.setdefault("must_cite", []).append(_required_evidence(value, results))
             case "still-happening":
                 expect["still_happening"] = value
-            case "turns" | "tokens" | "usd":
+            case "turns" | "tokens" | "usd" | "seconds":
                 try:
                     expect.setdefault("ceilings", {})[key] = _CEILINGS[key](value)
                 except ValueError as error:
@@ -112,11 +155,15 @@ def read_expect(entries: Iterable[str], results: Sequence[RecordedTool]) -> dict
 
 
 def _required_evidence(text: str, results: Sequence[RecordedTool]) -> dict[str, Any]:
-    plain = " ".join(text.lower().split())
-    found = next((one for one in results if plain in " ".join(one.content.lower().split())), None)
+    found = _result_with(text, results)
     if found is None:
         raise EvalError(f'No tool result holds "{text}", so it cannot be cited.')
     return {
         "text": text,
         "call": {"tool": found.name.partition(".")[2] or found.name, "arguments": yaml.safe_load(found.arguments or "{}") or {}},
     }
+
+
+def _result_with(text: str, results: Sequence[RecordedTool]) -> RecordedTool | None:
+    plain = " ".join(text.lower().split())
+    return next((one for one in results if plain in " ".join(one.content.lower().split())), None)

@@ -1,6 +1,7 @@
 """Cases made of sessions and of recorded results."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,12 +10,12 @@ import yaml
 
 from support.eval_cases import trial
 from tarsy.domain.recording import RecordedAlert, RecordedOutcome, RecordedTool, Recording
-from tarsy.domain.verdict import AffectedObject, Verdict, VerdictOutcome, verdict_fields
+from tarsy.domain.verdict import AffectedObject, RuledOut, Verdict, VerdictOutcome, verdict_fields
 from tarsy.evals.cases import EvalError, load_cases
 from tarsy.evals.grading import parse_opinion
 from tarsy.evals.investigators.oracle import oracle
 from tarsy.evals.investigators.script import Calls, Conversation
-from tarsy.evals.new_case import Description, case_of_session, case_of_snapshot
+from tarsy.evals.new_case import Description, case_of_session, case_of_snapshot, suggested_answers
 from tarsy.evals.plan import read_budget
 from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.snapshot import read_results, written
@@ -52,6 +53,35 @@ def test_a_session_becomes_a_case_that_expects_what_was_said_and_else_what_it_co
 def test_what_a_person_expects_goes_before_what_the_session_concluded() -> None:
     found = yaml.safe_load(case_of_session(SESSION, Description(expect=("outcome=no_fault",)), "r.json"))
     assert found["expect"]["outcome"] == ["no_fault"]
+
+
+def test_the_verdict_of_a_session_suggests_its_mechanism_and_its_evidence() -> None:
+    ruled_out = RuledOut("a leak, or more load", ("A1",))
+    verdict = replace(VERDICT, mechanism="The volume has no space left.", evidence=("A1",), ruled_out=(ruled_out,))
+    analysis = 'Disk [A1: "no space left"; A1: "write failed:  no space"; A1: "all is well here"].'
+    outcome = RecordedOutcome(
+        status="completed",
+        final_analysis=analysis,
+        verdict=verdict_fields(verdict),
+        conversations={"0.a/0.b": ({"tool_calls": [{"id": "1"}]},)},
+    )
+    tools = (SESSION.tools[0].model_copy(update={"track": "0.a/0.b"}),)
+    suggested = suggested_answers(SESSION.model_copy(update={"outcome": outcome, "tools": tools}))
+    assert (suggested.outcome, suggested.reference) == ("fault", "The volume has no space left.")
+    assert suggested.quotations == ("no space left", "write failed:  no space")
+    assert suggested.must_not_say == ("a leak  or more load",)
+    # Words that are in the evidence too say more than others; a sentence without any has only others.
+    assert suggested.must_say(suggested.reference) == ("space", "left")
+    assert suggested.must_say("Somebody deleted it.") == ("somebody", "deleted")
+
+
+def test_a_mechanism_is_described_by_what_it_must_and_must_not_say() -> None:
+    expect = ("mechanism=full,volume", "not=leak, more load", "seconds=90")
+    found = yaml.safe_load(case_of_session(SESSION, Description(expect=expect), "r.json"))["expect"]
+    assert found["mechanism"] == {"any_of": [["full", "volume"]], "none_of": [["leak"], ["more load"]]}
+    assert found["ceilings"] == {"seconds": 90}
+    with pytest.raises(EvalError, match="This makes no case"):
+        case_of_session(SESSION, Description(expect=("not=leak",)), "r.json")
 
 
 def test_recorded_results_become_a_case(tmp_path: Path) -> None:

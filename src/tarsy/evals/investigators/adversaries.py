@@ -4,6 +4,7 @@ They know the alert and the tools, and nothing that a case expects. Each calls e
 conclusion with high confidence. They differ in that conclusion, and liars also in how they cite.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,9 @@ _LABELLED = re.compile(
 )
 # The line before a result, with its evidence id and its tool.
 _CALL = re.compile(r"^\[(?P<id>[A-Z]+\d+)\] \S*?(?P<tool>\w+)\(")
+_FAILED = re.compile(r"\A[^\n]*(?: failed:|has no result\.)$", re.MULTILINE)
+# Recorded arguments, as JSON with plain values.
+_ARGUMENTS = re.compile(r'\{"\w+":"[^"\\]*"(?:,"\w+":"[^"\\]*")*\}')
 _FENCE = re.compile(r"^(?:<<<|>>>)")
 _ERROR = re.compile(r"error|fail|fatal|panic|oom|refused|denied|unknown|insufficient|warning|timeout|expired|exceeded", re.IGNORECASE)
 
@@ -77,7 +81,7 @@ def adversary(conclude: Callable[[Sight], AdversaryAnswer]) -> Script:
 
 
 def _calls(conversation: Conversation, spaces: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield every tool with the names of the alert; then, where a tool needs a name, with those that the list of its kind shows."""
+    """Yield every tool with the names of the alert; then with the names that the list of its kind shows, or with recorded arguments."""
     listed = {_kind(found["tool"]): result for result in conversation.results if (found := _CALL.match(result)) and "list" in found["tool"]}
     for definition in conversation.definitions:
         tool, schema = definition.name.rpartition(".")[2], definition.parameters_schema
@@ -89,6 +93,10 @@ def _calls(conversation: Conversation, spaces: Sequence[str], names: Sequence[st
         for space in spaces or [""] if "namespace" in schema.get("properties", {}) else [""]:
             yield from ((tool, {**({"namespace": space} if space else {}), **arguments}) for arguments in given)
 
+    # A world of recorded results answers an unknown call with the nearest that it has.
+    failed = ((found, result) for result in conversation.results if (found := _CALL.match(result)) and _FAILED.search(result))
+    yield from ((found["tool"], json.loads(text)) for found, result in failed for text in dict.fromkeys(_ARGUMENTS.findall(result)))
+
 
 def _kind(tool: str) -> str:
     return tool.partition("_")[0].removesuffix("s")
@@ -99,7 +107,7 @@ def _quotable(conversation: Conversation) -> Iterator[QuotableLine]:
     for result in conversation.results:
         call, *lines = result.splitlines()
         found = _CALL.match(call)
-        if found and not call.endswith(("failed:", "has no result.")):
+        if found and not _FAILED.search(call):
             said = (line.strip()[:_LONGEST_LINE].rstrip() for line in lines if not _FENCE.match(line))
             yield from (QuotableLine(found["id"], line) for line in said if says_something(line))
     if not conversation.tools:
