@@ -9,7 +9,8 @@ from pydantic import ValidationError
 from tarsy.agent.ports import LLMClient
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
-from tarsy.config.resolve.resolved import ResolvedProvider, fitting_backend, resolved_provider
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider, fitting_backend, resolved_provider, resolved_server
+from tarsy.config.schema.configuration import Config
 from tarsy.db.embedded.server import temporary_postgres
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
@@ -62,7 +63,7 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
     # All errors are reported before a database is started.
     loaded = load_config(settings.config_dir, settings.env)
     live = _live_provider(loaded, options.live_model)
-    found = [(file, _load_replayable(file)) for file in files]
+    found = [(file, _load_replayable(file, loaded.config if options.live_tools else None)) for file in files]
     refused = [each for _, each in found if isinstance(each, NotReplayed)]
     if len(refused) == len(found):
         return [*refused]
@@ -73,7 +74,7 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
             if isinstance(each, NotReplayed):
                 results.append(each)
                 continue
-            recording, outcome = each
+            recording, outcome, chain = each
             played = recording.calls[: options.from_step]
             inputs = [given.placed() for given in recording.inputs if live is None or reaches_fork(given, played)]
             overrides = Overrides(
@@ -85,7 +86,7 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
                 older_rules=live is None and recording.tarsy_recording < RULES_SINCE,
             )
             async with application(temporary, overrides=overrides) as running:
-                replayed = await _run(running, recording, str(file))
+                replayed = await _run(running, recording, chain)
             found_differences = tuple(differences(outcome, replayed, version=recording.tarsy_recording))
             results.append(ReplayOutcome(file, found_differences, replayed))
     return results
@@ -112,22 +113,43 @@ class PartlyLiveClient:
         await self._inner.aclose()
 
 
-def _load_replayable(file: Path) -> tuple[Recording, RecordedOutcome] | NotReplayed:
+def _load_replayable(file: Path, live: Config | None) -> tuple[Recording, RecordedOutcome, ResolvedChain] | NotReplayed:
+    """Load a recording; its tools are called on the servers of `live`, if given."""
     try:
         recording = RecordingFiles()(str(file))
+        chain = recorded_chain(recording, played_from(str(file)))
+        if live:
+            chain = _with_own_servers(chain, live)
         # Only to see whether a session can be made from it.
-        session_from(recording, recorded_chain(recording, played_from(str(file))), now=SystemClock().now())
+        session_from(recording, chain, now=SystemClock().now())
     except (RecordingUnreadableError, NotReplayableError, ValidationError) as error:
         return NotReplayed(file, str(error))
     if recording.outcome is None:
         return NotReplayed(file, "the recording holds no outcome to compare with")
-    return recording, recording.outcome
+    return recording, recording.outcome, chain
 
 
-async def _run(running: Application, recording: Recording, source: str) -> RecordedOutcome:
+def _with_own_servers(chain: ResolvedChain, config: Config) -> ResolvedChain:
+    """Return a recorded chain with the configured servers of the same names: a recording must not choose a program or an address."""
+    if unknown := sorted(chain.mcp_servers.keys() - config.mcp_servers.keys()):
+        names = " and ".join(f'"{name}"' for name in unknown)
+        raise NotReplayableError(
+            f"live tools are those of your own servers, and your configuration has no tool server {names}: add it, or leave out --live-tools"
+        )
+    # Both only reach the model, which is recorded too.
+    servers = {
+        name: resolved_server(config, name).model_copy(
+            update={"instructions": recorded.instructions, "summarization": recorded.summarization}
+        )
+        for name, recorded in chain.mcp_servers.items()
+    }
+    return chain.model_copy(update={"mcp_servers": servers})
+
+
+async def _run(running: Application, recording: Recording, chain: ResolvedChain) -> RecordedOutcome:
     """Submit the recorded alert, ask the recorded questions, and return the outcome."""
     services, pool = running.services, running.pool
-    session = session_from(recording, recorded_chain(recording, played_from(source)), now=SystemClock().now())
+    session = session_from(recording, chain, now=SystemClock().now())
     await SkillTextRepository(running.engine).store(recording.skills.values())
     await services.repositories.sessions.insert(session)
     if pool:

@@ -169,17 +169,27 @@ async def test_a_fork_plays_the_first_steps_and_lets_the_live_model_go_on(warm: 
     assert len(asked) == len(answers)
 
 
-def test_live_tools_are_really_called(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:
-    """The simulated cluster answers again; what it says depends on nothing but the incident."""
+def test_live_tools_are_those_of_the_readers_own_servers(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:
+    """The simulated cluster answers again; its answers depend only on the incident."""
     recorded = json.loads((recordings / "crashloop.json").read_text())
     recorded["tools"] = []
-    recorded["chain"]["mcp_servers"]["cluster"]["transport"]["command"] = sys.executable
+    server = recorded["chain"]["mcp_servers"]["cluster"]
+    own = {"command": sys.executable, "args": server["transport"]["args"]}
+    # A program of the file's own choice.
+    server["transport"] |= {"command": "/bin/sh", "args": ["-c", "touch started"]}
     (tmp_path / "without-results.json").write_text(json.dumps(recorded))
+    refused = tarsy("replay", "--live-tools", "without-results.json", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert 'your configuration has no tool server "cluster"' in refused.stderr
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "tarsy.yaml").write_text(json.dumps({"mcp_servers": {"cluster": {"transport": {"type": "stdio", **own}}}}))
     with_tools = tarsy("replay", "--live-tools", "without-results.json", cwd=tmp_path)
     without = tarsy("replay", "without-results.json", cwd=tmp_path)
     assert "holds no result for this call" in without.stdout
+    assert with_tools.stdout.startswith("without-results.json: "), with_tools.stderr
     assert "holds no result for this call" not in with_tools.stdout
     assert without.returncode == 1
+    assert not (tmp_path / "started").exists()
 
 
 def test_options_that_make_no_sense_are_refused(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def replay(
     live_model: Annotated[str | None, typer.Option(help="Ask this configured provider instead of the recorded model.")] = None,
     from_step: Annotated[int | None, typer.Option(min=0, help="With --live-model: play this many recorded calls first.")] = None,
     *,
-    live_tools: Annotated[bool, typer.Option("--live-tools", help="Call the real tool servers.")] = False,
+    live_tools: Annotated[bool, typer.Option("--live-tools", help="Call your configured tool servers of the recorded names.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only say which recordings replay exactly.")] = False,
 ) -> None:
     """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""

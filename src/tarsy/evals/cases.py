@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BeforeValidator, Field
@@ -187,6 +187,8 @@ def _read(folder: Path) -> Case | list[Problem]:
             return [source.problem(("world", "file"), str(error))]
         folders.append(sample.directory)
         file = file.model_copy(update={"alert": sample.alert_data})
+    elif PurePath(file.world.file).is_absolute() or ".." in PurePath(file.world.file).parts:
+        return [source.problem(("world", "file"), "this file is outside the case's directory", "put a copy beside case.yaml")]
     elif not (folder / file.world.file).is_file():
         return [source.problem(("world", "file"), f'there is no file "{file.world.file}" beside it')]
     elif not file.alert.strip():

@@ -32,6 +32,14 @@ def test_every_mistake_of_every_case_is_told_with_its_line(tmp_path: Path) -> No
     assert 'unknown key "ceilngs"; did you mean "ceilings"?' in reported
 
 
+@pytest.mark.parametrize("file", ["../outside.yaml", "/etc/passwd"])
+def test_a_case_reads_no_file_outside_its_directory(tmp_path: Path, file: str) -> None:
+    (tmp_path / "outside.yaml").write_text("")
+    write_case(tmp_path / "one", world={"kind": "cluster", "file": file})
+    with pytest.raises(CaseError, match="outside the case's directory"):
+        load_cases(tmp_path)
+
+
 def test_a_directory_without_cases_is_no_suite_that_passes(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match="there is no case here"):
         load_cases(tmp_path)
