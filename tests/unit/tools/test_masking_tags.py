@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 import yaml
@@ -57,8 +58,7 @@ def test_a_secret_has_one_tag_whatever_its_form(form: str) -> None:
 
 
 @pytest.mark.parametrize("shown", [json.dumps, yaml.safe_dump])
-def test_the_entry_of_a_secret_has_the_tag_of_the_value_that_it_encodes(shown: object) -> None:
-    assert callable(shown)
+def test_the_entry_of_a_secret_has_the_tag_of_the_value_that_it_encodes(shown: Callable[[object], str]) -> None:
     text = shown(secret_of({"password": "Hunter2hunter2"}, stringData={"old": "Hunter2hunter2", "new": "Hunter3hunter3"}))
     environment = tags("password=Hunter2hunter2") + tags("password=Hunter3hunter3")
     found = dict(re.findall(r"(password|old|new)\"?: \"?\[MASKED_KUBERNETES_SECRET ~(\w+)\]", MASKER.mask(text)))
