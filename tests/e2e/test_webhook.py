@@ -4,6 +4,9 @@ import base64
 import hashlib
 import hmac
 import json
+from collections import Counter
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,6 +23,7 @@ from support.sns_signer import new_signer
 from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import read_tokens
 from tarsy.config.schema.routes import Scheme
+from tarsy.intake.acceptance import NoMetrics
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import ADAPTERS, parse_delivery
 from tarsy.intake.authentication import Basic, Signature, Token
@@ -75,6 +79,72 @@ async def test_a_storm_of_one_group_is_one_incident_with_a_title_a_person_would_
     assert (listed["total"], listed["open"], listed["resolved"]) == (1, 0, 1)
 
 
+async def test_a_group_of_thousands_of_alerts_is_taken_whole_and_those_that_the_sender_left_out_are_shown(database_url: str) -> None:
+    group = _group(*(f"cart-{number}" for number in range(2_500)))
+    for alert in group["alerts"]:
+        alert["annotations"]["description"] = "The volume is full. " * 35
+    group["truncatedAlerts"] = 17
+    body = json.dumps(group)
+    assert len(body) > 2_300_000
+    async with world(database_url) as api:
+        answer = await api.client.post("/api/v1/webhook/alertmanager", content=body, headers={"Content-Type": "application/json"})
+        [incident] = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+        await _send(api, _group("cart-1"), "alertmanager")
+        [after] = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+    assert answer.status_code == 202, answer.text
+    assert (incident["alerts"], incident["firing"], incident["truncated"], after["truncated"]) == (2_500, 2_500, 17, 0)
+
+
+async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_with_sender_reason_and_size(database_url: str) -> None:
+    counted: Counter[tuple[str, str]] = Counter()
+
+    class Counted(NoMetrics):
+        def refused(self, source: str, reason: str) -> None:
+            counted[source, reason] += 1
+
+    class Broken(SnsClient):
+        async def certificate(self, address: str) -> bytes | None:
+            raise RuntimeError(address)
+
+    policy = replace(OPEN_POLICY, max_body_bytes=2_000, topics={"cloudwatch": (TOPIC,)})
+    signed = {"Type": "Notification", "TopicArn": TOPIC, "MessageId": "m", "SigningCertURL": "https://sns.eu-central-1.amazonaws.com/a.pem"}
+    async with world(database_url, policy=policy, sns=Broken(), metrics=Counted()) as api:
+
+        async def chunks() -> AsyncGenerator[bytes]:
+            for _ in range(3):
+                yield b"x" * 1_000
+
+        answers = [
+            await api.client.post("/api/v1/webhook/grafana", content=b"x" * 2_001),
+            await api.client.post("/api/v1/webhook/grafana", content=chunks()),
+            await api.client.post("/api/v1/webhook", content=b" "),
+            await api.client.post("/api/v1/webhook/grafana?alert_type=none", json=_group("cart-1")),
+            await api.client.post("/api/v1/webhook/UPPER", json=_group("cart-1")),
+            await api.client.post("/api/v1/webhook/zabbix", json={}, headers={"Origin": "https://evil.example.com"}),
+            await _send(api, signed, "cloudwatch"),
+        ]
+        listed = (await api.client.get("/api/v1/system/refused-deliveries")).json()["deliveries"]
+        warnings = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
+        taken = await _send(api, {"what": "odd"})
+    assert [answer.status_code for answer in answers] == [413, 413, 400, 400, 400, 403, 500]
+    assert taken.status_code == 202
+    assert [(one["source"], one["reason"], one["status"]) for one in reversed(listed)] == [
+        ("grafana", "too-large", 413),
+        ("grafana", "too-large", 413),
+        ("webhook", "bad-request", 400),
+        ("grafana", "unknown-alert-type", 400),
+        ("UPPER", "bad-request", 400),
+        ("zabbix", "forbidden", 403),
+        ("cloudwatch", "internal", 500),
+    ]
+    assert (listed[-1]["size"], listed[-1]["peer"]) == (2_001, "127.0.0.1")
+    assert 2_000 < listed[-2]["size"] <= 3_000
+    assert counted == Counter((one["source"], one["reason"]) for one in listed)
+    assert {warning["message"] for warning in warnings if warning["source"] == "sender"} >= {
+        f"2 of the last 7 refused webhook requests came from grafana: {listed[-2]['detail']}"
+    }
+
+
 async def test_an_unknown_shape_is_one_plain_alert_and_the_same_again_is_a_repeat(database_url: str) -> None:
     async with world(database_url) as api:
         first = (await _send(api, {"what": "odd"})).json()
@@ -120,7 +190,7 @@ async def test_pagerduty_is_believed_by_its_signature_and_its_repeats_count_once
     assert incident["deliveries"] == 1
     senders = [warning["message"] for warning in warnings if warning["source"] == "sender"]
     assert len(senders) == 2
-    assert senders[0].startswith("3 requests of sender pagerduty were refused")
+    assert senders[0].startswith("3 of the last 5 refused webhook requests came from pagerduty")
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.tool import ServerHealth, ServerState, ToolCalling, ToolDefinition
 from tarsy.events.hub import Hub
 from tarsy.events.live_state import LiveState
+from tarsy.intake.acceptance import DeliveryMetrics
 from tarsy.intake.policy import Policy
 from tarsy.intake.service import IncidentService
 from tarsy.intake.sns import SnsClient
@@ -133,6 +134,7 @@ def services_on(
     max_queue_size: int | None = None,
     policy: Policy = OPEN_POLICY,
     sns: SnsClient | None = None,
+    metrics: DeliveryMetrics | None = None,
 ) -> Services:
     repositories = SessionRepositories.on(engine)
     submissions = SubmissionService(
@@ -154,7 +156,7 @@ def services_on(
         submissions=submissions,
         samples=lambda: (sample,),
         incidents=IncidentServices(
-            service=IncidentService.build(engine, policy, submissions, tool_server, sns=sns),
+            service=IncidentService.build(engine, policy, submissions, tool_server, sns=sns, metrics=metrics),
             repository=IncidentRepository(engine),
             mutes=MuteRepository(engine),
             changes=ChangeRepository(engine),
@@ -220,11 +222,12 @@ async def world(
     max_queue_size: int | None = None,
     policy: Policy = OPEN_POLICY,
     sns: SnsClient | None = None,
+    metrics: DeliveryMetrics | None = None,
     probes: Mapping[str, Probe] | None = None,
 ) -> AsyncGenerator[World]:
     engine = create_engine(database_url)
     try:
-        services = services_on(engine, auth=auth, max_queue_size=max_queue_size, policy=policy, sns=sns)
+        services = services_on(engine, auth=auth, max_queue_size=max_queue_size, policy=policy, sns=sns, metrics=metrics)
         if probes is not None:
             services = replace(services, health=replace(services.health, probes=probes))
         async with serving(services) as served:

@@ -35,6 +35,12 @@ export const warnings = queryOptions({
   refetchInterval: 60_000,
 });
 
+export const refusedDeliveries = queryOptions({
+  queryKey: ["system", "refused-deliveries"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/refused-deliveries", { signal })),
+  refetchInterval: 60_000,
+});
+
 export const queue = queryOptions({
   queryKey: ["system", "queue"],
   queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/queue", { signal })),

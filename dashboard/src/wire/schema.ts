@@ -965,6 +965,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/system/refused-deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Refused Deliveries
+         * @description The last webhook requests that TARSy refused, or that failed: nothing of them is stored.
+         */
+        get: operations["getRefusedDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/system/queue": {
         parameters: {
             query?: never;
@@ -1934,6 +1954,8 @@ export interface components {
             alerts: number;
             /** Deliveries */
             deliveries: number;
+            /** Truncated */
+            truncated: number;
             /** Last Session Id */
             last_session_id: string | null;
             last_session_status: components["schemas"]["SessionStatus"] | null;
@@ -2024,6 +2046,8 @@ export interface components {
             alerts: number;
             /** Deliveries */
             deliveries: number;
+            /** Truncated */
+            truncated: number;
             /** Last Session Id */
             last_session_id: string | null;
             last_session_status: components["schemas"]["SessionStatus"] | null;
@@ -2613,6 +2637,31 @@ export interface components {
             description: string;
             /** Fields */
             fields: components["schemas"]["RecipeFieldItem"][];
+        };
+        /** RefusedDeliveries */
+        RefusedDeliveries: {
+            /** Deliveries */
+            deliveries: components["schemas"]["RefusedDeliveryItem"][];
+        };
+        /** RefusedDeliveryItem */
+        RefusedDeliveryItem: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Source */
+            source: string;
+            /** Peer */
+            peer: string | null;
+            /** Reason */
+            reason: string;
+            /** Status */
+            status: number;
+            /** Size */
+            size: number;
+            /** Detail */
+            detail: string;
         };
         /**
          * ReloadReport
@@ -3419,6 +3468,16 @@ export interface components {
              * @default null
              */
             known_alert_types: string[] | null;
+            /**
+             * Sender
+             * @default null
+             */
+            sender: string | null;
+            /**
+             * Reason
+             * @default null
+             */
+            reason: string | null;
         };
     };
     responses: never;
@@ -5195,6 +5254,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SystemWarnings"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRefusedDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusedDeliveries"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */

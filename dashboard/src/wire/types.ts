@@ -46,6 +46,7 @@ export type Sample = Schemas["Sample"];
 export type AlertRequest = Schemas["AlertRequest"];
 export type McpSelection = Schemas["McpSelection"];
 export type MCPServerItem = Schemas["MCPServerItem"];
+export type RefusedDeliveryItem = Schemas["RefusedDeliveryItem"];
 export type SystemWarningItem = Schemas["SystemWarningItem"];
 export type LLMCallItem = Schemas["LLMCallItem"];
 export type MCPCallItem = Schemas["MCPCallItem"];

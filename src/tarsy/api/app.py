@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from tarsy import __version__
 from tarsy.api import live, manual_pages, problems
 from tarsy.api.dashboard import Dashboard
-from tarsy.api.middleware import AccessControl, BodyLimit, SecurityHeaders, UnexpectedErrors
+from tarsy.api.middleware import AccessControl, BodyLimit, RefusedDeliveries, SecurityHeaders, UnexpectedErrors
 from tarsy.api.reference import openapi_document, reference_page
 from tarsy.api.routes import alerts, evidence, exports, followups, incidents, login, sessions, setup, system, usage
 from tarsy.api.services import Services
@@ -56,7 +56,13 @@ def describe_app() -> FastAPI:
         redirect_slashes=False,
         # `tarsy.telemetry` reports on requests.
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
-        middleware=[Middleware(SecurityHeaders), Middleware(UnexpectedErrors), Middleware(BodyLimit), Middleware(AccessControl)],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(RefusedDeliveries),
+            Middleware(UnexpectedErrors),
+            Middleware(BodyLimit),
+            Middleware(AccessControl),
+        ],
     )
     problems.install(app)
     for router in ROUTERS:

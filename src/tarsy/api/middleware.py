@@ -3,6 +3,7 @@
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from http import HTTPStatus
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -11,9 +12,14 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarsy.api.auth import AuthSettings, host_allowed, identify, origin_allowed, peer_of
-from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
+from tarsy.api.problems import Problem, ProblemKind, RequestRefusedError, problem_of, respond
+from tarsy.api.schemas.view import MAX_NAME
+from tarsy.db.incident.refusals import RefusedDelivery
 from tarsy.domain.followup import MAX_CHAT_CHARACTERS
 from tarsy.domain.session import MAX_ALERT_BYTES
+from tarsy.intake.adapters.registry import UNKNOWN_SOURCE
+from tarsy.intake.service import IncidentService
+from tarsy.kit.text import clip, storable
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +29,9 @@ MAX_REST_BYTES = 64 * 1024
 MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + MAX_REST_BYTES
 # Bodies of these routes are alerts; every other body is a question or a token.
 WEBHOOK = "/api/v1/webhook"
-ALERT_PATHS = ("/api/v1/alerts", WEBHOOK)
+ALERTS = "/api/v1/alerts"
+# Longer than any text of ours; it may quote the request.
+MAX_DETAIL = 500
 # A character outside the basic plane is twelve bytes long when it is escaped.
 MAX_SMALL_BODY_BYTES = 12 * MAX_CHAT_CHARACTERS + 1024
 
@@ -84,11 +92,59 @@ class SecurityHeaders(HttpMiddleware):
         await self._app(scope, receive, send_with_headers)
 
 
+class RefusedDeliveries(HttpMiddleware):
+    """Records every webhook request that gets an error response, whichever part of the program refused it or failed."""
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_webhook(scope["path"]) or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        seen = status = 0
+
+        async def counted_receive() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif status >= HTTPStatus.BAD_REQUEST:
+                await record(Problem.model_validate_json(message.get("body", b"")))
+            await send(message)
+
+        async def record(problem: Problem) -> None:
+            service: IncidentService = scope["app"].state.services.incidents.service
+            declared = Headers(scope=scope).get("content-length", "")
+            named = scope["path"].removeprefix(WEBHOOK).strip("/")
+            await service.refusals.record(
+                RefusedDelivery(
+                    at=service.clock.now(),
+                    source=storable(clip(problem.sender or named or UNKNOWN_SOURCE, MAX_NAME)),
+                    peer=peer_of(scope),
+                    reason=problem.reason or problem.type.rpartition(":")[2],
+                    status=problem.status,
+                    size=max(seen, int(declared) if declared.isdecimal() else 0),
+                    detail=storable(clip(problem.detail, MAX_DETAIL)),
+                )
+            )
+
+        await self._app(scope, counted_receive, watched_send)
+        if not status:
+            await record(problem_of(ProblemKind.ABANDONED, "The sender closed the connection before its request was complete."))
+
+
 class BodyLimit(HttpMiddleware):
     """Answers 413 to a request whose body is larger than any request may be, without reading the rest of it."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        limit = MAX_BODY_BYTES if scope["path"].startswith(ALERT_PATHS) else MAX_SMALL_BODY_BYTES
+        if is_webhook(scope["path"]):
+            # The route reads it, within the configured limit.
+            await self._app(scope, receive, send)
+            return
+        limit = MAX_BODY_BYTES if scope["path"].startswith(ALERTS) else MAX_SMALL_BODY_BYTES
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > limit:
             await respond(_too_large(limit))(scope, receive, send)
@@ -133,10 +189,13 @@ class AccessControl(HttpMiddleware):
         await (respond(refusal) if refusal else self._app)(scope, receive, send)
 
 
+def is_webhook(path: str) -> bool:
+    return path == WEBHOOK or path.startswith(f"{WEBHOOK}/")
+
+
 def needs_login(path: str) -> bool:
     # Senders of webhooks authenticate in other ways, such as a signature of the body; the route checks them.
-    is_webhook = path == WEBHOOK or path.startswith(f"{WEBHOOK}/")
-    return path.startswith(GUARDED_PREFIXES) and path not in OPEN_PATHS and not is_webhook
+    return path.startswith(GUARDED_PREFIXES) and path not in OPEN_PATHS and not is_webhook(path)
 
 
 class UnexpectedErrors(HttpMiddleware):

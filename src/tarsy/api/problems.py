@@ -66,6 +66,8 @@ class ProblemKind(StrEnum):
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     MISDIRECTED = "misdirected", HTTPStatus.MISDIRECTED_REQUEST
     QUEUE_FULL = "queue-full", HTTPStatus.TOO_MANY_REQUESTS
+    # No client receives it: the client is gone.
+    ABANDONED = "abandoned", HTTPStatus.REQUEST_TIMEOUT
     INTERNAL = "internal", HTTPStatus.INTERNAL_SERVER_ERROR
     NO_MODEL = "no-model", HTTPStatus.SERVICE_UNAVAILABLE
     DATABASE_AWAY = "database-away", HTTPStatus.SERVICE_UNAVAILABLE
@@ -90,6 +92,9 @@ class Problem(BaseModel):
     errors: list[FieldProblem] | None = None
     # Present when the alert type is unknown.
     known_alert_types: list[str] | None = None
+    # Present when a sender is refused: which one, and why, for programs.
+    sender: str | None = None
+    reason: str | None = None
 
 
 class RequestRefusedError(Exception):
@@ -182,6 +187,8 @@ def _expected_problem(error: Exception) -> ProblemResponse:
         return ProblemResponse(problem_of(kind, "The database is unreachable. Try again in a moment."), {"Retry-After": "5"})
     if isinstance(error, UnknownAlertTypeError):
         return ProblemResponse(problem_of(kind, str(error), known_alert_types=list(error.known)), {})
+    if isinstance(error, SenderRefusedError):
+        return ProblemResponse(problem_of(kind, str(error), sender=error.source, reason=error.refusal), _HEADERS.get(kind, {}))
     return ProblemResponse(problem_of(kind, str(error)), _HEADERS.get(kind, {}))
 
 

@@ -22,6 +22,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
+from tarsy.db.incident.refusals import RefusalRepository, refusal_warnings
 from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
@@ -98,6 +99,7 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
             current = revision == migrate.head()
             paused = await PauseRepository(engine).current() if current else []
             problems = diagnose(await HealthReader(engine).read()) if current else ()
+            refused = await RefusalRepository(engine).latest() if current else []
     except DatabaseUnavailableError as error:
         yield fail("database", error.problem, error.remedy)
         return
@@ -107,6 +109,8 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
         yield warn("pause", f"{one.chain_id or 'everything'} is {one.description}", f"to continue: tarsy resume{chain}")
     for one in problems:
         yield warn(one.kind, one.message, one.remedy)
+    for message, _ in refusal_warnings(refused, datetime.now(UTC)):
+        yield warn("senders", message, "the System page lists them with their addresses")
 
 
 def _schema(kind: str, revision: str | None) -> Finding:

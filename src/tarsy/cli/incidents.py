@@ -65,6 +65,8 @@ def _page(detail: "IncidentDetail") -> "Iterator[str]":
     ended = f", over {incident.resolved_at:%Y-%m-%d %H:%MZ}" if incident.resolved_at else ""
     yield f"{incident.state}, {incident.severity}, from {incident.source} by route {incident.route}; opened {incident.opened_at:%Y-%m-%d %H:%MZ}{ended}"
     yield f"{incident.firing} of {incident.alerts} alerts fire, heard of {incident.deliveries} times"
+    if incident.truncated:
+        yield f"{incident.truncated} further alerts were left out of the last delivery"
     if cost := str(detail.summary.spending):
         yield f"its investigations cost {cost}"
     for member in detail.members:

@@ -76,6 +76,8 @@ incidents = sa.Table(
     sa.Column("firing", sa.Integer, nullable=False),
     sa.Column("alerts", sa.Integer, nullable=False),
     sa.Column("deliveries", sa.BigInteger, nullable=False),
+    # The number of alerts that were left out of the last delivery.
+    sa.Column("truncated", sa.Integer, nullable=False, server_default="0"),
     sa.Column("looked_again", sa.SmallInteger, nullable=False, server_default="0"),
     # No foreign key: it stays when the investigation is erased.
     sa.Column("session_id", Id),
@@ -189,6 +191,20 @@ webhook_deliveries = sa.Table(
     sa.Column("received_at", Timestamp, nullable=False),
     sa.Column("answer", JSONB, nullable=False),
     sa.Index(None, "received_at"),
+)
+
+# The last webhook requests that were refused, or that failed.
+refused_deliveries = sa.Table(
+    "refused_deliveries",
+    metadata,
+    sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("at", Timestamp, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("peer", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
 )
 
 alert_sessions = sa.Table(

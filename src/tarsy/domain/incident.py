@@ -69,6 +69,8 @@ class Incident:
     firing: int = 0
     alerts: int = 0
     deliveries: int = 0
+    # The number of further alerts that the sender, or TARSy's limit, left out of the last delivery.
+    truncated: int = 0
     # The number of repeated investigations since its alerts or its severity last changed.
     reinvestigations: int = 0
     # The last investigation; None also if intake cancelled it before it began.
@@ -192,6 +194,8 @@ def incident_text(incident: Incident, members: Sequence[Member], last: Investiga
     sections = [headline, *(_section(member, MAX_BODIES // max(len(shown), 1)) for member in shown)]
     if incident.alerts > len(shown):
         sections.append(f"{incident.alerts - len(shown)} further alerts of this incident are not shown.")
+    if incident.truncated:
+        sections.append(f"{incident.truncated} further alerts were left out of the last notification: what they are about is not known.")
     if last:
         verdict = f" Its verdict: {last.verdict}{', ' + last.object if last.object else ''}." if last.verdict else ""
         sections.append(

@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 # Deliveries that share a transaction. A larger batch would keep its first delivery waiting.
 MAX_TOGETHER = 32
-# The masker needs some milliseconds for so many.
+# The masker, or an adapter, needs some milliseconds for so many.
 QUICK_CHARACTERS = 16_000
 # PagerDuty gives up after five seconds, most other senders after ten to thirty.
 TAKE_SECONDS = 25.0
@@ -51,7 +51,7 @@ _TIME_LIMIT = sa.text("SET LOCAL statement_timeout = '10s'")
 
 
 class DeliveryMetrics(Protocol):
-    """Counts deliveries once they are stored, and refused requests."""
+    """Counts deliveries once they are stored, and requests that got an error response."""
 
     def accepted(self, source: str, action: str, alerts: int) -> None: ...
 
@@ -122,6 +122,7 @@ class AlertAcceptance:
                     author=author,
                     runbook_url=url,
                     runbook=runbook,
+                    truncated=delivery.truncated,
                 )
                 for alert, url in zip(delivery.alerts, runbook_urls, strict=True)
             ]

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from tarsy.domain.alert import Alert, Change, Links
-from tarsy.kit.text import storable
+from tarsy.domain.session import MAX_ALERT_BYTES
+from tarsy.kit.text import clip, storable
 
 
 def masked_alert(alert: Alert, mask: Callable[[str], str]) -> Alert:
@@ -29,13 +30,18 @@ def masked_alert(alert: Alert, mask: Callable[[str], str]) -> Alert:
         # It names the group and is never shown; its length is the sender's choice.
         group_key=storable(alert.group_key) if alert.group_key else None,
         fingerprint=storable(alert.fingerprint),
-        body=storable(mask(alert.body)),
+        body=_body(alert.body, mask),
     )
 
 
 def masked_change(change: Change, mask: Callable[[str], str]) -> Change:
     masked = _masked({"title": change.title, "labels": dict(change.labels), "link": change.link}, mask)
-    return replace(change, title=masked["title"], labels=masked["labels"], link=masked["link"], body=storable(mask(change.body)))
+    return replace(change, title=masked["title"], labels=masked["labels"], link=masked["link"], body=_body(change.body, mask))
+
+
+def _body(text: str, mask: Callable[[str], str]) -> str:
+    """Mask the text as sent, of which as much is kept as of an alert that is submitted by itself."""
+    return storable(mask(clip(text, MAX_ALERT_BYTES)))
 
 
 def _masked(parts: Mapping[str, Any], mask: Callable[[str], str]) -> dict[str, Any]:

@@ -97,6 +97,8 @@ class Policy:
     routes: tuple[Route, ...] = ()
     mutes: tuple[Mute, ...] = ()
     default_alert_type: str
+    # As in `SystemConfig.max_webhook_bytes`.
+    max_body_bytes: int = 16 * 1024**2
     # By sender.
     mappings: Mapping[str, GenericMapping] = field(default_factory=dict[str, GenericMapping])
     proofs: Mapping[str, Proof] = field(default_factory=dict[str, Proof])
@@ -109,6 +111,7 @@ def policy_of(config: Config, env: Mapping[str, str]) -> Policy:
         routes=tuple(_route(route) for route in config.routes),
         mutes=tuple(Mute(starts=mute.starts, ends=mute.ends, match=_matchers(mute.match), reason=mute.reason) for mute in config.mute),
         default_alert_type=config.defaults.alert_type,
+        max_body_bytes=config.system.max_webhook_bytes,
         mappings={
             name: GenericMapping(kind=mapping.kind, each=mapping.each, parts=mapping.parts())
             for name, sender in senders.items()

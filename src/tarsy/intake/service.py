@@ -1,18 +1,19 @@
 """The incident service: receives webhook requests, and holds the commands of people and the maintenance of incidents."""
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import structlog
+from anyio import to_thread
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
-from tarsy.intake.acceptance import AlertAcceptance, DeliveryMetrics, NoMetrics
+from tarsy.db.incident.refusals import RefusalRepository
+from tarsy.intake.acceptance import QUICK_CHARACTERS, AlertAcceptance, DeliveryMetrics, NoMetrics
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
-from tarsy.intake.adapters.registry import matching_adapter, parse_delivery
+from tarsy.intake.adapters.registry import UNKNOWN_SOURCE, matching_adapter, parse_delivery
 from tarsy.intake.answer import Answer
 from tarsy.intake.authentication import Refusal, check_sender, check_sns
 from tarsy.intake.commands import IncidentCommands
@@ -20,15 +21,12 @@ from tarsy.intake.delivery import WebhookRequest
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.maintenance import IncidentMaintenance
 from tarsy.intake.policy import Policy
+from tarsy.intake.refusals import Refusals
 from tarsy.intake.sns import ConfirmSubscription, LeaveUnconfirmed, SnsClient, answer_handshake, certificate_address, is_envelope
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.session.submission import SubmissionService
 
 log = structlog.get_logger(__name__)
-
-# A source is part of the URL, which anyone can make up: refusals are counted by source for so many, and under one name for the rest.
-MAX_COUNTED_SOURCES = 100
-OTHER_SOURCES = "others"
 
 
 class SenderRefusedError(Exception):
@@ -40,20 +38,6 @@ class SenderRefusedError(Exception):
         self.refusal = refusal
 
 
-@dataclass(slots=True)
-class Refusals:
-    """The number of refused requests by source and reason, and the time of the last one."""
-
-    counts: Counter[tuple[str, Refusal]] = field(default_factory=Counter[tuple[str, Refusal]])
-    last: dict[tuple[str, Refusal], datetime] = field(default_factory=dict[tuple[str, Refusal], datetime])
-
-    def count(self, source: str, refusal: Refusal, now: datetime) -> None:
-        known = {counted for counted, _ in self.counts}
-        key = (source if source in known or len(known) < MAX_COUNTED_SOURCES else OTHER_SOURCES, refusal)
-        self.counts[key] += 1
-        self.last[key] = now
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentService:
     policy: Policy
@@ -62,7 +46,7 @@ class IncidentService:
     maintenance: IncidentMaintenance
     sns: SnsClient
     clock: Clock
-    refusals: Refusals = field(default_factory=Refusals)
+    refusals: Refusals
 
     @classmethod
     def build(
@@ -80,13 +64,15 @@ class IncidentService:
         clock = clock or SystemClock()
         investigations = Investigations(submissions, policy.routes, server)
         commands = IncidentCommands(engine, policy, investigations, clock)
+        metrics = metrics or NoMetrics()
         return cls(
             policy=policy,
-            acceptance=AlertAcceptance(engine, policy, investigations, submissions.mask, clock, metrics or NoMetrics()),
+            acceptance=AlertAcceptance(engine, policy, investigations, submissions.mask, clock, metrics),
             commands=commands,
             maintenance=IncidentMaintenance(engine, policy, commands),
             sns=sns or SnsClient(),
             clock=clock,
+            refusals=Refusals(RefusalRepository(engine), metrics),
         )
 
     async def receive(self, request: WebhookRequest) -> Answer:
@@ -101,12 +87,10 @@ class IncidentService:
         source = adapter.source if adapter else request.source
         refusal = await self._refusal(request, source)
         if refusal:
-            name = source or "webhook"
-            self.refusals.count(name, refusal, self.clock.now())
-            self.acceptance.metrics.refused(name, refusal.value)
-            log.warning("webhook.refused", source=name, reason=refusal.value)
-            raise SenderRefusedError(name, refusal)
-        delivery = parse_delivery(request, request.source, self.policy.mappings)
+            raise SenderRefusedError(source or UNKNOWN_SOURCE, refusal)
+        # Reading thousands of alerts would block the event loop.
+        read = partial(parse_delivery, request, request.source, self.policy.mappings)
+        delivery = await to_thread.run_sync(read) if len(request.text) > QUICK_CHARACTERS else read()
         # The request is authentic: a subscription to a configured topic can be confirmed.
         if source == CLOUDWATCH or source in self.policy.topics:
             match answer_handshake(request.body, self.policy.topics.get(source or "", ())):
@@ -116,7 +100,7 @@ class IncidentService:
                     log.warning("sns.subscription_left", reason=reason)
                 case None:
                     pass
-        author = request.author or source or "webhook"
+        author = request.author or source or UNKNOWN_SOURCE
         return await self.acceptance.accept(delivery, author=author, alert_type=request.alert_type, runbook_url=request.runbook_url)
 
     async def _refusal(self, request: WebhookRequest, source: str | None) -> Refusal | None:

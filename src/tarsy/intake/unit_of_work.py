@@ -39,6 +39,8 @@ class IncomingAlert:
     runbook_url: str | None = None
     # The text of the runbook, if it had to be fetched before its address was masked.
     runbook: str | None = None
+    # The number of alerts that were left out of its delivery.
+    truncated: int = 0
 
     @property
     def key(self) -> str:
@@ -233,6 +235,7 @@ class UnitOfWork:
                     incident,
                     heard_at=self.now,
                     deliveries=incident.deliveries + 1,
+                    truncated=incoming.truncated,
                     alerts=incident.alerts + (before is None),
                     firing=incident.firing + (after.status is AlertStatus.FIRING) - was_firing,
                 )

@@ -34,8 +34,8 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class AlertTooLargeError(AlertRefusedError):
-    def __init__(self, size: int) -> None:
-        super().__init__(f"The alert has {size} bytes; at most {MAX_ALERT_BYTES} are taken. Send the part that matters.")
+    def __init__(self, size: int, limit: int = MAX_ALERT_BYTES) -> None:
+        super().__init__(f"The alert has {size} bytes; at most {limit} are taken. Send the part that matters.")
 
 
 class AlertNotRecordedError(AlertRefusedError):

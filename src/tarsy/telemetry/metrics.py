@@ -85,7 +85,9 @@ class IntakeMetrics(MetricGroup):
         super().__init__(registry)
         self.alerts = self.counter("tarsy_alerts", "Alerts received, by sender and outcome.", "source", "action")
         self.changes = self.counter("tarsy_changes", "Changes received.", "source")
-        self.refused = self.counter("tarsy_webhook_refused", "Webhook requests refused because authentication failed.", "source", "reason")
+        self.refused = self.counter(
+            "tarsy_webhook_refused", "Webhook requests that got an error response, by sender and reason.", "source", "reason"
+        )
 
 
 class WorkMetrics(MetricGroup):

@@ -1,19 +1,14 @@
 """What monitoring systems say is in /metrics: counted once it is stored, and by what became of it."""
 
-from dataclasses import replace
-
-import pytest
 from prometheus_client import generate_latest
 
-from support.api_world import MASK, tool_server
-from support.intake_world import RESOLVED, ROUTE, alert, delivery, intake_world
+from support.api_world import MASK, world
+from support.intake_world import RESOLVED, alert, delivery, intake_world
 from support.scraped import value
 from tarsy.domain.alert import Change, ChangeOutcome
 from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.authentication import Token
-from tarsy.intake.delivery import parse_request
 from tarsy.intake.policy import Policy
-from tarsy.intake.service import IncidentService, SenderRefusedError
 from tarsy.telemetry.measured_requests import CountedIntake
 from tarsy.telemetry.metrics import Metrics
 
@@ -37,14 +32,10 @@ async def test_alerts_are_counted_by_what_became_of_them_and_repeated_requests_a
 
 async def test_refused_requests_are_counted_by_their_reason(database_url: str) -> None:
     metrics = Metrics()
-    policy = Policy(routes=(ROUTE,), default_alert_type="kubernetes", proofs={"splunk": Token(("t",))})
-    async with intake_world(database_url) as ground:
-        service = IncidentService.build(
-            ground.engine, policy, ground.investigations.submissions, tool_server, metrics=CountedIntake(metrics)
-        )
-        for query in ({}, {"token": "wrong"}, {"token": "wrong"}):
-            with pytest.raises(SenderRefusedError):
-                await service.receive(replace(parse_request("{}"), query=query, source="splunk", author="alice"))
+    policy = Policy(default_alert_type="kubernetes", proofs={"splunk": Token(("t",))})
+    async with world(database_url, policy=policy, metrics=CountedIntake(metrics)) as api:
+        for query in ("", "?token=wrong", "?token=wrong"):
+            await api.client.post(f"/api/v1/webhook/splunk{query}", json={})
     scraped = generate_latest(metrics.registry)
     assert value(scraped, "tarsy_webhook_refused_total", source="splunk", reason="missing") == 1
     assert value(scraped, "tarsy_webhook_refused_total", source="splunk", reason="wrong") == 2

@@ -86,6 +86,7 @@ function Header({ incident, onChanged }: { incident: IncidentView; onChanged: ()
         <Fact name="Heard of">
           {plural(incident.deliveries, "time")}, last <RelativeTime at={incident.heard_at} />
         </Fact>
+        {incident.truncated > 0 && <Fact name="Left out">{plural(incident.truncated, "further alert")} of the last delivery</Fact>}
         <Fact name="Route">{incident.route}</Fact>
         {(incident.cost.usd !== null || incident.cost.unpriced_calls > 0) && <Fact name="Cost">{formatCost(incident.cost)}</Fact>}
         {incident.merged.length > 0 && <Fact name="Merged">{plural(incident.merged.length, "other incident")}</Fact>}

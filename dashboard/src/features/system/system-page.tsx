@@ -16,6 +16,7 @@ import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import type { HealthReport, SystemWarningItem, WarningSource } from "@/wire/types";
 import { Queue } from "./queue";
+import { RefusedDeliveries } from "./refused-deliveries";
 import { Servers } from "./servers";
 
 export function SystemPage() {
@@ -38,6 +39,7 @@ export function SystemPage() {
           <Queue />
         </Section>
       </Box>
+      <RefusedDeliveries />
       <Section title="Effective configuration">
         <Configuration />
       </Section>

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 from fastapi import Header, Path, Query, Request, Response
@@ -177,23 +177,26 @@ async def permit_webhook(request: Request) -> Response:
 async def _receive(
     request: Request, source: str | None, services: Services, alert_type: str | None, runbook: str | None
 ) -> WebhookAccepted:
-    body = await read_body(request, MAX_ALERT_BYTES)
+    service, identity = services.incidents.service, cast("Identity | None", request.state.identity)
+    # A sender that cannot set headers may send its API token in the query.
+    author = identity.author if identity else services.auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, ""))
+    # Strangers do not choose how much memory a request takes: a login, or the name of a sender that has to authenticate, allows more.
+    is_known = author or source in service.policy.proofs or source in service.policy.topics
+    body = await read_body(request, service.policy.max_body_bytes if is_known else MAX_ALERT_BYTES)
     text = decode(body)
     if not text.strip():
         raise AlertRefusedError("The alert is empty.")
     check_runbook_url(runbook)
-    identity: Identity | None = request.state.identity
     received = replace(
         parse_request(text, request.headers),
         raw=body,
         query=dict(request.query_params),
         source=source,
-        # A sender that cannot set headers may send its API token in the query.
-        author=identity.author if identity else services.auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, "")),
+        author=author,
         alert_type=alert_type,
         runbook_url=runbook,
     )
-    return WebhookAccepted.of(await services.incidents.service.receive(received))
+    return WebhookAccepted.of(await service.receive(received))
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -204,12 +207,12 @@ async def read_body(request: Request, limit: int) -> bytes:
     """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > limit:
-        raise AlertTooLargeError(int(declared))
+        raise AlertTooLargeError(int(declared), limit)
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
-            raise AlertTooLargeError(len(body))
+            raise AlertTooLargeError(len(body), limit)
     return bytes(body)
 
 

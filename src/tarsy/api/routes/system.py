@@ -1,5 +1,6 @@
 """Health and metrics for load balancers and Prometheus; configuration, warnings, queue and pauses for operators."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import anyio
@@ -19,6 +20,7 @@ from tarsy.api.schemas.system import (
     PauseRequest,
     Pauses,
     QueueReport,
+    RefusedDeliveries,
     ReloadReport,
     SystemWarningItem,
     SystemWarnings,
@@ -29,6 +31,7 @@ from tarsy.api.schemas.view import Name
 from tarsy.api.services import DATABASE, AuthorDep, Health, Probe, ServicesDep
 from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
+from tarsy.db.incident.refusals import refusal_warnings
 from tarsy.domain.diagnosis import diagnose
 
 health_router = plain_router(tag="health")
@@ -106,20 +109,21 @@ async def get_warnings(services: ServicesDep) -> SystemWarnings:
         SystemWarningItem(source=WarningSource(one.kind.value), message=f"{one.message} {one.remedy[0].upper()}{one.remedy[1:]}.")
         for one in diagnose(await services.system.vital_signs.read())
     ]
-    refusals = services.incidents.service.refusals
     refused_senders = [
-        SystemWarningItem(
-            source=WarningSource.SENDER,
-            message=f"{count} requests of sender {source} were refused by this process: {refusal.message}.",
-            since=refusals.last[source, refusal],
-        )
-        for (source, refusal), count in sorted(refusals.counts.items())
+        SystemWarningItem(source=WarningSource.SENDER, message=message, since=at)
+        for message, at in refusal_warnings(await services.incidents.service.refusals.repository.latest(), datetime.now(UTC))
     ]
     unpriced = [
         SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {REMEDY}")
         for one in await services.system.installation.unpriced_ceilings()
     ]
     return SystemWarnings(warnings=[*diagnosed, *services.system.installation.warnings(), *refused_senders, *unpriced])
+
+
+@router.get("/refused-deliveries", operation_id="getRefusedDeliveries")
+async def get_refused_deliveries(services: ServicesDep) -> RefusedDeliveries:
+    """The last webhook requests that TARSy refused, or that failed: nothing of them is stored."""
+    return RefusedDeliveries.build(deliveries=await services.incidents.service.refusals.repository.latest())
 
 
 @router.get("/queue", operation_id="getQueue")

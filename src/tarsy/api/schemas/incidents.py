@@ -90,6 +90,8 @@ class IncidentItem(View):
     firing: int
     alerts: int
     deliveries: int
+    # How many further alerts were left out of the last delivery.
+    truncated: int
     last_session_id: UUID | None
     last_session_status: SessionStatus | None
     last_session_completed_at: datetime | None

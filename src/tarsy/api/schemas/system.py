@@ -96,6 +96,25 @@ class SystemWarnings(View):
     warnings: list[SystemWarningItem]
 
 
+class RefusedDeliveryItem(View):
+    at: datetime
+    # The sender, by the URL or by the shape of the body; anyone can make it up.
+    source: str
+    # The address that the request came from.
+    peer: str | None
+    reason: str
+    # Of the response.
+    status: int
+    # Bytes of the body, or those that it declared.
+    size: int
+    detail: str
+
+
+class RefusedDeliveries(View):
+    # The latest first.
+    deliveries: list[RefusedDeliveryItem]
+
+
 class ReloadReport(View):
     """What the reload changed in this process; all other processes of the installation reload too."""
 

@@ -69,6 +69,10 @@ class SystemConfig(Section):
     trusted_proxies: tuple[Network, ...] = Field(
         default=(), description="Addresses or networks of proxies whose `X-Forwarded-*` identity headers TARSy believes."
     )
+    max_webhook_bytes: Annotated[Count, Field(le=256 * 1024**2)] = Field(
+        default=16 * 1024**2,
+        description="TARSy answers 413 to webhook requests with a larger body (and to senders that do not authenticate, over 1 MiB).",
+    )
     github: GithubConfig = Field(default=GithubConfig(), description="Access to GitHub.")
     runbooks: RunbooksConfig = Field(default=RunbooksConfig(), description="Where runbooks come from.")
     retention: RetentionConfig = Field(default=RetentionConfig(), description="How long data is kept.")

@@ -1,0 +1,41 @@
+/** The last webhook requests that were refused or failed. */
+import Box from "@mui/material/Box";
+import Typography from "@mui/material/Typography";
+import { useQuery } from "@tanstack/react-query";
+import { refusedDeliveries } from "@/api/system";
+import { Section } from "@/components/section";
+import { Failure } from "@/components/states";
+import { RelativeTime } from "@/components/times";
+import type { RefusedDeliveryItem } from "@/wire/types";
+
+export function RefusedDeliveries() {
+  const { data, error, refetch } = useQuery(refusedDeliveries);
+  if (error) return <Failure what="The refused deliveries could not be loaded." error={error} onRetry={() => void refetch()} />;
+  if (!data || data.deliveries.length === 0) return null;
+  return (
+    <Section title={`Refused deliveries (${data.deliveries.length})`} flush>
+      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0, maxHeight: 360, overflowY: "auto" }}>
+        {data.deliveries.map((delivery, index) => (
+          <RefusedDelivery key={index} delivery={delivery} />
+        ))}
+      </Box>
+    </Section>
+  );
+}
+
+function RefusedDelivery({ delivery }: { delivery: RefusedDeliveryItem }) {
+  return (
+    <Box component="li" sx={{ display: "grid", gridTemplateColumns: { xs: "1fr", sm: "140px minmax(0, 1fr) auto" }, gap: { xs: 0.25, sm: 2 }, px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
+      <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
+        {delivery.source}
+      </Typography>
+      <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
+        {delivery.detail}
+      </Typography>
+      <Typography variant="caption" color="textSecondary">
+        {`${delivery.status} ${delivery.reason}, ${delivery.size.toLocaleString("en")} bytes${delivery.peer ? ` from ${delivery.peer}` : ""}, `}
+        <RelativeTime at={delivery.at} />
+      </Typography>
+    </Box>
+  );
+}
