@@ -70,7 +70,8 @@ def grade(case: CaseFile, attempt: Attempt) -> tuple[GradingCheck, ...]:
         return (GradingCheck(_VERDICT, passed=False, detail=detail), *_ceilings(expected, attempt))
     answer = (GradingCheck(_VERDICT, passed=True), *_verdict_checks(case, verdict))
     wrong = [check.name for check in answer if not check.passed]
-    is_sure = Confidence.HIGH in (verdict.confidence, attempt.confidence) and verdict.outcome is not VerdictOutcome.INCONCLUSIVE
+    # The computed confidence is never higher than the stated one.
+    is_sure = verdict.confidence is Confidence.HIGH and verdict.outcome is not VerdictOutcome.INCONCLUSIVE
     return (
         *answer,
         _check(CONFIDENTLY_WRONG, not (is_sure and wrong), f"wrong about {', '.join(wrong)}, with high confidence"),

@@ -91,6 +91,8 @@ def test_what_a_trial_took_and_what_it_rests_on_is_kept(outcome: EvalResult) -> 
         assert trial.total_tokens == trial.input_tokens + trial.output_tokens > 0
         assert trial.verified >= 1
         assert trial.failed == 0
+        assert {"confidence", "shown_confidence"} <= trial.verdict.keys()
+        assert trial.must_abstain or trial.confidence("shown_confidence")
 
 
 @pytest.mark.usefixtures("own_database")

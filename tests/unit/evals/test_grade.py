@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from support.eval_cases import attempt_on, expecting
-from tarsy.domain.verdict import Confidence
 from tarsy.evals.grading import commands, grade, passed
 
 SEEN = {"A1": "cart-7 CrashLoopBackOff", "A2": "start\nlookup db-old: no such host\nexit", "A3": "image pulled slowly, 80s"}
@@ -75,15 +74,11 @@ def test_words_are_found_at_the_beginning_of_words() -> None:
     assert failures(ANSWER.replace("host does", "localhost does"), mechanism=mechanism) == ["mechanism"]
 
 
-@pytest.mark.parametrize("confidence", ["stated", "computed"])
-def test_a_wrong_answer_with_high_confidence_fails_for_that_too(confidence: str) -> None:
-    stated = "confidence: high\n" if confidence == "stated" else ""
-    answer = ANSWER.replace("still_happening", f"{stated}still_happening")
-    shown = Confidence.HIGH if confidence == "computed" else None
-    attempt = attempt_on(answer, SEEN, confidence=shown)
-    assert passed(grade(expecting(), attempt))
-    wrong = grade(expecting(object="Deployment/shop/search"), attempt)
-    assert [check.name for check in wrong if not check.passed] == ["object", "not wrong with high confidence"]
+def test_a_wrong_answer_with_high_confidence_fails_for_that_too() -> None:
+    sure = ANSWER.replace("still_happening", "confidence: high\nstill_happening")
+    assert failures(sure) == []
+    assert failures(sure, object="Deployment/shop/search") == ["object", "not wrong with high confidence"]
+    assert failures(ANSWER, object="Deployment/shop/search") == ["object"]
 
 
 def test_a_healthy_world_wants_to_know_why_there_was_an_alert() -> None:

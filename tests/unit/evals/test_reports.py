@@ -45,6 +45,20 @@ def test_the_terminal_tells_figures_failures_and_what_was_measured() -> None:
     assert progress_line(SUITE[-1], 40, 40) == "[40/40] FAIL  tested  case-39 #1  outcome: fault, not no_fault"
 
 
+def test_every_form_tells_how_often_each_confidence_was_right() -> None:
+    sure = {"confidence": "high", "shown_confidence": "medium"}
+    made = report([trial("a", outcome="fault", verdict=sure), failed("b", outcome="fault", verdict=sure)])
+    line = "stated 2 times: 1 right, computed never"
+    assert f"confidence high        {line}" in "\n".join(as_lines(made))
+    assert f"<th>confidence high</th><td>{line}</td>" in as_html(made)
+    assert "confidence: high stated, medium computed" in as_html(made)
+    (summary,) = json.loads(as_json(made))["summaries"]
+    assert summary["calibration"][:2] == [
+        {"level": "high", "stated": {"count": 1, "of": 2}, "computed": {"count": 0, "of": 0}},
+        {"level": "medium", "stated": {"count": 0, "of": 0}, "computed": {"count": 1, "of": 2}},
+    ]
+
+
 def test_a_report_is_the_baseline_of_the_next_one(tmp_path: Path) -> None:
     write_reports(report(SUITE), tmp_path)
     assert sorted(one.identity.case for one in read_trials(tmp_path / "report.json")) == sorted(one.identity.case for one in SUITE)
