@@ -126,17 +126,17 @@ def test_recorded_tool_results_are_a_world_and_each_run_of_a_case_counts(tmp_pat
 
 @pytest.mark.usefixtures("own_database")
 def test_adversaries_do_in_the_pipeline_what_they_do_in_the_test_of_all_cases(tmp_path: Path) -> None:
-    """One who is right by luck, one who is never right, and one in a healthy world: the same checks fail as without the pipeline."""
-    names = ("network-policy-egress", "healthy-planned-maintenance")
-    plan = plan_of("liar-policy", "always-no-fault", names=names)
+    """One who is right by luck and one who is not, also in a healthy world: the same checks fail as without the pipeline."""
+    adversaries = ("liar-policy", "always-inconclusive")
+    plan = plan_of(*adversaries, names=("missing-logs-cannot-tell", "healthy-planned-maintenance"))
     found = {(one.identity.case, one.identity.model): [check.name for check in one.failures] for one in run(tmp_path, plan).trials}
     expected = {
         (case.name, name): [check.name for check in grade(case.file, attempt) if not check.passed]
         for case in plan.cases
-        for name, attempt in investigated({name: ADVERSARIES[name] for name in ("liar-policy", "always-no-fault")}, case).items()
+        for name, attempt in investigated({name: ADVERSARIES[name] for name in adversaries}, case).items()
     }
     assert found == expected
-    assert expected["network-policy-egress", "liar-policy"] == []
+    assert expected["missing-logs-cannot-tell", "always-inconclusive"] == []
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
