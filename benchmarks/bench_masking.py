@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from tarsy.tools.masking import Masker
+from tarsy.tools.masking.tags import session_tag
 
 MEGABYTE = 1024 * 1024
 # What a megabyte from a tool may take.
@@ -142,7 +143,8 @@ def measure(masker: Masker, samples: Mapping[str, Callable[[], str]]) -> float:
 
 
 def main() -> int:
-    masker = Masker.for_group("all")
+    # With tags, as in a session.
+    masker = Masker.for_group("all").tagged(session_tag(bytes(32), "bench"))
     masker.mask("warm up password=x")
     print("from tools:")
     worst = measure(masker, REALISTIC)

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from tarsy.tools.masking.text_views import IndexedText
@@ -66,11 +66,18 @@ class EntryMasker:
 
     def masked(self, key: str, value: str, *, encoded: bool) -> str:
         """Return the value, or its replacement. Values of `data` are `encoded` in base64, and have the tag of what they encode."""
+        plain_kind = _plain_kind(key)
         plain = _decoded(value) if encoded else value
-        found = _PLAIN_KEY.fullmatch(_WORD_BREAK.sub("_", key).lower()) if len(key) <= _LONGEST_PLAIN else None
-        if found and len(plain) <= _LONGEST_PLAIN and _PLAIN_VALUES[found.lastgroup or ""].fullmatch(plain):
+        if plain_kind and len(plain) <= _LONGEST_PLAIN and _PLAIN_VALUES[plain_kind].fullmatch(plain):
             return value
         return value if value.startswith(MASK_BEGINS) and MASKED.fullmatch(value) else self._label(plain)
+
+
+@lru_cache(maxsize=1024)
+def _plain_kind(key: str) -> str | None:
+    """Return what an entry with this key holds, or None if that may be a secret."""
+    found = _PLAIN_KEY.fullmatch(_WORD_BREAK.sub("_", key).lower()) if len(key) <= _LONGEST_PLAIN else None
+    return found.lastgroup if found else None
 
 
 def _decoded(value: str) -> str:
