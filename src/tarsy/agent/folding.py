@@ -1,8 +1,9 @@
-"""Folds a large tool result: lines that repeat are shown once, with their count.
+"""Folds a long tool result: lines that repeat are shown once, with their count, and what Kubernetes keeps for itself is left out.
 
 A fold states exactly what it replaces, and the whole result stays readable with `read_result`.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,21 +36,36 @@ _LONGEST_HEADER = 400
 _COLUMN = re.compile(r"[A-Z(][A-Z0-9_()%/-]*(?: [A-Z0-9_()%/-]+)*")
 
 
+# Fields of Kubernetes objects that say who last wrote which field, and the same object once more.
+_BOOKKEEPING = r"(?:managedFields|kubectl\.kubernetes\.io/last-applied-configuration)"
+_JSON_BOOKKEEPING = re.compile(rf'"(?P<name>{_BOOKKEEPING})"[ \t]{{0,8}}:[ \t]{{0,8}}(?=[\["])')
+_YAML_BOOKKEEPING = re.compile(rf"(?P<indent> {{0,80}})(?P<name>{_BOOKKEEPING}):(?P<rest>.*)")
+# Of a longer value, the end is not searched: no such field is that long.
+_LONGEST_BOOKKEEPING = 500_000
+
+
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A result with its repetitions folded, and the number of lines that are not shown."""
+    """A result with its repetitions folded, and how much of it is not shown."""
 
     text: str
     lines: int
+    characters: int
 
     @property
     def is_folded(self) -> bool:
-        return self.lines > 0
+        return self.lines > 0 or self.characters > 0
+
+    @property
+    def pays(self) -> bool:
+        """Whether folding saves a third: less is not worth the notices."""
+        return self.characters * 2 >= len(self.text)
 
 
 def fold(text: str) -> Folded:
     """Fold the lines of `text` that repeat, in the order of their first occurrence."""
-    lines = _BASE64.sub(_short_run, "\n".join(_without_armour(text.split("\n")))).split("\n")
+    kept = "\n".join(_without_yaml_bookkeeping(_without_json_bookkeeping(text).split("\n")))
+    lines = _BASE64.sub(_short_run, "\n".join(_without_armour(kept.split("\n")))).split("\n")
     groups = _groups(lines)
     shown: list[str] = []
     for number, line in enumerate(lines):
@@ -61,7 +77,7 @@ def fold(text: str) -> Folded:
             left, last = len(group.members) - group.shown, lines[group.members[-1]].strip()
             shown.append(f"[{left} more lines like this one are folded; the last: {last}]")
     folded = "\n".join(shown)
-    return Folded(folded, text.count("\n") - folded.count("\n")) if folded != text else Folded(text, 0)
+    return Folded(folded, max(text.count("\n") - folded.count("\n"), 0), max(len(text) - len(folded), 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +150,41 @@ def is_table_header(line: str) -> bool:
     """Whether a line is the header of a table: column names in capital letters, two or more spaces apart."""
     names = re.split(r" {2,}", line.rstrip()) if len(line) <= _LONGEST_HEADER else []
     return len(names) > 1 and all(_COLUMN.fullmatch(name) for name in names)
+
+
+def _without_json_bookkeeping(text: str) -> str:
+    parts: list[str] = []
+    position = 0
+    while found := _JSON_BOOKKEEPING.search(text, position):
+        value = text[found.end() : found.end() + _LONGEST_BOOKKEEPING]
+        try:
+            _, length = json.JSONDecoder().raw_decode(value)
+        except (ValueError, RecursionError):
+            # Cut off, or no JSON: it is shown as it is.
+            length = 0
+        shown = f'"[{length} characters of {found["name"]} are folded]"' if length > len(found["name"]) + 40 else value[:length]
+        parts += (text[position : found.end()], shown)
+        position = found.end() + length
+    return "".join((*parts, text[position:]))
+
+
+def _without_yaml_bookkeeping(lines: Sequence[str]) -> Iterator[str]:
+    indent, name, skipped = -1, "", 0
+    for line in lines:
+        if indent >= 0:
+            depth = len(line) - len(line.lstrip(" "))
+            if depth > indent or (depth == indent and line[depth : depth + 2] == "- ") or not line.strip():
+                skipped += 1
+                continue
+            yield f"{' ' * indent}[{skipped} lines of {name} are folded]"
+            indent = -1
+        found = _YAML_BOOKKEEPING.fullmatch(line)
+        if found and found["rest"].strip() in {"", "|", "|-", ">", ">-"}:
+            indent, name, skipped = len(found["indent"]), found["name"], 0
+        else:
+            yield line
+    if indent >= 0:
+        yield f"{' ' * indent}[{skipped} lines of {name} are folded]"
 
 
 def _without_armour(lines: Sequence[str]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The state of one run of an agent: its conversation, the counters of its loop, and the models it may call."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Never, assert_never
 
@@ -20,8 +21,9 @@ from tarsy.agent.failures import (
 from tarsy.agent.iteration_state import IterationState, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall
 from tarsy.agent.prompt.builder import CONCLUSION_FORMS, PromptBuilder
-from tarsy.agent.prompt.fence import utc
+from tarsy.agent.prompt.fence import line_of, result_text, shown_result, utc
 from tarsy.agent.prompt.nudges import error_note, note_text
+from tarsy.agent.prompt.sections import brief_tool
 from tarsy.agent.recorder import Recorder, StepParts, as_draft
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role
@@ -44,6 +46,9 @@ class Run:
         self.recorder = recorder
         self.messages: list[Message] = list(stored.messages)
         self.state: IterationState = state_after(stored.calls, config.max_iterations, provider=config.provider.name)
+        # The places of the results that the conversation holds, by the hashes of their texts.
+        self.results: dict[int, int] = {}
+        self.remember(stored.messages)
         self.failures = FailureLog(recorder)
         # Calls in a row that the model has failed.
         self.failed_calls = failed_in_a_row(stored.calls, config.provider.name)
@@ -125,7 +130,7 @@ class Run:
             messages=messages,
             provider=self.provider,
             backend=self.backend,
-            tools=tools,
+            tools=tuple(map(brief_tool, tools)),
             track=context.place.track,
             turn=self.turn,
         )
@@ -146,6 +151,12 @@ class Run:
             self.failures.close_with(call.interaction.id)
             self.failed_calls = 0
         return call
+
+    def remember(self, messages: Iterable[Message]) -> None:
+        """Take note of the results among new messages, so that an equal one of a later turn is not sent again."""
+        for message in messages:
+            if line_of(shown_result(message.body.content))[0]:
+                self.results[hash(result_text(message.body.content))] = message.sequence_number
 
     async def stop_at_cut(self, cut: RecordedCut) -> Never:
         """Show the texts that were being written when the recorded run was stopped, and stop."""

@@ -10,6 +10,7 @@ from typing import Protocol, assert_never
 from tarsy.agent.answer_text import TextRouter, WholeText
 from tarsy.agent.model_call import ModelAnswer
 from tarsy.agent.prompt.builder import PromptBuilder, is_compaction_pointer
+from tarsy.agent.prompt.fence import OBSERVATION
 from tarsy.agent.prompt.nudges import empty_answer_nudge
 from tarsy.agent.react.call import ReActFinalAnswer
 from tarsy.agent.react.feedback import format_observation
@@ -20,8 +21,6 @@ from tarsy.agent.repetition import StoredTurn
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.tool import ToolCalling
-
-_OBSERVATION = "Observation:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +170,9 @@ class ReActToolCalls:
         return ConversationMessage(Role.USER, format_observation(content))
 
     def pointer(self, prompts: PromptBuilder, messages: Sequence[Message], message: Message) -> str | None:
-        if message.body.role is not Role.USER or not message.body.content.startswith(_OBSERVATION):
+        if message.body.role is not Role.USER or not message.body.content.startswith(OBSERVATION):
             return None
-        content = message.body.content.removeprefix(_OBSERVATION).lstrip()
+        content = message.body.content.removeprefix(OBSERVATION).lstrip()
         if is_compaction_pointer(content):
             return None
         place = bisect_left(messages, message.sequence_number - 1, key=lambda before: before.sequence_number)

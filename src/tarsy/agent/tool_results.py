@@ -25,11 +25,15 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.interaction import LLMInteraction, LLMInteractionKind
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.timeline import TimelineClose, TimelineEventType
-from tarsy.domain.tool import ToolName, ToolResult
+from tarsy.domain.tool import READ_RESULT_TOOL, ToolName, ToolResult
 from tarsy.kit.text import CutText, cut_middle, estimate_tokens
 
 # The most tokens of a huge result that a summarising model is given: half of a common window.
 _SUMMARY_INPUT_TOKENS = 60_000
+# A shorter result is read faster than a fold of it.
+_SHORTEST_FOLDED = 2_000
+# Folding that much takes a few milliseconds.
+_FOLDED_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,16 @@ class ResultPresenter:
         self._recorder = run.recorder
 
     async def fold(self, result: ToolResult) -> Folded:
-        """Return the result itself or, if it is too large, with its repetitions folded."""
-        if self.summarization(result, result.content) is None and estimate_tokens(result.content) <= self._limit():
-            return Folded(result.content, 0)
+        """Return the result itself or, if it is long and that pays, or it is too large, with its repetitions folded."""
+        content = result.content
+        is_too_large = self.summarization(result, content) is not None or estimate_tokens(content) > self._limit()
+        # What was folded the first time is what an agent wants to see that reads a result again.
+        is_whole = len(content) < _SHORTEST_FOLDED or result.is_error or result.is_trusted or result.call.name == READ_RESULT_TOOL
+        if is_whole and not is_too_large:
+            return Folded(content, 0, 0)
         # Folding a megabyte takes about a second: in a thread, other agents go on meanwhile.
-        return await to_thread.run_sync(fold, result.content)
+        folded = await to_thread.run_sync(fold, content) if len(content) > _FOLDED_AT_ONCE else fold(content)
+        return folded if is_too_large or folded.pays else Folded(content, 0, 0)
 
     async def show(self, seen: SeenResult, folded: Folded, purpose: str) -> ShownResult:
         """Return what fits into the conversation; `purpose` is why the model made the call."""
@@ -64,7 +73,9 @@ class ResultPresenter:
         if estimate_tokens(folded.text) > self._limit():
             return self._cut(seen, folded, self._limit())
         if folded.is_folded:
-            note = f"Folded: what repeats is shown once with its count, which leaves out {folded.lines} lines of this result."
+            note = (
+                f"Folded: what repeats is shown once with its count, which leaves out {folded.lines} lines, {folded.characters} characters."
+            )
             return ShownResult(folded.text, f"{note}{reading_back(self._run.read_tool, seen.evidence_id)}")
         return ShownResult(folded.text, "" if seen.result.is_error else empty_result_note(seen.result.call, folded.text))
 

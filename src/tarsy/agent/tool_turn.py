@@ -1,6 +1,7 @@
 """The tool calls of one answer: run in an order that respects changes, each result stored as soon as it arrives, at its reserved place."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -11,12 +12,13 @@ from tarsy.agent.execution import RecordedCut
 from tarsy.agent.folding import Folded
 from tarsy.agent.iteration_state import tools_timed_out
 from tarsy.agent.prompt.builder import SeenResult
+from tarsy.agent.prompt.fence import line_of, result_text, shown_result
 from tarsy.agent.prompt.nudges import unknown_outcome_note
 from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolCallFormat
 from tarsy.agent.tool_results import ResultPresenter
-from tarsy.domain.conversation import Message, ToolCall
+from tarsy.domain.conversation import Message, Role, ToolCall
 from tarsy.domain.execution import Wait
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.status import TimelineStatus
@@ -25,6 +27,9 @@ from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult, is_masked
 from tarsy.kit.clock import milliseconds_since
 from tarsy.kit.groups import for_each
+
+# A shorter result is as short as the notice that it was there before.
+_SHORTEST_REPEATED = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,9 @@ class ToolTurn:
             if waiting:
                 raise RunWaitsError(max(waiting, key=lambda wait: wait.seconds))
         # Some results of a turn that was interrupted may be in the conversation already.
+        stored.sort(key=lambda message: message.sequence_number)
         self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
+        self._run.remember(stored)
         timed_out = [pending.call for pending in self._calls if results[pending.call.id].is_timeout]
         error = tools_timed_out(call.name for call in timed_out) if len(timed_out) == len(results) else None
         return TurnOutcome(frozenset(call.id for call in timed_out), error)
@@ -199,6 +206,8 @@ class ToolTurn:
             first = {}
         shown = await self._presenter.show(seen, folded, self._purpose)
         content = self._context.prompts.tool_result(seen, shown.text, shown.note)
+        if len(content) >= _SHORTEST_REPEATED and not result.is_error and (earlier := self._earlier(content)):
+            content = self._context.prompts.same_result(seen, earlier)
         message = recorder.message(self._tool_calls.result_message(result.call, content), pending.sequence_number)
         # A summary is stored with its message: without it, a run that continues would have to pay for the summary again.
         await recorder.commit(
@@ -210,6 +219,18 @@ class ToolTurn:
         )
         recorder.awaited.discard(pending.call.id)
         return message
+
+    def _earlier(self, content: str) -> str:
+        """Return the id of an equal result of an earlier turn that the conversation still holds; else an empty string."""
+        messages, text = self._run.messages, result_text(content)
+        asked = next((message.sequence_number for message in reversed(messages) if message.body.role is Role.ASSISTANT), 0)
+        number = self._run.results.get(hash(text), asked)
+        place = bisect_left(messages, number, key=lambda message: message.sequence_number)
+        if number >= asked or place == len(messages):
+            return ""
+        # One that was compacted meanwhile is not there any more.
+        held = messages[place].body.content
+        return line_of(shown_result(held))[0] if result_text(held) == text else ""
 
     def _seen(self, result: ToolResult) -> SeenResult:
         evidence_id = self._context.evidence.of_calls[result.call.id]

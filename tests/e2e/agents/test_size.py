@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from support.agent_scenario import (
     PROVIDER,
     SERVER,
@@ -21,6 +23,7 @@ from support.agent_scenario import (
 )
 from support.long_texts import lines_apart
 from support.queue_ground import ROUNDS
+from support.replaying import replayed
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.tool import ToolCalling
 
@@ -30,7 +33,7 @@ SMALL = PROVIDER.model_copy(update={"context_window": 16_000})
 
 
 async def test_old_results_give_way_to_pointers_and_can_be_read_again(database_url: str) -> None:
-    big = "".join(f"line {number}: all is well\n" for number in range(400)) + "line 400: NEEDLE\n"
+    big = f"{lines_apart(440)}line 440: NEEDLE\n"
     turns = [says(TRACK, turn, calls(f"c{turn}", "k8s.logs", pod=str(turn))) for turn in range(6)]
     scenario = Scenario(
         chain(stage(agent(provider=SMALL, max_iterations=10))),
@@ -40,7 +43,7 @@ async def test_old_results_give_way_to_pointers_and_can_be_read_again(database_u
             says(TRACK, 7, "Found it."),
             says(END, 0, "Found."),
         ],
-        [answers(TRACK, f"c{turn}", "k8s.logs", big, f'{{"pod": "{turn}"}}') for turn in range(6)],
+        [answers(TRACK, f"c{turn}", "k8s.logs", f"pod {turn}\n{big}", f'{{"pod": "{turn}"}}') for turn in range(6)],
     )
     recording = await scenario.play(database_url)
     assert recording.outcome is not None
@@ -54,7 +57,7 @@ async def test_old_results_give_way_to_pointers_and_can_be_read_again(database_u
 
 
 async def test_old_observations_give_way_to_pointers_and_can_be_read_again(database_url: str) -> None:
-    big = "".join(f"line {number}: all is well\n" for number in range(400)) + "line 400: NEEDLE\n"
+    big = f"{lines_apart(440)}line 440: NEEDLE\n"
     turns = [says(TRACK, turn, f'Thought: Next.\nAction: k8s.logs\nAction Input: {{"pod": "{turn}"}}') for turn in range(6)]
     scenario = Scenario(
         chain(stage(agent(provider=SMALL, max_iterations=10, tool_calling=ToolCalling.REACT))),
@@ -64,7 +67,7 @@ async def test_old_observations_give_way_to_pointers_and_can_be_read_again(datab
             says(TRACK, 7, "Thought: There.\nFinal Answer: Found it."),
             says(END, 0, "Found."),
         ],
-        [answers(TRACK, f"react-{3 + 2 * turn}", "k8s.logs", big, f'{{"pod": "{turn}"}}') for turn in range(6)],
+        [answers(TRACK, f"react-{3 + 2 * turn}", "k8s.logs", f"pod {turn}\n{big}", f'{{"pod": "{turn}"}}') for turn in range(6)],
     )
     recording = await scenario.play(database_url)
     assert recording.outcome is not None
@@ -288,3 +291,49 @@ async def test_hundreds_of_iterations_and_calls_stay_within_the_window(database_
     assert len(recording.tools) == iterations * per_turn
     counts = [call.turn for call in recording.calls if call.track == TRACK]
     assert counts == list(range(iterations + 1))
+
+
+async def test_a_long_list_is_folded_below_every_limit_and_what_is_rare_is_quoted_from_it(database_url: str) -> None:
+    rows = [f"shop   cart-{n:04x}   1/1   Running   0   5d" for n in range(200)]
+    sick = "shop   cart-sick   0/1   CrashLoopBackOff   7   5d"
+    listed = "\n".join(("NS     NAME   READY   STATUS   RESTARTS   AGE", *rows[:90], sick, *rows[90:]))
+    scenario = Scenario(
+        chain(stage(agent())),
+        [says(TRACK, 0, calls("c0", "k8s.pods")), says(TRACK, 1, f'Sick [A1: "{sick}"].'), says(END, 0, "Sick.")],
+        [answers(TRACK, "c0", "k8s.pods", listed)],
+    )
+    async with scenario.running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.run_waiting(INVESTIGATION)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+        recording = await read_back(running)
+    assert recording.outcome is not None
+    shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
+    assert len(shown) < len(listed) / 2
+    assert f"\n{sick}\n" in shown
+    assert "[Folded: what repeats is shown once with its count" in shown.rpartition("<<<END TOOL RESULT")[2]
+    assert recording.tools[0].content == listed, "the whole result is kept"
+    assert session.citations is not None
+    assert session.citations.verified == 1
+    assert await replayed(database_url, recording) == []
+
+
+@pytest.mark.parametrize("react", [False, True])
+async def test_an_equal_result_of_a_later_turn_is_not_sent_again(database_url: str, *, react: bool) -> None:
+    text = "\n".join(f"node-{n} is Ready, and its kubelet is of the version {'abcdefgh'[n % 8] * n}" for n in range(20))
+    act = 'Thought: Look.\nAction: k8s.pods\nAction Input: {"n": 0}'
+    turns = [says(TRACK, n, act if react else calls(f"c{n}", "k8s.pods", n=0)) for n in range(2)]
+    last = "Final Answer: Fine." if react else "Fine."
+    ids = ("react-3", "react-5") if react else ("c0", "c1")
+    scenario = Scenario(
+        chain(stage(agent(tool_calling=ToolCalling.REACT if react else ToolCalling.NATIVE))),
+        [*turns, says(TRACK, 2, last), says(END, 0, "Fine.")],
+        [answers(TRACK, name, "k8s.pods", text, '{"n": 0}') for name in ids],
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    results = [message["content"] for message in recording.outcome.conversations[TRACK] if "] k8s.pods(n=0) at " in message["content"]]
+    assert text in results[0]
+    assert results[1].endswith("\n[The same as A1, character for character.]")
+    assert recording.tools[1].content == text
+    assert await replayed(database_url, recording) == []

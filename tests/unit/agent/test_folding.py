@@ -1,5 +1,6 @@
 """Large results are folded by code: exactly, once each, and with true counts."""
 
+import json
 import re
 
 import pytest
@@ -154,3 +155,60 @@ def test_what_only_looks_like_a_certificate_is_left_as_it_is() -> None:
         assert fold(text).text == text
     nested = "data: |\n  -----BEGIN X-----\n  abc\n  def\n  -----END X-----\nend"
     assert fold(nested).text == "data: |\n  -----BEGIN X-----\n[2 lines of encoded data are folded]\n  -----END X-----\nend"
+
+
+MANAGED_YAML = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: |
+      {"apiVersion":"v1","kind":"Pod"}
+    team: shop
+  managedFields:
+  - apiVersion: v1
+    fieldsV1:
+      f:metadata: {}
+    manager: kubelet
+  name: cart-0
+spec: {}
+"""
+
+
+def test_what_kubernetes_keeps_for_itself_is_folded_in_yaml() -> None:
+    assert fold(MANAGED_YAML).text.splitlines()[3:9] == [
+        "  annotations:",
+        "    [1 lines of kubectl.kubernetes.io/last-applied-configuration are folded]",
+        "    team: shop",
+        "  [4 lines of managedFields are folded]",
+        "  name: cart-0",
+        "spec: {}",
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_what_kubernetes_keeps_for_itself_is_folded_in_json(indent: int | None) -> None:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": '{"a": "\\"b\\" and more of the same object"}' * 3, "team": "shop"}
+    managed: list[object] = [{"manager": "kubelet", "fieldsV1": {f"f:field{n}": {} for n in range(9)}}] * 3
+    folded = fold(json.dumps({"metadata": {"annotations": annotations, "managedFields": managed, "name": "cart-0"}}, indent=indent))
+    metadata = json.loads(folded.text)["metadata"]
+    assert metadata["managedFields"].endswith("characters of managedFields are folded]")
+    assert metadata["annotations"]["kubectl.kubernetes.io/last-applied-configuration"].endswith("are folded]")
+    assert (metadata["name"], metadata["annotations"]["team"]) == ("cart-0", "shop")
+    assert folded.is_folded
+    assert folded.pays
+
+
+@given(st.text(alphabet='"managedFields: []{}\\n -|', max_size=200))
+@example('"managedFields": [')
+@example('"managedFields":"')
+def test_no_text_breaks_folding_what_kubernetes_keeps(text: str) -> None:
+    assert fold(text).characters >= 0
+    assert fold(f'"managedFields": {text}').text
+
+
+@given(st.lists(words, max_size=60))
+def test_a_fold_pays_if_it_saves_a_third(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    folded = fold(text)
+    assert folded.pays is (len(folded.text) * 3 <= len(text) * 2 if folded.characters else not folded.text)

@@ -140,7 +140,7 @@ def test_a_search_goes_on_where_it_stopped_until_every_place_was_shown(*, from_e
         if more is None:
             break
         arguments["offset"] = int(more[1])
-    assert seen == sorted((f"{number:05}" for number in range(50)), reverse=from_end)
+    assert sorted(seen) == [f"{number:05}" for number in range(50)]
 
 
 @given(st.text(alphabet="ab \n", max_size=5_000), st.text(alphabet="ab", min_size=1, max_size=4))
@@ -148,7 +148,8 @@ def test_a_search_finds_what_is_there_and_is_bounded(text: str, search: str) -> 
     found = excerpt(text, {"search": search})
     assert ("does not occur" in found) == (search not in text)
     if search in text:
-        assert found.startswith(f"[at {text.index(search)}]\n")
+        number, line = next((number, line) for number, line in enumerate(text.split("\n"), 1) if search in line)
+        assert len(line) > 2_000 or f"\n{number}:{line}" in found
     assert len(found) < 20_000
 
 
@@ -168,3 +169,34 @@ def test_a_document_in_a_dense_script_is_measured_by_what_it_costs() -> None:
     alert = "\u78c1\u76e4" * 50
     assert shown_document(ALERT, alert, 300, read_tool="read") == alert
     assert shown_document(ALERT, alert, 152, read_tool="read").startswith(alert[:50] + "… [50 characters omitted]")
+
+
+TABLE = "NAME   READY\ncart-0 1/1\ncart-1 0/1\npay-0  1/1\ncart-2 0/1\n"
+
+
+def test_a_search_gives_whole_lines_with_their_numbers_like_grep() -> None:
+    assert excerpt(TABLE, {"search": "0/1"}) == "[2 of 2 lines that match; 6 lines in all]\n3:cart-1 0/1\n--\n5:cart-2 0/1"
+    assert excerpt(TABLE, {"search": "pay", "context": 1}).splitlines()[1:] == ["3-cart-1 0/1", "4:pay-0  1/1", "5-cart-2 0/1"]
+    assert "does not occur" in excerpt(TABLE, {"search": "web"})
+
+
+@given(st.lists(st.sampled_from(["alpha", "beta", "alpha beta", ""]), min_size=1, max_size=120), st.booleans())
+def test_searching_on_gives_every_line_that_matches_once(lines: list[str], backwards: bool) -> None:  # noqa: FBT001 - drawn
+    text, numbers = "\n".join(lines), list[int]()
+    arguments: dict[str, Any] = {"search": "alpha", "from_end": backwards}
+    while True:
+        found = excerpt(text, arguments)
+        page = [(int(line.partition(":")[0]), line.partition(":")[2]) for line in found.splitlines() if re.match(r"\d+:", line)]
+        assert all(lines[number - 1] == line for number, line in page)
+        numbers = [*([number for number, _ in page]), *numbers] if backwards else [*numbers, *(number for number, _ in page)]
+        more = re.search(r"search again with offset (\d+)", found)
+        if more is None:
+            break
+        arguments["offset"] = int(more[1])
+    assert numbers == [number for number, line in enumerate(lines, 1) if "alpha" in line]
+
+
+def test_of_a_very_long_line_the_surroundings_of_the_match_are_shown() -> None:
+    found = excerpt("x" * 50_000 + "NEEDLE" + "y" * 50_000, {"search": "NEEDLE"})
+    assert "NEEDLE" in found
+    assert len(found) < 1_000

@@ -18,6 +18,10 @@ _POINTER_EXCERPT = 400
 # No result begins like this: each stands behind its fence.
 _POINTER = "[This result of "
 _ALERT_TYPE_LIMIT = 120
+# What a summary has to keep depends on the alert: its beginning says what it is about.
+_SUMMARISED_ALERT = 2_000
+# The line that names a call shows no more of its arguments.
+_LONGEST_ARGUMENTS = 200
 
 _NATIVE_CONCLUSION = "Answer with your complete final analysis as plain text."
 _REACT_CONCLUSION = "Answer in this form:\nThought: what the evidence amounts to\nFinal Answer: your complete final analysis"
@@ -145,10 +149,14 @@ class PromptBuilder:
         system = _blocks(instructions.SUMMARIZATION.format(max_tokens=max_tokens), instructions.UNTRUSTED)
         call = result_line(seen.evidence_id, seen.result.call.name, seen.result.call.arguments, seen.read_at)
         # Codes of this call alone: another summary's cannot be forged by what this one has read.
-        why = self.fence.wrap("PURPOSE", purpose.strip() or "Not stated.", scope=f"summary of {seen.evidence_id}")
-        output = self.fence.wrap("TOOL OUTPUT", shown, scope=f"summary of {seen.evidence_id}")
+        scope = f"summary of {seen.evidence_id}"
+        why = self.fence.wrap("PURPOSE", purpose.strip() or "Not stated.", scope=scope)
+        output = self.fence.wrap("TOOL OUTPUT", shown, scope=scope)
         asked = f"# What the engineer is after\nThis call: {call}\nWhat was said before it and the calls made with it:\n{why}"
-        return _conversation(system, _blocks(asked, f"# Output\n{output}", _task("Shorten the output, for this call.")))
+        if len(seen.result.call.arguments) > _LONGEST_ARGUMENTS:
+            asked += f"\nThe arguments of the call, whole:\n{self.fence.wrap('ARGUMENTS', seen.result.call.arguments, scope=scope)}"
+        alert = "# Alert\n" + self.fence.wrap("ALERT", clip(self.context.alert_data, _SUMMARISED_ALERT), scope=scope)
+        return _conversation(system, _blocks(alert, asked, f"# Output\n{output}", _task("Shorten the output, for this call.")))
 
     def tool_result(self, seen: SeenResult, shown: str, note: str = "") -> str:
         """Return a tool result as the model reads it, fenced, behind the line that names the call. `note` is ours, and stands outside the fence."""
@@ -158,6 +166,11 @@ class PromptBuilder:
             return f"{line} has no result.\nError: {shown}"
         fenced = shown if result.is_trusted else self.fence.wrap("TOOL RESULT", shown, scope=seen.evidence_id)
         return "\n".join((f"{line} failed:" if result.is_error else line, fenced, *((f"[{note}]",) if note else ())))
+
+    def same_result(self, seen: SeenResult, earlier: str) -> str:
+        """Return a result that is equal to the one with the id `earlier`, which the conversation holds."""
+        line = result_line(seen.evidence_id, seen.result.call.name, seen.result.call.arguments, seen.read_at)
+        return f"{line}\n[The same as {earlier}, character for character.]"
 
     def build_compaction_pointer(self, call_id: str, tool: str, content: str) -> str:
         """Return what replaces an old tool result when the conversation exceeds the model's window."""

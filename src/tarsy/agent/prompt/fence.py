@@ -53,6 +53,8 @@ def escape_fences(text: str) -> str:
     return _LOOKALIKE.sub("< < <", text)
 
 
+# The word before a result in the conversation of a model without function calling.
+OBSERVATION = "Observation:"
 # Enough for a selector or a query; the whole call is in the conversation.
 _LONGEST_CALL = 300
 _LINE = re.compile(rf"\[({ID_PATTERN})\] ")
@@ -62,6 +64,18 @@ def result_line(evidence_id: str, tool: str, arguments: str, read_at: datetime |
     """Return the line before a result; a call without a time has no result."""
     head = f"[{evidence_id}] " if evidence_id else ""
     return f"{head}{call_text(tool, arguments)}" + (f" at {utc(read_at)}" if read_at else "")
+
+
+def result_text(content: str) -> str:
+    """Return a result as a conversation holds it, without what differs between two equal ones: its line, its fence and its id."""
+    content = shown_result(content)
+    evidence_id, line = line_of(content)
+    return unwrap(content.removeprefix(line)).replace(f'id "{evidence_id}"', "id")
+
+
+def shown_result(content: str) -> str:
+    """Return the content of a message from the line before its result on."""
+    return content.removeprefix(OBSERVATION).lstrip()
 
 
 def reading_back(tool: str, evidence_id: str, offset: int | None = None) -> str:

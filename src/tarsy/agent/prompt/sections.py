@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from tarsy.agent.prompt.fence import Fence, escape_fences, reading_back, result_line
@@ -100,6 +101,30 @@ Final Answer: your complete answer, over as many lines as it needs
 - A tool without arguments gets `Action Input: {}`."""
 
 NO_TOOLS = "No tools are available. Work with what you are given and write your Final Answer."
+
+
+def brief_tool(tool: ToolDefinition) -> ToolDefinition:
+    """Return a tool as models are sent it, with every call: its schema without titles and empty defaults."""
+    return replace(tool, parameters_schema=_brief(tool.parameters_schema))
+
+
+def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, value in schema.items():
+        # Generators of schemas write both for forms on a screen.
+        is_empty = value is False or (not value and not isinstance(value, int | float))
+        if (name in {"title", "$schema"} and isinstance(value, str)) or (name == "default" and is_empty):
+            continue
+        if name in {"properties", "$defs", "definitions"} and isinstance(value, Mapping):
+            # The names in it are those of parameters: one of them may be called title.
+            kept[name] = {key: _brief(_mapping(part)) if isinstance(part, Mapping) else part for key, part in _mapping(value).items()}
+        elif isinstance(value, Mapping):
+            kept[name] = _brief(_mapping(value))
+        elif isinstance(value, list):
+            kept[name] = [_brief(_mapping(part)) if isinstance(part, Mapping) else part for part in cast("list[Any]", value)]
+        else:
+            kept[name] = value
+    return kept
 
 
 def describe_tools(tools: Sequence[ToolDefinition]) -> str:

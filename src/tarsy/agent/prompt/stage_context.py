@@ -72,7 +72,8 @@ class ContextFormatter:
     def _fitted(self, stages: Sequence[StageRecord], end: Sequence[str], limit: int) -> str:
         """Render stages with less and less of each tool result, and at last with a part of each analysis, until they fit `limit` bytes."""
         text = ""
-        for result_limit in _RESULT_LIMITS:
+        # A reader that can read results again is shown the beginning of each.
+        for result_limit in _RESULT_LIMITS[1:] if self.read_tool else _RESULT_LIMITS:
             text = "\n\n".join((*(self.render_stage(record, result_limit) for record in stages), *end))
             if len(text.encode()) <= limit:
                 return text

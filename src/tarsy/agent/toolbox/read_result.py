@@ -1,4 +1,4 @@
-"""The built-in tool `tarsy.read_result`: reads any result of the session again by its id, a page of it or the places where a text occurs."""
+"""The built-in tool `tarsy.read_result`: reads any result of the session again by its id, a page of it or the lines that contain a text."""
 
 import re
 from collections.abc import Mapping
@@ -13,15 +13,18 @@ from tarsy.kit.text import clip_bytes
 
 # A window of a result, about four thousand tokens: few calls for a large result, and little against any model's window.
 PAGE = 16_000
+# Characters around a match in a very long line.
 _CONTEXT = 300
-_MAX_HITS = 20
+_LONGEST_LINE = 2_000
+_MAX_HITS = 40
+_MOST_CONTEXT = 20
 _BARE_ID = re.compile(r"[\"']?[\w.:-]+[\"']?")
 
 DEFINITION = ToolDefinition(
     name=READ_RESULT_TOOL,
     description=(
         "Read a tool result of this investigation again, or the ALERT or the RUNBOOK, by its id: "
-        "a page of it, or the places where `search` occurs."
+        "a page of it, or with `search` the lines that contain a text, whole and with their numbers, like `grep -n -F -C`."
     ),
     parameters_schema={
         "type": "object",
@@ -33,6 +36,7 @@ DEFINITION = ToolDefinition(
                 "description": "Where to start, in characters; with from_end, before which to end.",
             },
             "search": {"type": "string", "description": "A text to look for (not a pattern), from offset on."},
+            "context": {"type": "integer", "minimum": 0, "description": "With search: how many lines to show before and after each match."},
             "from_end": {"type": "boolean", "description": "Read, or search, backwards from the end: the newest lines of most logs."},
         },
         "required": ["id"],
@@ -93,7 +97,7 @@ def excerpt(text: str, arguments: Mapping[str, Any]) -> str:
     border = min(offset, len(text)) if offset is not None else len(text) if backwards else 0
     start, end = (0, border) if backwards else (border, len(text))
     if search:
-        return _occurrences(text, search, start, end, backwards=backwards)
+        return _matching_lines(text, search, start, end, context=min(arguments.get("context") or 0, _MOST_CONTEXT), backwards=backwards)
     start, end = (max(end - PAGE, 0), end) if backwards else (start, min(start + PAGE, end))
     lines = [f"[characters {start} to {end} of {len(text)}]", text[start:end]]
     if start:
@@ -103,19 +107,41 @@ def excerpt(text: str, arguments: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _occurrences(text: str, search: str, start: int, end: int, *, backwards: bool) -> str:
-    """Return the first places where a text occurs, with their context; places whose contexts overlap are shown once."""
-    first, last, places = start, end, list[int]()
-    while len(places) < _MAX_HITS and start <= end:
-        place = text.rfind(search, start, end) if backwards else text.find(search, start, end)
-        if place < 0:
+def _matching_lines(text: str, search: str, start: int, end: int, context: int, *, backwards: bool) -> str:
+    """Return the lines between two places that contain a text, like `grep -n`: each with its number, and the lines around it."""
+    part, search = text[start:end], next((line for line in search.splitlines() if line.strip()), search)
+    lines, offset, offsets = part.split("\n"), start, list[int]()
+    for line in lines:
+        offsets.append(offset)
+        offset += len(line) + 1
+    found = [number for number, line in enumerate(lines) if search in line]
+    if not found:
+        return f"{search!r} does not occur in characters {start} to {end} of this result of {len(text)} characters."
+    around: set[int] = set()
+    shown: list[int] = []
+    for hit in reversed(found) if backwards else found:
+        wanted = {*around, *range(max(hit - context, 0), min(hit + context + 1, len(lines)))}
+        if shown and (len(shown) == _MAX_HITS or sum(min(len(lines[number]), _LONGEST_LINE) for number in wanted) > PAGE):
             break
-        places.append(place)
-        start, end = (start, place - _CONTEXT) if backwards else (place + len(search) + _CONTEXT, end)
-    if not places:
-        return f"{search!r} does not occur in characters {first} to {last} of this result of {len(text)} characters."
-    shown = [f"[at {place}]\n{text[max(place - _CONTEXT, 0) : place + len(search) + _CONTEXT]}" for place in places]
-    if len(places) == _MAX_HITS:
-        next_offset = f"offset {places[-1]} with from_end" if backwards else f"offset {places[-1] + len(search)}"
-        shown.append(f"[there may be more: search again with {next_offset}]")
-    return "\n\n".join(shown)
+        around = wanted
+        shown.append(hit)
+    shown.sort()
+    first, matching = text.count("\n", 0, start) + 1, set(shown)
+    written: list[str] = []
+    for number in sorted(around):
+        if written and number - 1 not in around:
+            written.append("--")
+        written.append(f"{first + number}{':' if number in matching else '-'}{_clipped(lines[number], search)}")
+    if len(found) > len(shown):
+        more = f"offset {offsets[shown[0]]} with from_end" if backwards else f"offset {offsets[shown[-1] + 1]}"
+        written.append(f"[{len(found) - len(shown)} more lines match: search again with {more}]")
+    return "\n".join((f"[{len(shown)} of {len(found)} lines that match; {text.count(chr(10)) + 1} lines in all]", *written))
+
+
+def _clipped(line: str, search: str) -> str:
+    """Return a line, or of a very long one the surroundings of the text that was searched for."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    at = max(line.find(search), 0)
+    start, end = max(at - _CONTEXT, 0), at + len(search) + _CONTEXT
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"

@@ -1,6 +1,7 @@
 """How finished stages are told to the agents that come after them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -241,7 +242,7 @@ def test_before_the_first_stage_there_is_nothing_to_tell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "kept"), [(50_000, "x" * 4_000), (20_000, "x" * 1_500), (8_500, "x" * 400), (2_000, "left out for length")]
+    ("limit", "kept"), [(50_000, "x" * 1_500), (20_000, "x" * 1_500), (8_500, "x" * 400), (2_000, "left out for length")]
 )
 def test_results_are_clipped_until_the_whole_fits(limit: int, kept: str) -> None:
     results = [event(T.TOOL_RESULT, "x" * 9_000, {**CALL, "call_id": f"c{number}"}) for number in range(10)]
@@ -251,6 +252,12 @@ def test_results_are_clipped_until_the_whole_fits(limit: int, kept: str) -> None
     assert "It is DNS." in text
     assert limit < 8_000 or "more characters left out here" in text
     outside(text)
+
+
+def test_a_reader_that_cannot_read_results_again_is_shown_more_of_each() -> None:
+    found = stage(execution(event(T.TOOL_RESULT, "x" * 9_000, CALL), event(T.FINAL_ANALYSIS, "It is DNS.")))
+    assert "x" * 4_000 in replace(INVESTIGATOR, read_tool="").format_stage_context(found)
+    assert "x" * 1_501 not in INVESTIGATOR.format_stage_context(found)
 
 
 def test_even_endless_conclusions_are_bounded() -> None:
