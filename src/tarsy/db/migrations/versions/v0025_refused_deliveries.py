@@ -1,13 +1,13 @@
 """Store refused webhook requests, and how many alerts were left out of an incident's last delivery.
 
-Revision ID: 0024
+Revision ID: 0025
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0024"
-down_revision = "0023"
+revision = "0025"
+down_revision = "0024"
 
 
 def upgrade() -> None:
