@@ -94,6 +94,7 @@ def investigated(scripts: Mapping[str, Script], case: Case) -> dict[str, Attempt
         answer = world.answer(name, json.loads(arguments)) if name in names else ToolAnswer("There is no such tool.", is_error=True)
         return Evidence(id=f"A{number}", text=mask(answer.text), tool=name, arguments=arguments, failed=answer.is_error, read_at=world.now)
 
+    @cache
     def shown(one: Evidence) -> str:
         return f"{result_line(one.id, one.tool, one.arguments, one.read_at)}{' failed:' if one.failed else ''}\n{one.text}"
 

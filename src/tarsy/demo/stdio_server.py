@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError, create_model
@@ -41,12 +42,7 @@ class Tool:
     @classmethod
     def of(cls, function: Callable[..., str], subject: object) -> "Tool":
         """Make a tool from a function's name, docstring and signature; its first argument is the subject."""
-        _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
-        fields: dict[str, Any] = {
-            parameter.name: (parameter.annotation, ... if parameter.default is inspect.Parameter.empty else parameter.default)
-            for parameter in parameters
-        }
-        return cls(function, subject, create_model(f"{function.__name__}Arguments", **fields))
+        return cls(function, subject, _arguments(function))
 
     @property
     def name(self) -> str:
@@ -56,7 +52,7 @@ class Tool:
         return {
             "name": self.name,
             "description": inspect.getdoc(self.function) or "",
-            "inputSchema": self.arguments.model_json_schema(),
+            "inputSchema": _schema(self.arguments),
             "annotations": HARMLESS,
         }
 
@@ -69,6 +65,22 @@ class Tool:
         except (ToolRefusedError, ValidationError) as error:
             text, failed = str(error), True
         return {"content": [{"type": "text", "text": text}], "isError": failed}
+
+
+# Evals open a cluster for every case, each with the same tools; making their models and schemas takes a tenth of a second.
+@cache
+def _arguments(function: Callable[..., str]) -> type[BaseModel]:
+    _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
+    fields: dict[str, Any] = {
+        parameter.name: (parameter.annotation, ... if parameter.default is inspect.Parameter.empty else parameter.default)
+        for parameter in parameters
+    }
+    return create_model(f"{function.__name__}Arguments", **fields)
+
+
+@cache
+def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    return arguments.model_json_schema()
 
 
 class StdioServer:
