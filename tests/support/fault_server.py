@@ -22,6 +22,14 @@ def tool(name: str, schema: dict[str, Any] = NOTHING, **annotations: bool) -> di
     return {"name": name, "description": f"does {name}", "inputSchema": schema, "annotations": annotations}
 
 
+def nested(levels: int) -> dict[str, Any]:
+    """A schema of so many levels."""
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range((levels - 1) // 2):
+        schema = {"type": "object", "properties": {"inner": schema}}
+    return schema
+
+
 TOOLS = [
     tool("echo", TEXT, **READ_ONLY),
     tool("environment"),
@@ -35,6 +43,20 @@ TOOLS = [
     tool("crash_once_idempotent", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}, **IDEMPOTENT),
     tool("say_and_wait", {"type": "object", "properties": {"marker": {"type": "string"}}, "required": ["marker"]}),
     tool("flood"),
+    tool("deluge"),
+    tool("deluge_id_last"),
+    tool("dense"),
+    tool("crowd"),
+    tool("deep_result"),
+    tool("null_result"),
+    tool("broken_utf8"),
+    tool("unknown_block"),
+    tool("pester"),
+    tool("many_notices"),
+    {**tool("only_as_task"), "execution": {"taskSupport": "required"}},
+    {**tool("also_as_task"), "execution": {"taskSupport": "optional"}},
+    tool("deep_schema", nested(150)),
+    tool("nested_schema", nested(60)),
     tool("endless_line"),
     tool("close_stdout"),
     tool("garbage"),
@@ -143,7 +165,36 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
         case "crash_once" | "crash_once_writing" | "crash_once_idempotent":
             crash_unless_marked(arguments["marker"], request_id)
         case "flood":
+            answer(request_id, "x" * (10 * 1024 * 1024))
+        case "deluge":
             answer(request_id, "x" * (50 * 1024 * 1024))
+        case "deluge_id_last":
+            sys.stdout.write(f'{{"result": {{"id": 7, "content": "{"x" * (20 * 1024 * 1024)}"}}, "jsonrpc": "2.0", "id": {request_id}}}\n')
+            sys.stdout.flush()
+        case "dense":
+            send({"id": request_id, "result": {"content": [], "structuredContent": {"rows": [[]] * 250_000}}})
+        case "crowd":
+            send({"id": request_id, "result": {"content": [{"type": "text", "text": "x"}] * 5000}})
+        case "deep_result":
+            nested = json.loads("[" * 500 + "]" * 500)
+            send({"id": request_id, "result": {"content": [{"type": "text", "text": "seen"}], "structuredContent": {"deep": nested}}})
+        case "null_result":
+            send({"id": request_id, "result": None})
+        case "broken_utf8":
+            line = json.dumps({"jsonrpc": "2.0", "id": request_id, "result": {"content": [{"type": "text", "text": "caf@"}]}})
+            sys.stdout.buffer.write(line.encode().replace(b"@", b"\xe9") + b"\n")
+            sys.stdout.flush()
+        case "unknown_block":
+            blocks = [{"type": "hologram", "data": 1}, {"type": "text", "text": "seen"}, {"type": "image"}, "no block"]
+            send({"id": request_id, "result": {"content": blocks, "resultType": "complete"}})
+        case "pester":
+            line = json.dumps({"jsonrpc": "2.0", "id": "mine", "method": "roots/list"}) + "\n"
+            sys.stdout.write(line * 12_000)
+            answer(request_id, "done")
+        case "many_notices":
+            for number in range(3000):
+                send({"method": "notifications/progress", "params": {"progressToken": meta.get("progressToken"), "progress": number}})
+            answer(request_id, "done")
         case "endless_line":
             for _ in range(80):
                 sys.stdout.write("x" * 1024 * 1024)
@@ -173,7 +224,8 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
         case "say_error":
             answer(request_id, "pod not found; token=abc123def456ghi", isError=True)
         case "rpc_error":
-            send({"id": request_id, "error": {"code": -32000, "message": "backend said password=hunter2"}})
+            data = {"backend": "db-1", "hint": "password=hunter2"}
+            send({"id": request_id, "error": {"code": -32000, "message": "backend said password=hunter2", "data": data}})
         case "grow":
             TOOLS.append(tool("grown"))
             send({"method": "notifications/tools/list_changed"})
@@ -229,6 +281,8 @@ def greeting(mode: str, method: str) -> dict[str, Any]:
 def main(mode: str) -> None:
     if mode == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "verbose":
+        TOOLS[:] = [{**tool("long"), "description": "word " * 3_000_000}, *(tool(f"t{number}") for number in range(1_500))]
     if mode == "mute":
         time.sleep(600)
     for line in sys.stdin:

@@ -34,6 +34,10 @@ TOOLS = [
     "packed",
     "bomb",
     "bomb_event",
+    "null_result",
+    "broken_utf8",
+    "unknown_block",
+    "rpc_error",
 ]
 READ_ONLY = {"echo", "forget_session"}
 
@@ -101,7 +105,7 @@ class HttpFault:
             case _:
                 return Response(status_code=202)
 
-    async def _call(self, message: dict[str, Any]) -> Response:  # noqa: C901, PLR0911 - one per fault
+    async def _call(self, message: dict[str, Any]) -> Response:  # noqa: C901, PLR0911, PLR0912 - one per fault
         name = message["params"]["name"]
         if name.startswith("status_"):
             return Response("upstream says no, password=hunter2", status_code=int(name.removeprefix("status_")))
@@ -122,7 +126,17 @@ class HttpFault:
             case "wrong_type":
                 return Response("<html>password=hunter2</html>", media_type="text/html")
             case "flood":
-                return _result(message, {"content": [{"type": "text", "text": "x" * 50 * 1024 * 1024}]})
+                return _result(message, {"content": [{"type": "text", "text": "x" * 10 * 1024 * 1024}]})
+            case "null_result":
+                return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": None})
+            case "broken_utf8":
+                body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "caf@"}]}})
+                return Response(body.encode().replace(b"@", b"\xe9"), media_type="application/json")
+            case "unknown_block":
+                return _result(message, {"content": [{"type": "hologram", "data": 1}, {"type": "text", "text": "seen"}]})
+            case "rpc_error":
+                error = {"code": -32000, "message": "no", "data": {"backend": "db-1"}}
+                return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "error": error})
             case "packed" | "bomb" | "bomb_event":
                 return _packed(message, large=name != "packed", as_event=name == "bomb_event")
             case _:

@@ -3,6 +3,7 @@
 A connection is run by one task and used by others. No error of it ends the task group it runs in.
 """
 
+import json
 import math
 import re
 from collections import deque
@@ -43,12 +44,16 @@ CLEANUP_SECONDS = 5.0
 END_SECONDS = 10.0
 # A server with more pages of tools than this is in an endless loop.
 MAX_TOOL_PAGES = 100
+# More than a model can be offered.
+MAX_TOOLS = 1_000
 # The last lines that a server wrote outside the protocol often tell why it died.
 KEPT_LINES = 5
 # Other servers first write why they will not start, and then a help text.
 _ERRORS = r"error|fatal|panic|exception|fail|cannot|could not|unable|invalid|denied|refused|no such|not found"
 ERROR_LINE = re.compile(rf"(?!.*\bwarn).*({_ERRORS})", re.IGNORECASE)
 LINE_EXCERPT = 300
+# Of the details of an error, which may be a stack trace.
+DATA_EXCERPT = 2_000
 MASKED_EXCERPT = 16 * 1024
 
 OnOutput = Callable[[str], None]
@@ -165,8 +170,8 @@ class ToolServerConnection:
             page = await self._request(lambda session, cursor=cursor: session.list_page(cursor))
             tools.extend(page.tools)
             cursor = page.next_cursor
-            if not cursor:
-                return tuple(tools)
+            if not cursor or len(tools) >= MAX_TOOLS:
+                return tuple(tools[:MAX_TOOLS])
         raise BadAnswer(self.server, f"Tool server '{self.server}' lists its tools on more than {MAX_TOOL_PAGES} pages.")
 
     async def call(self, tool: str, arguments: Mapping[str, Any], on_output: OnOutput) -> CallResult:
@@ -213,6 +218,9 @@ class ToolServerConnection:
             if failure is not None:
                 raise CallRejected(self.server, f"Tool server '{self.server}' failed: {failure}") from error
             text = f"Tool server '{self.server}' answered with error {error.code}: {error.message}"
+            if error.data is not None:
+                data = error.data if isinstance(error.data, str) else json.dumps(error.data, ensure_ascii=False, default=str)
+                text = f"{text} ({clip(data, DATA_EXCERPT)})"
             raise CallRejected(self.server, text) from error
         except ValidationError as error:
             text = f"Tool server '{self.server}' gave an answer that is not valid MCP: {clip(str(error), LINE_EXCERPT)}"

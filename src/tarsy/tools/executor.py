@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import anyio
 import structlog
+from anyio import to_thread
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
@@ -20,14 +21,15 @@ from tarsy.kit.text import in_thread_if_long
 from tarsy.tools.connection import OnOutput
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.masking import Masker
-from tarsy.tools.messages import CallResult, clip_content, render
+from tarsy.tools.messages import CallResult, clip_content, is_large, render
 from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.server import LostCall, ToolServer
 
 log = structlog.get_logger(__name__)
 
-# How much of a tool's progress is shown, in characters.
+# How much of a tool's progress is shown: characters, and pieces, each of which is masked and published.
 MAX_OUTPUT = 256 * 1024
+MAX_PIECES = 1_000
 
 # How many tool names are suggested for a wrong one.
 MAX_SUGGESTIONS = 5
@@ -240,7 +242,8 @@ class McpToolExecutor:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
             return UnmaskedResult(str(error), is_error=True)
         if isinstance(result, CallResult):
-            return UnmaskedResult(clip_content(render(result)), is_error=bool(result.is_error))
+            content = await to_thread.run_sync(render, result) if is_large(result) else render(result)
+            return UnmaskedResult(clip_content(content), is_error=bool(result.is_error))
         # The end of the call was not seen.
         fate = (
             "It can be called again without harm."
@@ -254,16 +257,17 @@ class McpToolExecutor:
 
 
 def limited_output(on_output: OnOutput) -> OnOutput:
-    """Pass on the first `MAX_OUTPUT` characters of a tool's progress."""
-    left = MAX_OUTPUT
+    """Pass on a tool's progress up to `MAX_OUTPUT` characters and `MAX_PIECES` pieces."""
+    left, pieces = MAX_OUTPUT, MAX_PIECES
 
     def limited(text: str) -> None:
-        nonlocal left
+        nonlocal left, pieces
         if left <= 0:
             return
-        if len(text) > left:
+        pieces -= 1
+        if len(text) > left or not pieces:
             # Cut between words, so that no secret is cut in two and slips past its pattern.
-            text = f"{text[:left].rsplit(None, 1)[0]}\n… [more output is not shown]\n"
+            text = f"{(text if len(text) <= left else text[:left].rsplit(None, 1)[0]).rstrip()}\n… [more output is not shown]\n"
             left = 0
         left -= len(text)
         on_output(text)

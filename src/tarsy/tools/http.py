@@ -13,11 +13,12 @@ from anyio.abc import TaskGroup
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.failures import HttpFailure, failures
+from tarsy.tools.stdio import MAX_MESSAGE_BYTES
 
 # Enough of an error page to recognise it.
 BODY_EXCERPT = 500
-# One answer, decompressed; the same limit as for a line of a stdio server.
-MAX_BODY_BYTES = 64 * 1024 * 1024
+# One answer, decompressed; the same limit as for a message of a stdio server.
+MAX_BODY_BYTES = MAX_MESSAGE_BYTES
 # A server of the older protocol acknowledges a message at once, and answers on its other channel.
 ACKNOWLEDGE_SECONDS = 5.0
 

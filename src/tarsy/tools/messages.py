@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Annotated, Any, Literal, assert_never, cast
 
-from pydantic import BaseModel, ConfigDict, Discriminator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 
@@ -18,12 +19,19 @@ class ToolHints(_Shape):
     idempotent_hint: bool | None = None
 
 
+class ToolExecution(_Shape):
+    """How a tool runs: `required` if it can be called only as a task, which we do not offer."""
+
+    task_support: str | None = None
+
+
 class ListedTool(_Shape):
     name: str
     title: str | None = None
     description: str | None = None
     input_schema: dict[str, Any]
     annotations: ToolHints | None = None
+    execution: ToolExecution | None = None
 
 
 class ToolPage(_Shape):
@@ -71,11 +79,40 @@ class ResourceBlock(_Shape):
 
 Block = TextBlock | MediaBlock | LinkBlock | ResourceBlock
 
+# More than fit into what a model is shown.
+MAX_BLOCKS = 1_000
+
+
+_TypedBlock = Annotated[Block, Discriminator("type")]
+_block_adapter: TypeAdapter[Block] = TypeAdapter(_TypedBlock)
+
+
+def readable_blocks(content: Any) -> Any:
+    """Return the content of an answer with a text in place of each block that cannot be read, and of those above the limit."""
+    if not isinstance(content, list):
+        return content
+    blocks = cast("list[Any]", content)
+    kept = [block if (problem := _problem(block)) is None else _text(problem) for block in blocks[:MAX_BLOCKS]]
+    return kept if len(blocks) <= MAX_BLOCKS else [*kept, _text(f"[{len(blocks) - MAX_BLOCKS} of {len(blocks)} content blocks omitted]")]
+
+
+def _problem(block: Any) -> str | None:
+    try:
+        _block_adapter.validate_python(block)
+    except ValidationError:
+        kind: Any = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+        return f"[content of type {str(kind)[:100]}, which cannot be shown]"
+    return None
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
 
 class CallResult(_Shape):
     """The answer of a tool."""
 
-    content: tuple[Annotated[Block, Discriminator("type")], ...]
+    content: Annotated[tuple[_TypedBlock, ...], BeforeValidator(readable_blocks)]
     structured_content: Any = None
     is_error: bool = False
 
@@ -93,15 +130,37 @@ class InitializeResult(_Shape):
 
 # Larger results are of no use: a model's window is smaller, and a summary is made from the beginning anyway.
 MAX_CONTENT = 1024 * 1024
+# The JSON of deeper values cannot be handled by all libraries that it passes through.
+MAX_DEPTH = 64
+# Rendering more values than this takes long enough to be done in a thread.
+_QUICK_VALUES = 1_000
 _WORD = re.compile(r"\w+")
+
+
+def is_deeper_than(limit: int, value: Any) -> bool:
+    """Return whether a JSON value has more than `limit` levels."""
+    level: list[Any] = [value]
+    for _ in range(limit):
+        level = [inner for one in level for inner in _inner_values(one)]
+        if not level:
+            return False
+    return True
+
+
+def is_large(result: CallResult) -> bool:
+    """Return whether `render` would hold up other work."""
+    structured = result.structured_content
+    return not is_deeper_than(MAX_DEPTH, structured) and next(islice(_values(structured), _QUICK_VALUES, None), None) is not None
 
 
 def render(result: CallResult) -> str:
     """Return the text of all content blocks, and structured content unless the text repeats it. Blocks that are no text are described."""
     parts = [_block(block) for block in result.content]
     structured = result.structured_content
+    if is_deeper_than(MAX_DEPTH, structured):
+        parts.append(f"[structured content of more than {MAX_DEPTH} levels, which cannot be shown]")
     # Behind a text that is clipped anyway, it would not be seen.
-    if structured is not None and sum(map(len, parts)) < MAX_CONTENT:
+    elif structured is not None and sum(map(len, parts)) < MAX_CONTENT:
         # The protocol asks servers to send structured content as text, too: such a text has all its words.
         words = frozenset(_WORD.findall("\n".join(parts)))
         if not words or any(word not in words for value in _values(structured) for word in _WORD.findall(value)):
@@ -139,13 +198,20 @@ def _decoded_size(data: str) -> int:
     return len(data) * 3 // 4 - data.count("=", max(0, len(data) - 2))
 
 
+def _inner_values(value: Any) -> Iterable[Any]:
+    match value:
+        case dict():
+            return cast("dict[str, Any]", value).values()
+        case list():
+            return cast("list[Any]", value)
+        case _:
+            return ()
+
+
 def _values(structured: Any) -> Iterator[str]:
     match structured:
-        case dict():
-            for value in cast("dict[str, Any]", structured).values():
-                yield from _values(value)
-        case list():
-            for value in cast("list[Any]", structured):
+        case dict() | list():
+            for value in _inner_values(structured):
                 yield from _values(value)
         case str():
             yield structured

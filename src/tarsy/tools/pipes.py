@@ -12,13 +12,14 @@ PIPE_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LineHandler:
-    """Receives the lines of a server, none longer than `limit`.
+    """Receives the lines of a server with their sizes. Of a line above `longest` it gets only the ends.
 
-    `on_end` is called after the last line, with the reason unless the server closed its end.
+    `on_end` is called after the last line, with the reason unless the server closed its end. A line above `limit` is such a reason.
     """
 
-    on_line: Callable[[bytes], None]
+    on_line: Callable[[bytes, int], None]
     on_end: Callable[[Exception | None], None]
+    longest: int
     limit: int
 
 
@@ -33,7 +34,8 @@ class LineReader:
         self._fd = fd
         self._loop: asyncio.AbstractEventLoop | None = None
         self._handler: LineHandler | None = None
-        self._waiting = deque[bytes]()
+        # Lines with their sizes.
+        self._waiting = deque[tuple[bytes, int]]()
         # The parts of a line that is not complete yet.
         self._parts: list[bytes] = []
         self._size = 0
@@ -72,12 +74,15 @@ class LineReader:
         # The parts of the last line are joined only when it is complete: copying them each time would be quadratic.
         *complete, rest = data.split(b"\n")
         if complete:
-            complete[0] = b"".join((*self._parts, complete[0]))
+            first = b"".join((*self._parts, complete[0]))
+            self._waiting.append((first, self._size + len(complete[0])))
+            self._waiting.extend((line, len(line)) for line in complete[1:])
             self._parts, self._size = [], 0
-            self._waiting.extend(complete)
-        if rest:
-            self._parts.append(rest)
-            self._size += len(rest)
+        self._parts += [rest] if rest else []
+        self._size += len(rest)
+        if self._size > self._handler.longest:
+            # As the handler does not parse it, its ends suffice: they tell which request it answers.
+            del self._parts[1:-1]
         if self._size > self._handler.limit:
             self._end(OverflowError(f"a line of more than {self._handler.limit} bytes"))
         elif complete:
@@ -86,11 +91,11 @@ class LineReader:
     def _handle_next(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._handler is None or not self._waiting:
             return
-        line = self._waiting.popleft()
+        line, size = self._waiting.popleft()
         if self._waiting:
             loop.call_soon(self._handle_next, loop)
         try:
-            self._handler.on_line(line)
+            self._handler.on_line(line, size)
         except Exception as error:  # noqa: BLE001 - a boundary: the event loop called us, and could only log it
             self._end(error)
 

@@ -22,9 +22,9 @@ from opentelemetry.propagate import inject
 
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.http import MAX_BODY_BYTES, AcknowledgedPosts, http_client
-from tarsy.tools.messages import CallResult, ToolPage
+from tarsy.tools.messages import CallResult, ToolPage, readable_blocks
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, OnProgress, Session, SessionCallbacks, SessionError
-from tarsy.tools.stdio import JsonMessage, Link, Listener
+from tarsy.tools.stdio import MAX_UNANSWERED, JsonMessage, Link, Listener
 
 log = structlog.get_logger(__name__)
 
@@ -64,7 +64,8 @@ class SdkSession:
         except MCPError as error:
             # The SDK makes up these messages when the connection ended; servers use the same code for errors of their own.
             made_up = error.message == "Connection closed" or error.message.startswith("SSE stream")
-            raise SessionError(error.code, error.message, over=error.code == CONNECTION_CLOSED and made_up) from error
+            over = error.code == CONNECTION_CLOSED and made_up
+            raise SessionError(error.code, error.message, data=error.data, over=over) from error
         return answer.model_dump(by_alias=True)
 
 
@@ -177,11 +178,15 @@ async def _stdio_streams(link: Link) -> AsyncGenerator[Any]:
 
 
 class WatchedStream:
-    """A read stream of the SDK that calls `on_end` when it ends."""
+    """A read stream of the SDK that calls `on_end` when it ends, or when the server sends too many messages without an answer.
+
+    The SDK rejects an answer with a content block that it does not know: it gets a text in its place.
+    """
 
     def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
         self._inner = inner
         self._on_end = on_end
+        self._unanswered = 0
 
     @property
     def last_context(self) -> Any:
@@ -190,10 +195,18 @@ class WatchedStream:
 
     async def receive(self) -> SessionMessage | Exception:
         try:
-            return await self._inner.receive()
+            received = await self._inner.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._on_end()
             raise
+        message = received.message if isinstance(received, SessionMessage) else None
+        self._unanswered = 0 if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) else self._unanswered + 1
+        if self._unanswered > MAX_UNANSWERED:
+            self._on_end()
+            raise anyio.EndOfStream
+        if isinstance(message, types.JSONRPCResponse) and "content" in message.result:
+            message.result["content"] = readable_blocks(message.result["content"])
+        return received
 
     async def aclose(self) -> None:
         await self._inner.aclose()

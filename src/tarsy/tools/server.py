@@ -1,22 +1,25 @@
 """One tool server as one execution uses it: connected once, reconnected when lost, its tools listed and filtered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
+import orjson
 import structlog
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
 from tarsy.kit.clock import Clock, milliseconds_since
+from tarsy.kit.text import clip
 from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
-from tarsy.tools.messages import CallResult, ListedTool
+from tarsy.tools.messages import MAX_DEPTH, CallResult, ListedTool, is_deeper_than
 from tarsy.tools.pool import ConnectionPool
 
 log = structlog.get_logger(__name__)
@@ -25,6 +28,13 @@ log = structlog.get_logger(__name__)
 LIST_SECONDS = 30.0
 # Shorter strings of a schema, mostly names of types, hold no secret.
 _SHORTEST_SECRET = 8
+# Longer descriptions are clipped.
+MAX_DESCRIPTION = 16 * 1024
+# The size of a tool's schema, and of all descriptions and schemas of a server: more than a model's window has room for.
+MAX_SCHEMA_BYTES = 256 * 1024
+MAX_CATALOG_BYTES = 1024 * 1024
+# Masking more than this takes long enough to be done in a thread.
+_QUICK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +124,16 @@ class ToolServer:
             else:
                 configured, allowed = self._config.tools, self._allowed
                 # Each name once, because a vendor refuses a call that offers one twice.
-                offered = {
-                    tool.name: self._definition(tool)
+                selected = {
+                    tool.name: tool
                     for tool in listed
                     if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
                 }
-                self.tools = tuple(offered.values())
+                usable, size = self._usable(selected.values())
+                if size > _QUICK_BYTES:
+                    self.tools = await to_thread.run_sync(self._definitions, usable)
+                else:
+                    self.tools = self._definitions(usable)
             names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
             self.listing = ToolListing(server=self.name, tools=names, error=error, started_at=started_at, duration_ms=took)
 
@@ -170,14 +184,37 @@ class ToolServer:
         if self._connection is not None and not self._shared:
             self._connection.abort()
 
-    def _definition(self, tool: ListedTool) -> ToolDefinition:
-        hints = tool.annotations
-        return ToolDefinition(
-            name=str(ToolName(self.name, tool.name)),
-            description=self.masker.mask(tool.description or tool.title or ""),
-            parameters_schema={name: _masked(value, self.masker) for name, value in tool.input_schema.items()},
-            read_only=bool(hints and hints.read_only_hint),
-            idempotent=bool(hints and hints.idempotent_hint),
+    def _usable(self, listed: Iterable[ListedTool]) -> tuple[list[ListedTool], int]:
+        """Return the tools that can be offered to a model, and their size; log the others with the reason."""
+        usable: list[ListedTool] = []
+        total = 0
+        for tool in listed:
+            size, problem = 0, None
+            if tool.execution is not None and tool.execution.task_support == "required":
+                problem = "it can be called only as a task"
+            elif is_deeper_than(MAX_DEPTH, tool.input_schema):
+                problem = f"its schema has more than {MAX_DEPTH} levels"
+            elif (schema_size := len(orjson.dumps(tool.input_schema))) > MAX_SCHEMA_BYTES:
+                problem = f"its schema has more than {MAX_SCHEMA_BYTES} bytes"
+            elif total + (size := schema_size + min(len(_description(tool)), MAX_DESCRIPTION)) > MAX_CATALOG_BYTES:
+                problem = f"the tools of its server have more than {MAX_CATALOG_BYTES} bytes"
+            if problem is None:
+                usable.append(tool)
+                total += size
+            else:
+                log.warning("tool_server.tool_left_out", server=self.name, tool=self.masker.mask(clip(tool.name, 200)), reason=problem)
+        return usable, total
+
+    def _definitions(self, tools: Iterable[ListedTool]) -> tuple[ToolDefinition, ...]:
+        return tuple(
+            ToolDefinition(
+                name=str(ToolName(self.name, tool.name)),
+                description=self.masker.mask(_description(tool)),
+                parameters_schema={name: _masked(value, self.masker) for name, value in tool.input_schema.items()},
+                read_only=bool(tool.annotations and tool.annotations.read_only_hint),
+                idempotent=bool(tool.annotations and tool.annotations.idempotent_hint),
+            )
+            for tool in tools
         )
 
     async def _request_tools(self) -> tuple[ListedTool, ...]:
@@ -215,6 +252,12 @@ class ToolServer:
         if connection.failure is not None:
             raise connection.failure
         return connection
+
+
+def _description(tool: ListedTool) -> str:
+    text = tool.description or tool.title or ""
+    # Cut between words, so that no secret is cut in two and slips past its pattern.
+    return text if len(text) <= MAX_DESCRIPTION else f"{text[:MAX_DESCRIPTION].rsplit(None, 1)[0]} …"
 
 
 def _masked(value: Any, masker: Masker) -> Any:

@@ -30,10 +30,11 @@ OnProgress = Callable[[float, float | None, str | None], None]
 class SessionError(Exception):
     """The server answered with an error, or, if `over`, the session has ended without an answer."""
 
-    def __init__(self, code: int, message: str, *, over: bool = False) -> None:
+    def __init__(self, code: int, message: str, *, data: object = None, over: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.data = data
         self.over = over
 
 
@@ -164,7 +165,8 @@ class StdioSession:
                 # An answer may come twice, or after its request was given up.
                 if pending is not None and not pending.answer.done():
                     error = message.get("error")
-                    pending.answer.set_result(message["result"] if error is None else SessionError(error["code"], error["message"]))
+                    failure = error and SessionError(error["code"], error["message"], data=error.get("data"))
+                    pending.answer.set_result(failure or message["result"])
 
     def _pending_of(self, request_id: object) -> _Pending | None:
         """Return the request with this id. Ours are numbers, which some servers return as strings."""

@@ -6,6 +6,7 @@ it cannot parse, and leaves processes behind when we are killed.
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -20,9 +21,24 @@ from tarsy.tools.server_process import END_SECONDS, ServerProcess, server_proces
 # Variables of ours that every program may expect; the configuration names all others.
 INHERITED = ("PATH", "HOME", "LANG")
 
-# One message. A server that exceeds it is out of order.
-MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+# One message. A result of as many characters as a model is shown (`MAX_CONTENT`) takes a third of it, with each character escaped.
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+# A server that writes a longer line is out of order.
+MAX_LINE_BYTES = 64 * 1024 * 1024
+# Parsing so many values takes some 50 ms, in which nothing else happens; a megabyte of JSON seldom has more.
+MAX_MESSAGE_VALUES = 200_000
+# A server that sends so many requests, notifications and other lines between two answers is out of order.
+MAX_UNANSWERED = 10_000
 MAX_STDERR_LINE = 64 * 1024
+
+# JSON-RPC's code for a message that is not valid.
+INVALID_MESSAGE = -32600
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
+# The id of an answer that is not parsed, before its result and after it, and how much of the message it is looked for in.
+_ID_BEFORE = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb',\s*)?"id"\s*:\s*"?(\d{1,18})"?\s*,')
+_ID_AFTER = re.compile(rb',\s*"id"\s*:\s*"?(\d{1,18})"?\s*(?:,\s*' + _VERSION + rb")?\}\s*\Z")
+_END_BYTES = 256
 
 # How long a server may take to exit after the end of its input, before its process tree is killed.
 LEAVE_SECONDS = 1.0
@@ -62,13 +78,14 @@ class Link:
         self._observer = observer
         self._listener: Listener | None = None
         self._is_over = False
+        self._unanswered = 0
         self._stderr_ended = False
         # Runs from the end of stdout to the end of stderr.
         self._waiting_for_stderr: asyncio.TimerHandle | None = None
         # An error of ours while handling a line.
         self.error: Exception | None = None
-        self._process.stdout.start(LineHandler(self._handle_stdout, self._end_stdout, MAX_MESSAGE_BYTES))
-        self._process.stderr.start(LineHandler(self._handle_stderr, self._end_stderr, MAX_STDERR_LINE))
+        self._process.stdout.start(LineHandler(self._handle_stdout, self._end_stdout, MAX_MESSAGE_BYTES, MAX_LINE_BYTES))
+        self._process.stderr.start(LineHandler(self._handle_stderr, self._end_stderr, MAX_STDERR_LINE, MAX_STDERR_LINE))
 
     def attach(self, listener: Listener) -> None:
         """Give the messages to `listener` from now on."""
@@ -86,16 +103,19 @@ class Link:
         self._listener = None
         self._end()
 
-    def _handle_stdout(self, line: bytes) -> None:
+    def _handle_stdout(self, line: bytes, size: int) -> None:
         if self._listener is None or self._is_over:
             return
-        message = parse_message(line)
+        if self._unanswered >= MAX_UNANSWERED:
+            raise OverflowError(f"more than {MAX_UNANSWERED} messages without an answer")
+        message = parse_message(line, size)
+        self._unanswered = 0 if message is not None and "method" not in message else self._unanswered + 1
         if message is not None:
             self._listener.on_message(message)
         elif line.strip():
             self._observer.on_noise(line.decode(errors="replace"))
 
-    def _handle_stderr(self, line: bytes) -> None:
+    def _handle_stderr(self, line: bytes, _size: int) -> None:
         if line.strip():
             self._observer.on_stderr(line.decode(errors="replace").rstrip())
 
@@ -149,14 +169,24 @@ async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], 
             raise link.error
 
 
-def parse_message(line: bytes) -> JsonMessage | None:
-    """Return the message in a line, or None if it is not one. A string that was cut inside a character, as JavaScript does, is repaired."""
+def parse_message(line: bytes, size: int) -> JsonMessage | None:
+    """Return the message in a line of `size` bytes, or None if it is not one.
+
+    An answer that is too large to be parsed, or that has no result, is returned as an error. Characters that are not valid, or were cut
+    in two as JavaScript does, are replaced.
+    """
+    if size > len(line) or size > MAX_MESSAGE_BYTES:
+        return _unread(line, f"an answer of {size >> 20} MiB; at most {MAX_MESSAGE_BYTES >> 20} MiB are read")
+    # The second count leaves out what is inside strings. Most messages do not need it.
+    if _values(line) > MAX_MESSAGE_VALUES and _values(_STRING.sub(b"", line)) > MAX_MESSAGE_VALUES:
+        return _unread(line, f"an answer of more than {MAX_MESSAGE_VALUES} values")
     found: object = None
     try:
         found = orjson.loads(line)
     except ValueError:
         with suppress(ValueError, RecursionError):
-            found = json.loads(whole_characters(json.dumps(json.loads(line), ensure_ascii=False)))
+            text = line.decode(errors="replace")
+            found = json.loads(whole_characters(json.dumps(json.loads(text), ensure_ascii=False)))
     match found:
         # A request or notification, a result, or an error.
         case {"jsonrpc": "2.0", "method": str()}:
@@ -164,5 +194,20 @@ def parse_message(line: bytes) -> JsonMessage | None:
             return message if isinstance(message.get("params", {}), dict) else None
         case {"jsonrpc": "2.0", "id": int() | str(), "result": dict()} | {"jsonrpc": "2.0", "error": {"code": int(), "message": str()}}:
             return cast("JsonMessage", found)
+        case {"jsonrpc": "2.0", "id": int() | str() as request_id}:
+            return _error(request_id, "an answer without a result")
         case _:
             return None
+
+
+def _values(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+def _unread(line: bytes, reason: str) -> JsonMessage | None:
+    answered = _ID_BEFORE.match(line[:_END_BYTES]) or _ID_AFTER.search(line[-_END_BYTES:])
+    return _error(int(answered[1]), f"{reason}. Ask for less, e.g. with a filter or a limit") if answered else None
+
+
+def _error(request_id: int | str, text: str) -> JsonMessage:
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": INVALID_MESSAGE, "message": text}}

@@ -63,7 +63,7 @@ async def test_an_sse_server_that_refuses_is_noticed_at_once() -> None:
         assert f"HTTP 403 to GET {fault.url}" in warning
 
 
-@pytest.mark.parametrize("tool", ["close", "garbage", "wrong_type", "half_stream"])
+@pytest.mark.parametrize("tool", ["close", "garbage", "wrong_type", "half_stream", "null_result", "broken_utf8"])
 async def test_a_broken_answer_is_an_error_and_the_next_call_works(tool: str) -> None:
     async with http_fault_server() as fault, opened(remote(fault)) as tools:
         with anyio.fail_after(15):
@@ -83,6 +83,13 @@ async def test_an_error_without_an_end_is_told_by_its_beginning(tool: str, patie
         result = await tools.call(f"remote.{tool}")
         assert f"HTTP 502 to POST {fault.url}: bad gateway" in result.content
         assert (await tools.call("remote.echo", "after")).content == "after"
+
+
+async def test_a_content_block_of_an_unknown_type_does_not_lose_the_others_and_the_details_of_an_error_are_shown() -> None:
+    async with http_fault_server() as fault, opened(remote(fault)) as tools:
+        result = await tools.call("remote.unknown_block")
+        assert (result.is_error, result.content) == (False, "[content of type hologram, which cannot be shown]\nseen")
+        assert '({"backend": "db-1"})' in (await tools.call("remote.rpc_error")).content
 
 
 async def test_more_calls_than_a_pool_has_connections_run_at_once() -> None:

@@ -3,17 +3,24 @@
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, JSONRPCResponse
 from structlog.testing import capture_logs
 
 from support.opening import fault, opened, stdio
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.tool import ToolResult
-from tarsy.tools.connection import MASKED_EXCERPT
-from tarsy.tools.executor import MAX_OUTPUT
+from tarsy.tools import sdk_session
+from tarsy.tools import stdio as stdio_transport
+from tarsy.tools.connection import MASKED_EXCERPT, MAX_TOOLS
+from tarsy.tools.executor import MAX_OUTPUT, MAX_PIECES
 from tarsy.tools.masking import StreamMasker
+from tarsy.tools.messages import MAX_BLOCKS
+from tarsy.tools.server import MAX_DESCRIPTION
 
 
 async def test_a_server_gets_only_the_environment_its_configuration_names() -> None:
@@ -85,13 +92,93 @@ async def test_a_call_that_is_lost_twice_is_not_made_a_third_time() -> None:
         assert (await tools.call("fault.echo", "again")).content == "again"
 
 
-async def test_a_flood_of_fifty_megabytes_is_clipped_not_refused() -> None:
+async def test_a_flood_of_ten_megabytes_is_clipped_not_refused() -> None:
     async with opened(fault(), call_timeout=60.0) as tools:
         result = await tools.call("fault.flood")
         assert not result.is_error
         assert len(result.content) < 2 * 1024 * 1024
         assert "characters omitted" in result.content
         assert (await tools.call("fault.echo", "after the flood")).content == "after the flood"
+
+
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [
+        ("deluge", "an answer of 50 MiB; at most 16 MiB are read"),
+        ("deluge_id_last", "an answer of 20 MiB"),
+        ("dense", "more than 200000 values"),
+    ],
+)
+async def test_an_answer_that_is_too_large_to_be_parsed_is_an_error_of_its_call_and_the_connection_stays(tool: str, words: str) -> None:
+    async with opened(fault(), call_timeout=60.0) as tools:
+        pid = (await tools.call("fault.pid")).content
+        result = await tools.call(f"fault.{tool}")
+        assert result.is_error
+        assert words in result.content
+        assert "Ask for less" in result.content
+        assert (await tools.call("fault.pid")).content == pid
+
+
+async def test_more_content_blocks_than_anybody_reads_are_counted() -> None:
+    async with opened(fault()) as tools:
+        content = (await tools.call("fault.crowd")).content
+    assert content.count("x\n") == MAX_BLOCKS
+    assert content.endswith(f"[{5000 - MAX_BLOCKS} of 5000 content blocks omitted]")
+
+
+async def test_structured_content_that_is_too_deep_costs_only_itself() -> None:
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.deep_result")).content == "seen\n[structured content of more than 64 levels, which cannot be shown]"
+
+
+async def test_a_server_that_sends_requests_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Less than in production, where it takes a second.
+    monkeypatch.setattr(stdio_transport, "MAX_UNANSWERED", 1_000)
+    async with opened(fault(), call_timeout=60.0) as tools:
+        result = await tools.call("fault.pester")
+        assert result.is_error
+        assert "more than 1000 messages without an answer" in result.content
+        assert (await tools.call("fault.echo", "after")).content == "after"
+
+
+async def test_a_server_behind_a_url_is_given_up_likewise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdk_session, "MAX_UNANSWERED", 2)
+    send, receive = anyio.create_memory_object_stream[Any](10)
+    ends: list[None] = []
+    stream = sdk_session.WatchedStream(receive, lambda: ends.append(None))
+    notice = SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/message"))
+    async with send, stream:
+        for message in (notice, notice, SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=1, result={})), notice, notice, notice):
+            send.send_nowait(message)
+        received = [message async for message in stream]
+    assert (len(received), len(ends)) == (5, 1)
+
+
+async def test_progress_is_shown_up_to_a_number_of_notices() -> None:
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.many_notices")).content == "done"
+    shown = "".join(tools.output).splitlines()
+    assert shown[-1] == "… [more output is not shown]"
+    assert len(shown) == MAX_PIECES + 1
+
+
+async def test_tools_that_no_model_can_be_offered_are_left_out_and_logged() -> None:
+    with capture_logs() as logs:
+        async with opened(fault()) as tools:
+            catalog = await tools.list()
+    assert catalog.warnings == ()
+    assert catalog.find("fault.also_as_task") is not None
+    assert catalog.find("fault.nested_schema") is not None
+    left_out = {entry["tool"]: entry["reason"] for entry in logs if entry["event"] == "tool_server.tool_left_out"}
+    assert left_out == {"only_as_task": "it can be called only as a task", "deep_schema": "its schema has more than 64 levels"}
+    assert not {f"fault.{name}" for name in left_out} & {tool.name for tool in catalog.tools}
+
+
+async def test_of_a_large_list_of_tools_a_model_is_offered_what_it_can_read() -> None:
+    async with opened(fault("verbose")) as tools:
+        catalog = await tools.list()
+    assert len(catalog.tools[0].description) <= MAX_DESCRIPTION
+    assert len(catalog.tools) == MAX_TOOLS
 
 
 async def test_a_line_without_an_end_ends_the_connection_not_us() -> None:
@@ -122,6 +209,30 @@ async def test_an_answer_of_the_wrong_shape_is_an_error_that_says_so() -> None:
         assert "not valid MCP" in result.content
 
 
+async def test_an_answer_without_a_result_ends_its_call_at_once() -> None:
+    async with opened(fault(), call_timeout=60.0) as tools:
+        with anyio.fail_after(20):
+            result = await tools.call("fault.null_result")
+        assert result.is_error
+        assert "an answer without a result" in result.content
+
+
+async def test_bytes_that_are_no_characters_are_replaced() -> None:
+    async with opened(fault(), call_timeout=60.0) as tools:
+        with anyio.fail_after(20):
+            assert (await tools.call("fault.broken_utf8")).content == "caf\ufffd"
+
+
+@pytest.mark.parametrize("mode", ["", "stateless"])
+async def test_a_content_block_that_cannot_be_read_does_not_lose_the_others(mode: str) -> None:
+    async with opened(fault(mode)) as tools:
+        result = await tools.call("fault.unknown_block")
+    assert not result.is_error
+    hologram, seen, image, other = result.content.splitlines()
+    assert (hologram, seen) == ("[content of type hologram, which cannot be shown]", "seen")
+    assert (image, other) == ("[content of type image, which cannot be shown]", "[content of type None, which cannot be shown]")
+
+
 async def test_errors_of_tools_and_servers_are_masked_results() -> None:
     async with opened(fault()) as tools:
         answered = await tools.call("fault.say_error")
@@ -130,6 +241,7 @@ async def test_errors_of_tools_and_servers_are_masked_results() -> None:
         rpc = await tools.call("fault.rpc_error")
         assert rpc.is_error
         assert "error -32000" in rpc.content
+        assert '"backend": "db-1"' in rpc.content
         assert "hunter2" not in rpc.content
 
 

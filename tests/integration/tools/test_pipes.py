@@ -10,7 +10,8 @@ import pytest
 from tarsy.tools.pipes import PIPE_BYTES, LineHandler, LineReader, PipeWriter
 
 LOOPS = [False, True] if find_spec("uvloop") is not None else [False]
-LIMIT = 256 * 1024
+LONGEST = 512 * 1024
+LIMIT = 1024 * 1024
 
 
 @pytest.fixture(params=LOOPS, ids=lambda use_uvloop: "uvloop" if use_uvloop else "asyncio")
@@ -23,15 +24,17 @@ class Heard:
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
+        self.sizes: list[int] = []
         self.why: Exception | None = None
         self.ended = anyio.Event()
 
     @property
     def reader(self) -> LineHandler:
-        return LineHandler(self.take, self.end, LIMIT)
+        return LineHandler(self.take, self.end, LONGEST, LIMIT)
 
-    def take(self, line: bytes) -> None:
+    def take(self, line: bytes, size: int) -> None:
         self.lines.append(line)
+        self.sizes.append(size)
 
     def end(self, why: Exception | None) -> None:
         self.why = why
@@ -76,8 +79,8 @@ async def test_a_server_that_floods_us_has_to_wait() -> None:
     full: list[bool] = []
 
     class Slow(Heard):
-        def take(self, line: bytes) -> None:
-            super().take(line)
+        def take(self, line: bytes, size: int) -> None:
+            super().take(line, size)
             if len(self.lines) == 1:
                 # All that it held has been read: it takes as much again, and that stays there while the first lines wait.
                 assert os.write(writing, b"y" * (PIPE_BYTES - 1) + b"\n") == PIPE_BYTES
@@ -102,8 +105,8 @@ async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() ->
     lines = LineReader(reading)
 
     class Once(Heard):
-        def take(self, line: bytes) -> None:
-            super().take(line)
+        def take(self, line: bytes, size: int) -> None:
+            super().take(line, size)
             lines.close()
 
     closed = Once()
@@ -142,13 +145,29 @@ async def test_a_line_without_an_end_is_given_up_and_what_follows_it_is_read_int
     assert received.lines == []
 
 
+async def test_of_a_line_too_long_to_be_parsed_only_the_ends_are_kept() -> None:
+    reading, writing = pipe()
+    received, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
+    lines.start(received.reader)
+    out.send(b"begin " + b"x" * (LONGEST + 2 * PIPE_BYTES) + b" end\nnext\n", received.ended.set)
+    with anyio.fail_after(10):
+        while len(received.lines) < 2:
+            await anyio.lowlevel.checkpoint()
+    lines.close()
+    out.close()
+    first, second = received.lines
+    assert (first[:6], first[-4:], second) == (b"begin ", b" end", b"next")
+    assert received.sizes == [len(b"begin  end") + LONGEST + 2 * PIPE_BYTES, 4]
+    assert len(first) <= 3 * PIPE_BYTES
+
+
 async def test_what_the_reader_raises_is_why_no_more_lines_come() -> None:
     reading, writing = pipe()
     trouble = ValueError("not this one")
 
     class Failing(Heard):
-        def take(self, line: bytes) -> None:
-            super().take(line)
+        def take(self, line: bytes, size: int) -> None:
+            super().take(line, size)
             raise trouble
 
     received, lines = Failing(), LineReader(reading)
@@ -164,7 +183,7 @@ async def test_what_the_reader_raises_is_why_no_more_lines_come() -> None:
 async def test_more_than_a_pipe_holds_is_sent_whole_and_in_order() -> None:
     reading, writing = pipe()
     received, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
-    sent = [bytes([letter]) * (LIMIT - 1) for letter in b"abc"]
+    sent = [bytes([letter]) * (LONGEST - 1) for letter in b"abc"]
     for line in sent:
         out.send(line + b"\n", received.ended.set)
     lines.start(received.reader)
