@@ -79,10 +79,13 @@ def _comparable(outcome: RecordedOutcome, version: int) -> RecordedOutcome:
     }
     # Before version 4, every draft and every rejected correction had an entry of its own, and the analysis was the last one.
     entries = (event for event in outcome.timeline if not event["metadata"].keys() & {"draft", "rejected_correction"})
-    # What the program itself reads again is not recorded, and was shown in another form.
-    entries = ({**event, "content": ""} if event["metadata"].get("tool_name") == "read_result" else event for event in entries)
     timeline = tuple(
-        {**event, "metadata": {name: value for name, value in event["metadata"].items() if name not in left_out}}
+        {
+            **event,
+            # What the program itself reads again is not recorded, and was shown in another form.
+            "content": "" if event["metadata"].get("tool_name") == "read_result" else event["content"],
+            "metadata": {name: value for name, value in event["metadata"].items() if name not in left_out},
+        }
         for event in sorted(entries, key=lambda event: event["event_type"] == "final_analysis")
     )
     return outcome.model_copy(update={"conversations": conversations, "timeline": timeline, "verdict": None, "citations": None})
