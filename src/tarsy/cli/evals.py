@@ -31,7 +31,9 @@ Tags = Annotated[list[str], typer.Option("--tag", help="Only cases with this tag
 Names = Annotated[list[str], typer.Option("--case", help="Only the case with this name; repeat it for several.")]
 Expect = Annotated[
     list[str],
-    typer.Option("--expect", metavar="KEY=VALUE", help="The expected answer: outcome, object, mechanism=word,word, cite=words, …"),
+    typer.Option(
+        "--expect", metavar="KEY=VALUE", help="The expected answer: mechanism=word,word, not=cause, cite=words, outcome, object, …"
+    ),
 ]
 Target = Annotated[Path, typer.Option("--to", help="The directory to write the case into.")]
 Title = Annotated[str, typer.Option("--title", help="What is wrong, in a few words.", show_default="from the alert")]
