@@ -26,7 +26,7 @@ from tarsy.wiring.application import Application, application
 from tarsy.wiring.infrastructure import Overrides
 
 # The paths that a worker process serves: its probes and its metrics.
-WORKER_PATHS = frozenset({"/health", "/metrics"})
+WORKER_PATHS = frozenset({"/live", "/ready", "/health", "/metrics"})
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Longer than releasing sessions and closing connections take together.
 STOP_SECONDS = 15
@@ -147,7 +147,7 @@ def _probes_only(api: ASGIApp) -> ASGIApp:
         if scope.get("path") in WORKER_PATHS:
             await api(scope, receive, send)
         elif scope["type"] == "http":
-            detail = "This process only works on sessions; it answers /health and /metrics."
+            detail = "This process only works on sessions; it answers /live, /ready, /health and /metrics."
             await respond(RequestRefusedError(ProblemKind.NOT_FOUND, detail))(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})

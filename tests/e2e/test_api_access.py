@@ -209,6 +209,25 @@ async def test_health_is_503_only_when_the_database_is_away(database_url: str) -
             assert (await api.client.head("/health")).status_code == status
 
 
+async def test_a_process_is_alive_without_its_database_and_ready_only_with_it_and_until_it_stops(database_url: str) -> None:
+    async def sick() -> Health:
+        return Health(healthy=False, message="gone")
+
+    async def well() -> Health:
+        return Health(healthy=True)
+
+    for probe, stopping, status, reason in (
+        (well, False, 200, None),
+        (sick, False, 503, "gone"),
+        (well, True, 503, "this process is stopping"),
+    ):
+        async with world(database_url, probes={"database": probe, "llm_service": sick}, is_stopping=lambda is_so=stopping: is_so) as api:
+            assert ((await api.client.get("/live")).json(), (await api.client.head("/live")).status_code) == ({"status": "alive"}, 200)
+            answer = await api.client.get("/ready")
+            assert (answer.status_code, answer.json().get("reason")) == (status, reason)
+            assert (await api.client.head("/ready")).status_code == status
+
+
 async def test_a_database_that_is_away_is_a_503_in_the_one_shape(postgres_server: str) -> None:
     nowhere = postgres_server.replace("port=5432", "port=1")
     async with world(nowhere) as api:

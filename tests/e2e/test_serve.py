@@ -111,7 +111,7 @@ def test_an_address_others_can_reach_needs_a_login(tarsy: Tarsy, database_url: s
         assert remedy in refused.stderr
     with served(tmp_path, *everywhere, env={"DATABASE_URL": database_url, "TARSY_API_TOKENS": "alice=wonderland"}) as server:
         url = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - what is tested is just this
-        assert httpx.get(f"{url}/health").status_code == 200
+        assert {httpx.get(f"{url}{path}").status_code for path in ("/live", "/ready", "/health")} == {200}
         assert httpx.get(f"{url}/api/v1/sessions").status_code == 401
         assert httpx.get(f"{url}/api/v1/sessions", headers={"Authorization": "Bearer wonderland"}).status_code == 200
 

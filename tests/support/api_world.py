@@ -1,7 +1,7 @@
 """The API on a real PostgreSQL behind a real HTTP server, with chains and surroundings made up."""
 
 import socket
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -224,12 +224,13 @@ async def world(
     sns: SnsClient | None = None,
     metrics: DeliveryMetrics | None = None,
     probes: Mapping[str, Probe] | None = None,
+    is_stopping: Callable[[], bool] = lambda: False,
 ) -> AsyncGenerator[World]:
     engine = create_engine(database_url)
     try:
         services = services_on(engine, auth=auth, max_queue_size=max_queue_size, policy=policy, sns=sns, metrics=metrics)
         if probes is not None:
-            services = replace(services, health=replace(services.health, probes=probes))
+            services = replace(services, health=replace(services.health, probes=probes, is_stopping=is_stopping))
         async with serving(services) as served:
             yield served
     finally:

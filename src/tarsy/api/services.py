@@ -100,6 +100,8 @@ class HealthServices:
 
     # By name; only the one called `database` makes the process unhealthy.
     probes: Mapping[str, Probe]
+    # Whether the process has begun to stop.
+    is_stopping: Callable[[], bool] = lambda: False
     # The metrics in Prometheus' text format.
     metrics: Callable[[], bytes] = generate_latest
 

@@ -140,6 +140,11 @@ class WorkerPool:
         while (claimed := await self._claim(handler)) is not None:
             await self._run_claimed(slot, handler, claimed)
 
+    @property
+    def is_draining(self) -> bool:
+        """Whether the pool was told to stop claiming."""
+        return self._draining.is_set()
+
     def drain(self) -> None:
         """Stop claiming; running work may finish within the grace time."""
         self._draining.set()

@@ -221,6 +221,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         ),
         health=HealthServices(
             probes=probes(engine, infrastructure.llm, pool),
+            is_stopping=lambda: pool is not None and pool.is_draining,
             metrics=gauges.scrape,
         ),
         live=LiveServices(hub=infrastructure.live.hub),

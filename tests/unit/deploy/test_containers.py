@@ -86,7 +86,7 @@ def test_command_health_check_and_data_directory_are_those_of_the_program() -> N
     assert command == ["serve", "--host", "0.0.0.0", "--port", "8080"]  # noqa: S104 - in a container
     assert options["port"].default == 8080
     assert values("EXPOSE") == ["8080"]
-    assert "127.0.0.1:8080/health" in values("HEALTHCHECK")[0]
+    assert "127.0.0.1:8080/ready" in values("HEALTHCHECK")[0]
     environment = dict(re.findall(r"(\w+)=(\S+)", values("ENV")[0]))
     assert str(settings_from(environment).data_dir) == values("VOLUME")[0] == values("WORKDIR")[-1]
 

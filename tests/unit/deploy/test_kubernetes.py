@@ -109,9 +109,9 @@ def test_probes_ask_what_the_program_answers() -> None:
         for probe in container
         if probe.endswith("Probe")
     }
-    assert {probe["httpGet"]["path"] for probe in probes.values() if "httpGet" in probe} == {"/health", "/"}
+    assert {probe["httpGet"]["path"] for probe in probes.values() if "httpGet" in probe} == {"/ready", "/live"}
     # A restart does not bring the database back.
-    assert probes["tarsy", "livenessProbe"]["httpGet"]["path"] == "/"
+    assert probes["tarsy", "livenessProbe"]["httpGet"]["path"] == "/live"
     assert all(("llm-service", probe) in probes for probe in ("startupProbe", "readinessProbe", "livenessProbe"))
 
 

@@ -50,9 +50,7 @@ async def get_health(services: ServicesDep, response: Response) -> HealthReport:
     found: dict[str, Health] = {}
 
     async def ask(name: str, probe: Probe) -> None:
-        found[name] = Health(healthy=False, message=f"no answer within {PROBE_SECONDS:g} s")
-        with anyio.move_on_after(PROBE_SECONDS):
-            found[name] = await probe()
+        found[name] = await _answer(probe)
 
     async with anyio.create_task_group() as group:
         for name, probe in services.health.probes.items():
@@ -68,6 +66,33 @@ async def get_health(services: ServicesDep, response: Response) -> HealthReport:
         return HealthReport(status="unhealthy", version=services.system.version, checks=checks)
     all_healthy = all(one.healthy for one in found.values())
     return HealthReport(status="healthy" if all_healthy else "degraded", version=services.system.version, checks=checks)
+
+
+@health_router.head("/live", include_in_schema=False)
+@health_router.get("/live", include_in_schema=False)
+async def get_live() -> dict[str, str]:
+    """Whether the process answers; if it does not, a restart helps."""
+    return {"status": "alive"}
+
+
+@health_router.head("/ready", include_in_schema=False)
+@health_router.get("/ready", include_in_schema=False)
+async def get_ready(services: ServicesDep, response: Response) -> dict[str, str]:
+    """Whether to send requests to this process. Returns 503 while its database is unreachable, or once it is stopping."""
+    if services.health.is_stopping():
+        response.status_code = 503
+        return {"status": "not ready", "reason": "this process is stopping"}
+    database = await _answer(services.health.probes[DATABASE])
+    if not database.healthy:
+        response.status_code = 503
+        return {"status": "not ready", "reason": database.message}
+    return {"status": "ready"}
+
+
+async def _answer(probe: Probe) -> Health:
+    with anyio.move_on_after(PROBE_SECONDS):
+        return await probe()
+    return Health(healthy=False, message=f"no answer within {PROBE_SECONDS:g} s")
 
 
 @health_router.get("/metrics", operation_id="getMetrics", include_in_schema=False)
