@@ -145,6 +145,77 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
     }
 
 
+async def test_a_misspelt_name_is_recognised_by_the_body_or_refused_with_the_right_one(database_url: str) -> None:
+    async with world(database_url) as api:
+        first = (await _send(api, _group("cart-1"), "alertmanger")).json()
+        over = (await _send(api, _group("cart-1", status="resolved"), "alertmanger")).json()
+        odd = await _send(api, {"what": "odd"}, "alertmanger")
+        other = await _send(api, {"what": "odd"}, "our-own-checks")
+        [listed] = (await api.client.get("/api/v1/system/refused-deliveries")).json()["deliveries"]
+        incidents = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+    assert (first["source"], over["action"], over["incident_id"]) == ("alertmanager", "resolved", first["incident_id"])
+    assert {incident["severity"] for incident in incidents} == {"critical", "unknown"}
+    assert odd.status_code == 404
+    assert 'did you mean "alertmanager"?' in odd.json()["detail"]
+    assert (listed["source"], listed["reason"]) == ("alertmanger", "unknown-sender")
+    assert (other.status_code, other.json()["source"]) == (202, "our-own-checks")
+
+
+# Notifications of senders that have no adapter: one that fires, the same problem again in other words, and its end; and the title.
+UNKNOWN_SENDERS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] = {
+    "checkly": (
+        {"event": "Cart API has failed", "alert_type": "ALERT_FAILURE", "check_name": "Cart API", "check_id": "c-1", "response_time": "2"},
+        {"event": "Cart API has failed again", "alert_type": "ALERT_FAILURE_REMIND", "check_name": "Cart API", "check_id": "c-1"},
+        {"event": "Cart API has recovered", "alert_type": "ALERT_RECOVERY", "check_name": "Cart API", "check_id": "c-1"},
+        "Cart API",
+    ),
+    "thousandeyes": (
+        {"eventId": "1", "eventType": "ALERT_NOTIFICATION_TRIGGER", "alert": {"alertId": 7, "ruleName": "Offline", "hostname": "te-1"}},
+        {"eventId": "2", "eventType": "ALERT_NOTIFICATION_TRIGGER", "alert": {"alertId": 7, "ruleName": "Offline", "hostname": "te-1"}},
+        {"eventId": "3", "eventType": "ALERT_NOTIFICATION_CLEAR", "alert": {"alertId": 7, "ruleName": "Offline", "active": 0}},
+        "Offline (te-1)",
+    ),
+    "uptime-kuma": (
+        {"heartbeat": {"monitorID": 4, "status": 0, "msg": "timeout"}, "monitor": {"id": 4, "name": "Shop"}, "msg": "[Shop] Down"},
+        {"heartbeat": {"monitorID": 4, "status": 0, "msg": "503"}, "monitor": {"id": 4, "name": "Shop"}, "msg": "[Shop] Down: not ok"},
+        {"heartbeat": {"monitorID": 4, "status": 1, "msg": "200"}, "monitor": {"id": 4, "name": "Shop"}, "msg": "[Shop] Up"},
+        "Shop",
+    ),
+    "checkmk": (
+        {"id": "17", "summary": "web-1 - UP -> DOWN", "host": "web-1", "event": "UP -> DOWN", "what": "HOST", "severity": "CRITICAL"},
+        {"id": "18", "summary": "web-1 - still DOWN", "host": "web-1", "event": "DOWN", "what": "HOST", "severity": "CRITICAL"},
+        {"id": "19", "summary": "web-1 - DOWN -> UP", "host": "web-1", "event": "DOWN -> UP", "what": "HOST", "severity": "OK"},
+        "web-1 - UP -> DOWN",
+    ),
+    "librenms": (
+        {"title": "Alert for device sw-1 - Port down", "alert_id": "26", "id": "38", "severity": "critical", "state": "1", "status": "0"},
+        {"title": "Alert for device sw-1 - Port down", "alert_id": "26", "id": "39", "severity": "critical", "state": "1", "elapsed": "5m"},
+        {"title": "Device sw-1 recovered from Port down", "alert_id": "26", "id": "40", "severity": "ok", "state": "0", "status": "1"},
+        "Alert for device sw-1 - Port down",
+    ),
+    "plain": (
+        {"message": "Disk is 91% full", "host": "db-1", "at": "2026-11-15T10:00:00Z"},
+        {"message": "Disk is 92% full", "host": "db-1", "at": "2026-11-15T11:00:00Z"},
+        {"message": "Disk is 12% full", "host": "db-1", "at": "2026-11-15T12:00:00Z", "status": "resolved"},
+        "Disk is 91% full (db-1)",
+    ),
+}
+
+
+async def test_json_of_unknown_senders_has_a_stable_identity_an_end_and_a_title(database_url: str) -> None:
+    outcomes: dict[str, list[str]] = {}
+    async with world(database_url) as api:
+        for sender, (fires, repeated, over, _) in UNKNOWN_SENDERS.items():
+            outcomes[sender] = [(await _send(api, body, sender)).json()["action"] for body in (fires, repeated, over)]
+        other = (await _send(api, {"message": "Disk is 91% full", "host": "db-2"}, "plain")).json()
+        inventory = {"event": "updated", "model": "site", "username": "kim", "data": {"id": 4, "name": "Oslo"}, "snapshots": {}}
+        changed = (await _send(api, inventory, "netbox")).json()
+        listed = (await api.client.get("/api/v1/incidents?limit=50")).json()["incidents"]
+    assert outcomes == {sender: ["opened", "repeated", "resolved"] for sender in UNKNOWN_SENDERS}
+    assert {one["title"] for one in listed} == {expected for *_, expected in UNKNOWN_SENDERS.values()} | {"Disk is 91% full (db-2)"}
+    assert (other["action"], changed["action"], changed["changes"]) == ("opened", "noted", 1)
+
+
 async def test_an_unknown_shape_is_one_plain_alert_and_the_same_again_is_a_repeat(database_url: str) -> None:
     async with world(database_url) as api:
         first = (await _send(api, {"what": "odd"})).json()

@@ -24,7 +24,7 @@ from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.domain.fork import ForkRefusedError
-from tarsy.intake.service import SenderRefusedError
+from tarsy.intake.service import SenderRefusedError, UnknownSenderError
 from tarsy.kit.text import clip
 from tarsy.session.chains import AlertRefusedError, UnknownAlertTypeError
 from tarsy.session.submission import AlertTooLargeError, KeyReusedError
@@ -59,6 +59,7 @@ class ProblemKind(StrEnum):
     LOGIN_REQUIRED = "login-required", HTTPStatus.UNAUTHORIZED
     FORBIDDEN = "forbidden", HTTPStatus.FORBIDDEN
     NOT_FOUND = "not-found", HTTPStatus.NOT_FOUND
+    UNKNOWN_SENDER = "unknown-sender", HTTPStatus.NOT_FOUND
     METHOD_NOT_ALLOWED = "method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED
     CONFLICT = "conflict", HTTPStatus.CONFLICT
     CONFIG_REFUSED = "config-refused", HTTPStatus.CONFLICT
@@ -114,6 +115,7 @@ TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (QueueFullError, ProblemKind.QUEUE_FULL),
     (BadCursorError, ProblemKind.BAD_REQUEST),
     (SenderRefusedError, ProblemKind.LOGIN_REQUIRED),
+    (UnknownSenderError, ProblemKind.UNKNOWN_SENDER),
     (KeyReusedError, ProblemKind.CONFLICT),
     (AlertTooLargeError, ProblemKind.TOO_LARGE),
     (UnknownAlertTypeError, ProblemKind.UNKNOWN_ALERT_TYPE),

@@ -51,11 +51,11 @@ def dotted(path: KeyPath) -> str:
     return text
 
 
-def nearest(word: str, options: Iterable[str]) -> str | None:
+def nearest(word: str, options: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Return the option that `word` is probably a misspelling of, if any."""
     known = sorted(options)
     # 0.6 accepts a missing, doubled or swapped letter in words of three letters or more, and little else.
-    near = difflib.get_close_matches(word.lower(), [option.lower() for option in known], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.lower(), [option.lower() for option in known], n=1, cutoff=cutoff)
     return next(option for option in known if option.lower() == near[0]) if near else None
 
 

@@ -99,6 +99,8 @@ class Policy:
     default_alert_type: str
     # As in `SystemConfig.max_webhook_bytes`.
     max_body_bytes: int = 16 * 1024**2
+    # The names of the configured senders.
+    senders: frozenset[str] = frozenset()
     # By sender.
     mappings: Mapping[str, GenericMapping] = field(default_factory=dict[str, GenericMapping])
     proofs: Mapping[str, Proof] = field(default_factory=dict[str, Proof])
@@ -112,6 +114,7 @@ def policy_of(config: Config, env: Mapping[str, str]) -> Policy:
         mutes=tuple(Mute(starts=mute.starts, ends=mute.ends, match=_matchers(mute.match), reason=mute.reason) for mute in config.mute),
         default_alert_type=config.defaults.alert_type,
         max_body_bytes=config.system.max_webhook_bytes,
+        senders=frozenset(senders),
         mappings={
             name: GenericMapping(kind=mapping.kind, each=mapping.each, parts=mapping.parts())
             for name, sender in senders.items()

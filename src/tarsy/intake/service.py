@@ -9,11 +9,12 @@ import structlog
 from anyio import to_thread
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.config.problems import nearest
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.db.incident.refusals import RefusalRepository
 from tarsy.intake.acceptance import QUICK_CHARACTERS, AlertAcceptance, DeliveryMetrics, NoMetrics
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
-from tarsy.intake.adapters.registry import UNKNOWN_SOURCE, matching_adapter, parse_delivery
+from tarsy.intake.adapters.registry import ADAPTERS, UNKNOWN_SOURCE, matching_adapter, parse_delivery
 from tarsy.intake.answer import Answer
 from tarsy.intake.authentication import Refusal, check_sender, check_sns
 from tarsy.intake.commands import IncidentCommands
@@ -28,6 +29,9 @@ from tarsy.session.submission import SubmissionService
 
 log = structlog.get_logger(__name__)
 
+# One or two letters in a name; "grafana-eu" is another sender than "grafana".
+MISSPELT = 0.85
+
 
 class SenderRefusedError(Exception):
     """A request does not prove that it comes from its sender; the operator or the sender can act."""
@@ -36,6 +40,13 @@ class SenderRefusedError(Exception):
         super().__init__(f"Not taken as coming from {source}: {refusal.message}.")
         self.source = source
         self.refusal = refusal
+
+
+class UnknownSenderError(Exception):
+    """The URL names a sender that is probably a misspelt one; the operator can act."""
+
+    def __init__(self, source: str, near: str) -> None:
+        super().__init__(f'There is no sender "{source}": did you mean "{near}"? If this is its name, add it to `senders` in tarsy.yaml.')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +91,16 @@ class IncidentService:
 
         Raises:
             SenderRefusedError: the request does not prove that it comes from its sender.
+            UnknownSenderError: its sender's name is a misspelt one, and the body is of no known shape.
             AlertRefusedError: an alert's type has no chain.
             NoProviderError: there is no model to investigate with.
         """
-        adapter = None if request.source else matching_adapter(request)
-        source = adapter.source if adapter else request.source
+        named = request.source
+        is_known = named in ADAPTERS or named in self.policy.senders
+        adapter = None if is_known else matching_adapter(request)
+        source = adapter.source if adapter else named
+        if named and not is_known and not adapter and (near := nearest(named, {*ADAPTERS, *self.policy.senders}, cutoff=MISSPELT)):
+            raise UnknownSenderError(named, near)
         refusal = await self._refusal(request, source)
         if refusal:
             raise SenderRefusedError(source or UNKNOWN_SOURCE, refusal)

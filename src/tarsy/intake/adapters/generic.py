@@ -11,10 +11,11 @@ import jmespath
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.adapters.change import change_of
+from tarsy.intake.adapters.unknown import ENDINGS
 from tarsy.intake.delivery import Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, severity_of, title
 
-_ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok", "up", "normal", "false", "0"}
+_ENDINGS = ENDINGS | {"false", "0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from tarsy.intake.adapters import (
     zabbix,
 )
 from tarsy.intake.adapters.generic import GenericMapping, parse_mapped
+from tarsy.intake.adapters.unknown import parse_unknown
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
 from tarsy.intake.fields import fingerprint, title
 from tarsy.kit.text import whole_characters
@@ -91,14 +92,16 @@ def parse_delivery(
 ) -> Delivery:
     """Parse a request. `source` is the sender that its URL names; `mappings` are those of the configured senders.
 
-    Never fails: a body that the adapter cannot parse is one alert in plain text.
+    A sender of unknown name is recognised by the shape of the body. Never fails: JSON of no known shape is read by the usual names of
+    fields, and any other body is one alert in plain text.
     """
     if source and source in mappings:
         content = parse_mapped(request, source, mappings[source])
     else:
-        adapter = ADAPTERS.get(source) if source else matching_adapter(request)
+        adapter = ADAPTERS.get(source or "") or matching_adapter(request)
         content = adapter.parse(request) if adapter else None
-    match content or _plain_alert(request, source or UNKNOWN_SOURCE):
+    name = source or UNKNOWN_SOURCE
+    match content or parse_unknown(request, name) or _plain_alert(request, name):
         case Delivery() as delivery:
             return delivery
         case Alert() as alert:
