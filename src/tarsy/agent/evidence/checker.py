@@ -289,7 +289,9 @@ def _contradictions(claim: Statement, analysis: str, cited: Sequence[CheckedCita
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
     if not found:
         return
-    yield from _contradicted_figures(claim, found, seen)
+    # What to do names times and values that are not there yet.
+    if claim.section is not AnalysisSection.ACTIONS:
+        yield from _contradicted_figures(claim, found, seen)
     yield from _contradicted_object(claim, found, seen)
     yield from _contradicted_counts(analysis[claim.start : claim.end], claim.start, found)
 
@@ -311,15 +313,15 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
 
 
 def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
-    """Yield the figures of a statement that no result it cites has, and that are not the time between two times cited."""
+    """Yield the figures of a statement, but for times of day, that no result it cites has, and that are not the time between two times cited."""
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
     claimed = list(figures(claim.text))
     quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
     quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
-    known = (*quoted, *between(_clocks(claimed, quoted, found, seen)), *_clocks([], [], found, seen))
+    known = (*quoted, *between(_clocks(claimed, quoted, found, seen)))
     for figure in claimed:
         # Most figures are in the words quoted; the whole results are read for the others alone.
-        if any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
+        if figure.has(Dimension.CLOCK) or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
             continue
         shown = [other for one in found for other in seen.figures(one.citation.evidence_id)]
         if shown and not any_agrees(figure, shown) and not any_agrees(_as_counts(figure), shown):

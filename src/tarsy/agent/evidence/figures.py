@@ -86,9 +86,10 @@ _METRIC = re.compile(
 _METRIC_VALUE = re.compile(rf"(?:(?:min|max|last|avg|mean|p\d+|value)\s*[=:]\s*|[ \t]{{1,}})-?(?P<number>{_NUMBER})(?![\w.:%/])")
 _BARE = re.compile(r"(?<![\w.:,/@#+~-])(?<!\.\d)x?(?P<number>\d{1,3}(?:,\d{3})+|\d{1,18}(?:\.\d{1,9})?)(?![\w:@]|[./,-]\d)")
 _FRACTION = re.compile(r"(?<![\w./:-])(\d{1,6})/(\d{1,6})(?![\w/.])")
+# `02:00-03:00` is a range; only after seconds, minus and a time are a zone.
 _CLOCK = re.compile(
     r"(?<![\w:.])(?:(?P<date>\d{4}-\d\d-\d\d)[T ])?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d+)?)?"
-    r"(?:\s?(?P<zone>Z\b|UTC[+-]\d{1,2}(?::?\d\d)?|GMT[+-]\d{1,2}|[A-Z]{2,4}T\b|UTC\b|GMT\b|MSK\b|[+-]\d\d:?\d\d\b))?"
+    r"(?:\s?(?P<zone>Z\b|UTC[+-]\d{1,2}(?::?\d\d)?|GMT[+-]\d{1,2}|[A-Z]{2,4}T\b|UTC\b|GMT\b|MSK\b|\+\d\d:?\d\d\b|(?(second)-\d\d:?\d\d\b|(?!))))?"
     r"(?:,? on (?P<day>\d{4}-\d\d-\d\d))?(?!\w|:\w)"
 )
 # `between 04:05 and 04:41 CET`: the zone is that of both times.
