@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import ipaddress
+import logging
 import os
 import shutil
 import sys
@@ -21,6 +22,7 @@ from sqlalchemy import make_url
 from tarsy.db import migrate
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer, FileLock
+from tarsy.kit.logs import LibraryLogs
 
 # Set by the process that starts the run, inherited by its xdist workers: they share one server.
 SERVER_DIR_VARIABLE = "TARSY_TESTS_SERVER_DIR"
@@ -99,6 +101,10 @@ def _log_plainly() -> None:
     """Log as by default, but tracebacks without the values of variables: rendering those takes longer than the test."""
     structlog.reset_defaults()
     structlog.configure(processors=[*structlog.get_config()["processors"][:-1], RENDERER])
+    logging.captureWarnings(False)
+    root = logging.getLogger()
+    root.handlers = [handler for handler in root.handlers if not isinstance(handler, LibraryLogs)]
+    root.setLevel(logging.WARNING)
 
 
 def _stay_on_this_machine(event: str, arguments: tuple[Any, ...]) -> None:

@@ -16,7 +16,9 @@ WINDOW_SECONDS = 60.0
 # More kinds of lines than a program has.
 MOST_KINDS = 1_000
 # Lines are of the same kind if these fields are equal; ids and times differ in every line.
-_DISTINGUISHING = ("error", "problem", "reason", "server", "remark", "path")
+_DISTINGUISHING = ("error", "problem", "reason", "server", "remark", "path", "logger")
+# Some libraries log whole requests.
+MAX_LIBRARY_MESSAGE = 2_000
 
 
 @dataclass(slots=True)
@@ -63,6 +65,16 @@ class LogMask:
         return line
 
 
+class LibraryLogs(logging.Handler):
+    """Writes what libraries log to the standard library's loggers, and Python's warnings, as lines of ours: in their form, masked and limited."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Libraries have levels of their own between the usual ones.
+        level = min(max(record.levelno // 10 * 10, logging.DEBUG), logging.CRITICAL)
+        message = record.getMessage()[:MAX_LIBRARY_MESSAGE]
+        structlog.get_logger().log(level, "library.log", logger=record.name, message=message, exc_info=record.exc_info)
+
+
 # One for the process: logging starts before the configuration of masking is read.
 log_mask = LogMask()
 
@@ -97,3 +109,9 @@ def configure_logs(*, level: int = logging.INFO, process: str | None = None) -> 
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    root = logging.getLogger()
+    if not any(isinstance(handler, LibraryLogs) for handler in root.handlers):
+        root.addHandler(LibraryLogs())
+    # What libraries say of their ordinary work (each request, each retry) is of no use to an operator.
+    root.setLevel(max(level, logging.WARNING))
+    logging.captureWarnings(True)

@@ -1,12 +1,14 @@
 """Log lines: masked, and not without end."""
 
 import json
+import logging
+import warnings
 from collections.abc import Iterator
 
 import pytest
 import structlog
 
-from tarsy.kit.logs import LINES_PER_WINDOW, WINDOW_SECONDS, LogLimit, configure_logs, log_mask
+from tarsy.kit.logs import LINES_PER_WINDOW, MAX_LIBRARY_MESSAGE, WINDOW_SECONDS, LogLimit, configure_logs, log_mask
 
 
 class Wrist:
@@ -54,3 +56,33 @@ def test_no_line_tells_a_secret_nor_does_its_traceback(masked: None, capsys: pyt
     assert "hunter2" not in logged["exception"]
     assert logged["error"] == "[MASKED]"
     assert logged["session_id"] == "hunter2-is-an-id"
+
+
+def test_what_libraries_log_is_json_masked_and_limited(masked: None, capsys: pytest.CaptureFixture[str]) -> None:
+    vendor = logging.getLogger("vendor.sdk")
+    vendor.info("POST /v1/chat 200")
+    for number in range(500):
+        vendor.warning("retrying request %d with the key hunter2", number)
+    try:
+        int("hunter2")
+    except ValueError:
+        logging.getLogger("another").exception("x" * 10_000)
+    logging.getLogger("another").log(35, "between two levels")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["message"] for line in lines[:-2]] == [
+        f"retrying request {number} with the key [MASKED]" for number in range(LINES_PER_WINDOW)
+    ]
+    assert {(line["event"], line["level"], line["logger"]) for line in lines[:-2]} == {("library.log", "warning", "vendor.sdk")}
+    error, odd = lines[-2:]
+    assert (error["level"], len(error["message"]) <= MAX_LIBRARY_MESSAGE) == ("error", True)
+    assert "hunter2" not in error["exception"]
+    assert (odd["level"], odd["message"]) == ("warning", "between two levels")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_of_a_library_is_a_line_too(capsys: pytest.CaptureFixture[str]) -> None:
+    # After pytest has set up its own recording of warnings.
+    configure_logs()
+    warnings.warn("this will go away", FutureWarning, stacklevel=1)
+    (line,) = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert (line["logger"], "this will go away" in line["message"]) == ("py.warnings", True)
