@@ -145,6 +145,41 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
     }
 
 
+async def test_two_alertmanagers_with_equal_labels_are_two_and_neither_resolves_alerts_of_the_other(database_url: str) -> None:
+    east, west = {"externalURL": "https://east.example.com/am"}, {"externalURL": "https://west.example.com/am"}
+    policy = replace(OPEN_POLICY, senders=frozenset({"north"}))
+    async with world(database_url, policy=policy) as api:
+        first = (await _send(api, _group("cart-1") | east)).json()
+        second = (await _send(api, _group("cart-1") | west)).json()
+        # By the name of its own address, whatever it says of itself.
+        third = (await _send(api, _group("cart-1") | west, "north")).json()
+        over = (await _send(api, _group("cart-1", status="resolved") | west)).json()
+        listed = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+    assert [answer["action"] for answer in (first, second, third)] == ["opened"] * 3
+    assert over["incident_id"] == second["incident_id"]
+    assert {incident["id"] for incident in listed if incident["state"] == "open"} == {first["incident_id"], third["incident_id"]}
+
+
+async def test_an_alert_that_is_repeated_long_after_its_end_fires_again_and_one_that_only_arrives_late_does_not(database_url: str) -> None:
+    now = datetime.now(UTC)
+
+    def resolved(name: str, minutes: float) -> dict[str, Any]:
+        group = _group(name, status="resolved")
+        group["alerts"][0]["endsAt"] = (now - timedelta(minutes=minutes)).isoformat()
+        return group
+
+    async with world(database_url) as api:
+        for name in ("cart-1", "cart-2"):
+            await _send(api, _group(name))
+        for ended in (resolved("cart-1", 10), resolved("cart-2", 0)):
+            await _send(api, ended)
+        late = (await _send(api, _group("cart-2"))).json()
+        repeated = (await _send(api, _group("cart-1"))).json()
+        [incident] = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+    assert (late["action"], repeated["action"]) == ("repeated", "reopened")
+    assert (incident["state"], incident["firing"]) == ("open", 1)
+
+
 async def test_a_misspelt_name_is_recognised_by_the_body_or_refused_with_the_right_one(database_url: str) -> None:
     async with world(database_url) as api:
         first = (await _send(api, _group("cart-1"), "alertmanger")).json()

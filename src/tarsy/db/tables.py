@@ -98,10 +98,11 @@ alerts = sa.Table(
     metadata,
     sa.Column("id", Id, primary_key=True),
     sa.Column("incident_id", Id, sa.ForeignKey("incidents.id", ondelete="CASCADE")),
-    # Source and fingerprint in a form of fixed length.
+    # Source, instance and fingerprint in a form of fixed length.
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("is_current", sa.Boolean, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
+    sa.Column("instance", sa.Text, nullable=False, server_default=""),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("severity", sa.Text, nullable=False),

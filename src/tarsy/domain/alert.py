@@ -58,8 +58,10 @@ class Alert:
     """One notification of a monitoring system about one problem."""
 
     source: str
-    # The same in every notification about the same problem; unique within the source.
+    # The same in every notification about the same problem; unique within the source and its instance.
     fingerprint: str
+    # Tells two installations of one monitoring system apart; empty if their fingerprints do.
+    instance: str = ""
     title: str
     severity: Severity
     status: AlertStatus

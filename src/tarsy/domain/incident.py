@@ -121,7 +121,13 @@ class Member:
 
     @property
     def key(self) -> str:
-        return identity_of(self.alert.source, self.alert.fingerprint)
+        return alert_key(self.alert)
+
+
+def alert_key(alert: Alert) -> str:
+    """Return a key that is the same in every notification about the same problem, and differs from those of all other problems."""
+    # Without an instance it is the key that earlier versions gave the alert.
+    return identity_of(*filter(None, (alert.source, alert.instance)), alert.fingerprint)
 
 
 def identity_of(*parts: str) -> str:

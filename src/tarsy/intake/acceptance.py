@@ -143,7 +143,8 @@ class AlertAcceptance:
     async def _store_batch(self, batch: Sequence[PreparedDelivery]) -> Sequence[Answer]:
         """Lock the keys of a batch, decide about each alert, and write what follows, in one transaction."""
         alerts = [alert for prepared in batch for alert in prepared.alerts]
-        incident_keys, alert_keys = {alert.incident_key for alert in alerts}, {alert.key for alert in alerts}
+        identified = [*alerts, *(alert.earlier for alert in alerts if alert.sent.instance)]
+        incident_keys, alert_keys = {alert.incident_key for alert in identified}, {alert.key for alert in identified}
         delivery_keys = [prepared.key for prepared in batch if prepared.key]
         async with self.engine.begin() as connection:
             await connection.execute(_TIME_LIMIT)

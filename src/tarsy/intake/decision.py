@@ -7,8 +7,12 @@ from typing import Literal, assert_never
 from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Mute
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, OnResolved, RouteAction
+from tarsy.intake.adapters.registry import repeats_firing
 from tarsy.intake.answer import Outcome
 from tarsy.intake.policy import Route
+
+# Longer than notifications overtake each other; Alertmanager repeats a group after five minutes at the earliest.
+MAX_DELAY = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +130,16 @@ def event_time(event: Alert, now: datetime) -> datetime | None:
 
 
 def is_older(event: Alert, known: KnownAlert, now: datetime) -> bool:
-    """Return whether `event` is about an earlier time than the sender's last event."""
+    """Return whether `event` is about an earlier time than the sender's last event, and only arrives late."""
     at = event_time(event, now)
     # Without times, events count in the order of their arrival.
     if at is None or known.reported_at is None:
         return False
     # At the same time, firing comes before resolved.
-    return (at, event.status is AlertStatus.RESOLVED) < (known.reported_at, known.reported is AlertStatus.RESOLVED)
+    older = (at, event.status is AlertStatus.RESOLVED) < (known.reported_at, known.reported is AlertStatus.RESOLVED)
+    # A sender that repeats what fires, long after the end, shows that the alert did not end, whoever reported it.
+    goes_on = event.status is AlertStatus.FIRING and repeats_firing(event.source) and now - known.reported_at > MAX_DELAY
+    return older and not goes_on
 
 
 def resolution(route: Route, incident: Incident) -> Resolve:

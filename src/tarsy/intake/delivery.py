@@ -75,6 +75,8 @@ class Adapter:
     parse: Callable[[WebhookRequest], Delivery | Alert | Change | None]
     # Whether it reports that an alert is resolved. Alerts of other senders are resolved after a timeout.
     sends_resolved: bool = True
+    # Whether it sends a firing alert again and again, with the time at which it started.
+    repeats: bool = False
 
 
 def outcomes(*, started: str, succeeded: str, failed: str) -> dict[str, ChangeOutcome]:

@@ -189,6 +189,12 @@ def web_address(value: Any) -> str | None:
     return whole_characters(value) if complete else None
 
 
+def place_of(address: str | None) -> str:
+    """Return the host, port and path of a URL, which tell two servers apart; empty without one."""
+    parts = urlsplit(address or "")
+    return f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
+
+
 def fingerprint(*parts: str | Mapping[str, str]) -> str:
     """Return a short identifier of `parts`, the same in every process."""
     text = json.dumps([sorted(part.items()) if isinstance(part, Mapping) else part for part in parts])

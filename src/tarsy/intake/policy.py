@@ -68,11 +68,12 @@ class Route:
 
     def incident_key(self, alert: Alert) -> str:
         """Return a key that is the same for alerts that belong to one incident."""
+        # Without an instance it is the key that earlier versions gave the incident.
+        sender = (self.name, *filter(None, (alert.source, alert.instance)))
         if self.group_by is None:
-            group = alert.group_key or alert.fingerprint
-            return fingerprint(self.name, alert.source, group)
+            return fingerprint(*sender, alert.group_key or alert.fingerprint)
         if EACH in self.group_by:
-            return fingerprint(self.name, alert.source, alert.fingerprint)
+            return fingerprint(*sender, alert.fingerprint)
         # Alerts without a label are one group. If a label has two values, the first one is TARSy's own.
         return fingerprint(self.name, {name: next(iter(label_values(alert, name)), "") for name in self.group_by})
 

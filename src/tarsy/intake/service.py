@@ -1,7 +1,7 @@
 """The incident service: receives webhook requests, and holds the commands of people and the maintenance of incidents."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
@@ -107,6 +107,8 @@ class IncidentService:
         # Reading thousands of alerts would block the event loop.
         read = partial(parse_delivery, request, request.source, self.policy.mappings)
         delivery = await to_thread.run_sync(read) if len(request.text) > QUICK_CHARACTERS else read()
+        if named in self.policy.senders and delivery.source != named:
+            delivery = replace(delivery, alerts=tuple(replace(alert, instance=named or "") for alert in delivery.alerts))
         # The request is authentic: a subscription to a configured topic can be confirmed.
         if source == CLOUDWATCH or source in self.policy.topics:
             match answer_handshake(request.body, self.policy.topics.get(source or "", ())):

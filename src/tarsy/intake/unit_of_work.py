@@ -8,7 +8,7 @@ from typing import assert_never
 from uuid import uuid4
 
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Member, Mute, identity_of, muted_by
+from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Member, Mute, alert_key, muted_by
 from tarsy.domain.route import OnResolved
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.answer import Outcome, Result
@@ -44,11 +44,16 @@ class IncomingAlert:
 
     @property
     def key(self) -> str:
-        return identity_of(self.sent.source, self.sent.fingerprint)
+        return alert_key(self.sent)
 
     @property
     def incident_key(self) -> str:
         return self.route.incident_key(self.sent)
+
+    @property
+    def earlier(self) -> "IncomingAlert":
+        """The alert as versions before 0026 identified it: without the instance of its sender."""
+        return replace(self, sent=replace(self.sent, instance=""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,14 @@ class UnitOfWork:
 
     def apply(self, incoming: IncomingAlert) -> Result:
         """Decide about one alert and record the changes that follow."""
-        key, member = incoming.incident_key, self.members.get(incoming.key)
-        incident = self._incident_of(member, key)
+        key = known_key = incoming.incident_key
+        if incoming.sent.instance:
+            earlier = incoming.earlier
+            if incoming.key not in self.members and (stored := self.members.pop(earlier.key, None)):
+                self.members[incoming.key] = replace(stored, alert=replace(stored.alert, instance=incoming.sent.instance))
+            known_key = key if key in self.latest else earlier.incident_key
+        member = self.members.get(incoming.key)
+        incident = self._incident_of(member, known_key)
         decision = decide(
             incoming.sent,
             route=incoming.route,

@@ -319,3 +319,13 @@ async def test_an_investigation_has_the_tool_servers_that_its_alerts_label_choos
     assert known["mcp_servers"] == ["kubernetes-eu1"]
     assert unknown["mcp_servers"] == []
     assert 'label "cluster" says "eu9"' in unknown["absent_servers"]["kubernetes-server"]
+
+
+async def test_an_alert_of_an_earlier_version_without_an_instance_is_the_same_as_that_of_its_sender(database_url: str) -> None:
+    async with intake_world(database_url, routes=()) as ground:
+        opened = await ground.take(alert("f1", group_key="g"))
+        joined = await ground.take(alert("f2", group_key="g", instance="eu"))
+        over = await ground.take(*(alert(name, RESOLVED, group_key="g", instance="eu") for name in ("f1", "f2")))
+        [incident] = await ground.incidents()
+    assert [answer.results[0].action for answer in (opened, joined, over)] == ["opened", "joined", "resolved"]
+    assert (incident["alerts"], incident["resolved_at"] is not None) == (2, True)

@@ -10,7 +10,18 @@ from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
-from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, as_body, fingerprint, severity_of, title, web_address
+from tarsy.intake.fields import (
+    MAX_ALERTS,
+    MAX_ANNOTATION,
+    MAX_LABEL,
+    Fields,
+    as_body,
+    fingerprint,
+    place_of,
+    severity_of,
+    title,
+    web_address,
+)
 
 SOURCE = "alertmanager"
 _WORKLOADS = ("pod", "deployment", "statefulset", "daemonset", "job_name", "persistentvolumeclaim", "service", "container")
@@ -55,16 +66,19 @@ class _Group:
     annotations: Mapping[str, str]
     status: str
     url: str | None
+    instance: str
 
     @classmethod
     def of(cls, body: Fields) -> Self:
+        url = body.link("externalURL")
         return cls(
             key=body.text("groupKey", limit=MAX_LABEL),
             is_grouped=bool(body.at("groupLabels")),
             labels=body.labels("commonLabels"),
             annotations=body.labels("commonAnnotations", limit=MAX_ANNOTATION),
             status=body.word("status"),
-            url=body.link("externalURL"),
+            url=url,
+            instance=place_of(url),
         )
 
     def key_of(self, labels: Mapping[str, str]) -> str:
@@ -85,6 +99,7 @@ def _alert(group: _Group, value: Any, source: str) -> Alert:
     return Alert(
         source=source,
         fingerprint=item.text("fingerprint", limit=MAX_LABEL) or fingerprint(own or body),
+        instance=group.instance,
         title=problem_title(labels, annotations),
         severity=severity_of(labels.get("severity", ""), labels.get("priority", ""), labels.get("level", "")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
@@ -117,4 +132,4 @@ def problem_title(labels: Mapping[str, str], annotations: Mapping[str, str]) -> 
     return title(located, place, fallback="Unnamed alert")
 
 
-ADAPTER = Adapter(SOURCE, matches, parse)
+ADAPTER = Adapter(SOURCE, matches, parse, repeats=True)

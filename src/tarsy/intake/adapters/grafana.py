@@ -30,4 +30,4 @@ def parse(request: WebhookRequest) -> Delivery | None:
     return replace(delivery, alerts=tuple(alerts))
 
 
-ADAPTER = Adapter(SOURCE, matches, parse)
+ADAPTER = Adapter(SOURCE, matches, parse, repeats=True)

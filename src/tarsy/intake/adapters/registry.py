@@ -82,6 +82,11 @@ def sends_resolved(source: str, mappings: Mapping[str, GenericMapping] = Mapping
     return source in ADAPTERS and ADAPTERS[source].sends_resolved
 
 
+def repeats_firing(source: str) -> bool:
+    """Return whether a sender repeats alerts while they fire."""
+    return source in ADAPTERS and ADAPTERS[source].repeats
+
+
 def matching_adapter(request: WebhookRequest) -> Adapter | None:
     """Return the adapter that matches the shape of a body, or None."""
     return next((adapter for adapter in ADAPTERS.values() if adapter.matches(request)), None)

@@ -10,7 +10,19 @@ from typing import Any
 
 from tarsy.domain.alert import Alert, AlertStatus, Links, Severity
 from tarsy.intake.delivery import Adapter, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, tags, title, web_address
+from tarsy.intake.fields import (
+    MAX_ANNOTATION,
+    MAX_LABEL,
+    Fields,
+    fingerprint,
+    labels,
+    located,
+    place_of,
+    severity_of,
+    tags,
+    title,
+    web_address,
+)
 
 SOURCE = "zabbix"
 _SEVERITIES = {"5": Severity.CRITICAL, "4": Severity.HIGH, "3": Severity.WARNING, "2": Severity.WARNING, "1": Severity.INFO}
@@ -37,6 +49,8 @@ def parse(request: WebhookRequest) -> Alert | None:
         source=SOURCE,
         # The trigger stands for the problem; each of its firings has an event of its own.
         fingerprint=body.text("trigger_id", "event_id", limit=MAX_LABEL) or fingerprint(name, host),
+        # Every server numbers its triggers from the same number on.
+        instance=place_of(site),
         title=title(located(name, host), fallback="Zabbix problem"),
         severity=_SEVERITIES.get(body.text("event_nseverity")) or severity_of(body.text("event_severity")),
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
