@@ -86,7 +86,8 @@ async def test_a_runaway_model_ends_in_a_conclusion_under_its_ceiling(
     assert found.outcome
     (warning, *_) = warnings(found.outcome)
     assert warning.startswith(f"Ended by {reported}")
-    assert kinds(found.outcome, TRACK)[-1] == ("final_analysis", "completed")
+    # In the entry of an answer that was cut, if there is one: that was begun before the warning.
+    assert kinds(found.outcome, TRACK).count(("final_analysis", "completed")) == 1
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def announced() -> Iterator[LiveEvent]:
     yield from live_events.session_status(SESSION, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=AT)
     for verdict in (None, JudgedVerdict(VERDICT, Confidence.MEDIUM, "no citation could be verified")):
         close = SessionClose(status=SessionStatus.COMPLETED, completed_at=AT, final_analysis="so", verdict=verdict)
+        yield live_events.session_concluded(SESSION, close)
         yield from live_events.session_completed(SESSION, close, alert_type="kubernetes")
     yield from live_events.stage_started(
         Stage(
