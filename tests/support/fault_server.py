@@ -172,7 +172,7 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             sys.stdout.write(f'{{"result": {{"id": 7, "content": "{"x" * (20 * 1024 * 1024)}"}}, "jsonrpc": "2.0", "id": {request_id}}}\n')
             sys.stdout.flush()
         case "dense":
-            send({"id": request_id, "result": {"content": [], "structuredContent": {"rows": [[]] * 250_000}}})
+            send({"id": request_id, "result": {"content": [], "structuredContent": {"rows": [[]] * 150_000}}})
         case "crowd":
             send({"id": request_id, "result": {"content": [{"type": "text", "text": "x"}] * 5000}})
         case "deep_result":
@@ -260,6 +260,8 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             answer(request_id, json.dumps(NOTICES))
         case "textual_id":
             answer(str(request_id), "found all the same")
+        case "attack":
+            attack(arguments["text"], request_id, meta)
         case "pid":
             answer(request_id, str(os.getpid()))
         case "spawn":
@@ -267,6 +269,26 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             answer(request_id, "spawned")
         case _:
             answer(request_id, "grown up")
+
+
+def attack(kind: str, request_id: Any, meta: dict[str, Any]) -> None:
+    """Send far more than anybody reads."""
+    head = f'{{"jsonrpc": "2.0", "id": {json.dumps(request_id)}, "result": {{"content": ['
+    match kind:
+        case "200,000 requests":
+            sys.stdout.write((json.dumps({"jsonrpc": "2.0", "id": "mine", "method": "roots/list"}) + "\n") * 200_000)
+        case "50,000 progress notices":
+            params = {"progressToken": meta.get("progressToken"), "progress": 1}
+            sys.stdout.write((json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}) + "\n") * 50_000)
+        case "a line of 50 MB":
+            answer(request_id, "x" * 50_000_000)
+        case "a million content items":
+            sys.stdout.write(head + ",".join(['{"type":"text","text":"x"}'] * 1_000_000) + "]}}\n")
+        case "five million values":
+            sys.stdout.write(head + '], "structuredContent": {"rows": [' + ",".join(["[]"] * 5_000_000) + "]}}}\n")
+        case _:
+            sys.stdout.write(head + '], "structuredContent": {"rows": [' + ",".join(["1"] * 90_000) + "]}}}\n")
+    sys.stdout.flush()
 
 
 def greeting(mode: str, method: str) -> dict[str, Any]:
@@ -278,11 +300,25 @@ def greeting(mode: str, method: str) -> dict[str, Any]:
     return {"result": {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": {"name": "fault", "version": "1"}}}
 
 
+def tools_of(mode: str) -> list[dict[str, Any]]:
+    match mode:
+        case "attack":
+            return [tool("attack", TEXT)]
+        case "attack:description":
+            return [{**tool("long"), "description": "word " * 6_800_000}]
+        case "attack:schemas":
+            words = {f"name{number}": {"type": "string", "description": "a word and another"} for number in range(30)}
+            return [tool(f"t{number}", {"type": "object", "properties": words}) for number in range(6_000)]
+        case "verbose":
+            return [{**tool("long"), "description": "word " * 3_000_000}, *(tool(f"t{number}") for number in range(1_500))]
+        case _:
+            return TOOLS
+
+
 def main(mode: str) -> None:
     if mode == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if mode == "verbose":
-        TOOLS[:] = [{**tool("long"), "description": "word " * 3_000_000}, *(tool(f"t{number}") for number in range(1_500))]
+    TOOLS[:] = tools_of(mode)
     if mode == "mute":
         time.sleep(600)
     for line in sys.stdin:

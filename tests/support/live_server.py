@@ -14,7 +14,9 @@ from uvicorn.server import Server
 from support.live_node import LiveNode
 from tarsy.api import live, problems
 from tarsy.api.auth import AuthSettings
-from tarsy.api.services import LiveServices
+from tarsy.api.routes.system import health_router
+from tarsy.api.services import DATABASE, Health, HealthServices, LiveServices
+from tarsy.db.connection import ping
 
 
 @asynccontextmanager
@@ -23,7 +25,18 @@ async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **opt
     app = FastAPI()
     problems.install(app)
     app.include_router(live.router)
-    app.state.services = SimpleNamespace(live=LiveServices(hub=node.live.hub), auth=auth or AuthSettings())
+    app.include_router(health_router)
+
+    async def database() -> Health:
+        await ping(node.engine)
+        return Health(healthy=True)
+
+    app.state.services = SimpleNamespace(
+        live=LiveServices(hub=node.live.hub),
+        auth=auth or AuthSettings(),
+        health=HealthServices(probes={DATABASE: database}),
+        system=SimpleNamespace(version="test"),
+    )
     server = Server(Config(app, log_level="error", lifespan="off", **options))
     # Listening before the server runs: a client that is early waits in the queue.
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -19,6 +19,8 @@ from tarsy.events.store import EventStore
 
 # Replies waiting for a client that sends requests faster than it reads; above it, its requests are not read.
 MAX_UNREAD_REPLIES = 64
+# Requests of a client that are read in one second: a dashboard sends some dozens when it opens.
+REQUESTS_PER_SECOND = 100
 # Topics sent in one turn, so that stored events never wait behind many texts.
 TOPICS_PER_TURN = 32
 # Positions in texts that have ended are dropped now and then, since a connection may last for days.
@@ -47,13 +49,21 @@ class Connection:
         self._changed: dict[str, None] = {}
         self._positions: dict[str, int] = {}
         self._wakeup = anyio.Event()
+        # Requests that may still be read before this second ends.
+        self._requests_left = 0
+        self._second_ends = 0.0
 
     def reply(self, message: ControlMessage) -> None:
         self._replies.append(message.model_dump_json())
         self.wake()
 
     async def wait_for_room(self) -> None:
-        """Wait until the client has read enough replies for its next request to be read."""
+        """Wait until the client's next request may be read: until it has read enough replies, and a second after too many requests."""
+        if not self._requests_left:
+            await anyio.sleep_until(self._second_ends)
+        if anyio.current_time() >= self._second_ends:
+            self._requests_left, self._second_ends = REQUESTS_PER_SECOND, anyio.current_time() + 1.0
+        self._requests_left -= 1
         while len(self._replies) >= MAX_UNREAD_REPLIES:
             self._replies_read = anyio.Event()
             await self._replies_read.wait()

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import anyio
 import structlog
-from anyio import to_thread
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
@@ -21,7 +20,7 @@ from tarsy.kit.text import in_thread_if_long
 from tarsy.tools.connection import OnOutput
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.masking import Masker
-from tarsy.tools.messages import CallResult, clip_content, is_large, render
+from tarsy.tools.messages import CallResult, clip_content, render
 from tarsy.tools.pool import ConnectionPool
 from tarsy.tools.server import LostCall, ToolServer
 
@@ -242,8 +241,7 @@ class McpToolExecutor:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
             return UnmaskedResult(str(error), is_error=True)
         if isinstance(result, CallResult):
-            content = await to_thread.run_sync(render, result) if is_large(result) else render(result)
-            return UnmaskedResult(clip_content(content), is_error=bool(result.is_error))
+            return UnmaskedResult(clip_content(render(result)), is_error=bool(result.is_error))
         # The end of the call was not seen.
         fate = (
             "It can be called again without harm."

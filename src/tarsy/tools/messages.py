@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any, Literal, assert_never, cast
 
+import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
@@ -132,8 +133,8 @@ class InitializeResult(_Shape):
 MAX_CONTENT = 1024 * 1024
 # The JSON of deeper values cannot be handled by all libraries that it passes through.
 MAX_DEPTH = 64
-# Rendering more values than this takes long enough to be done in a thread.
-_QUICK_VALUES = 1_000
+# Comparing more values than this with the text takes too long.
+_COMPARED_VALUES = 10_000
 _WORD = re.compile(r"\w+")
 
 
@@ -147,14 +148,11 @@ def is_deeper_than(limit: int, value: Any) -> bool:
     return True
 
 
-def is_large(result: CallResult) -> bool:
-    """Return whether `render` would hold up other work."""
-    structured = result.structured_content
-    return not is_deeper_than(MAX_DEPTH, structured) and next(islice(_values(structured), _QUICK_VALUES, None), None) is not None
-
-
 def render(result: CallResult) -> str:
-    """Return the text of all content blocks, and structured content unless the text repeats it. Blocks that are no text are described."""
+    """Return the text of all content blocks, and structured content unless the text repeats it. Blocks that are no text are described.
+
+    Structured content of very many values is taken for a repetition of any text.
+    """
     parts = [_block(block) for block in result.content]
     structured = result.structured_content
     if is_deeper_than(MAX_DEPTH, structured):
@@ -163,7 +161,9 @@ def render(result: CallResult) -> str:
     elif structured is not None and sum(map(len, parts)) < MAX_CONTENT:
         # The protocol asks servers to send structured content as text, too: such a text has all its words.
         words = frozenset(_WORD.findall("\n".join(parts)))
-        if not words or any(word not in words for value in _values(structured) for word in _WORD.findall(value)):
+        if next(islice(_values(structured), _COMPARED_VALUES, None), None) is not None:
+            parts += () if words else (orjson.dumps(structured, option=orjson.OPT_INDENT_2).decode(),)
+        elif not words or any(word not in words for value in _values(structured) for word in _WORD.findall(value)):
             parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
     return "\n".join(part for part in parts if part) or "(no output)"
 

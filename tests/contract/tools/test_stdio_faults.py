@@ -106,7 +106,7 @@ async def test_a_flood_of_ten_megabytes_is_clipped_not_refused() -> None:
     [
         ("deluge", "an answer of 50 MiB; at most 16 MiB are read"),
         ("deluge_id_last", "an answer of 20 MiB"),
-        ("dense", "more than 200000 values"),
+        ("dense", "more than 100000 values"),
     ],
 )
 async def test_an_answer_that_is_too_large_to_be_parsed_is_an_error_of_its_call_and_the_connection_stays(tool: str, words: str) -> None:

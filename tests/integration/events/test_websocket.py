@@ -28,6 +28,7 @@ from tarsy.api.live import MAX_ACTION_BYTES
 from tarsy.api.tokens import ApiTokens
 from tarsy.db.retention import PostgresRetentionStore
 from tarsy.domain.live_events import session_channel
+from tarsy.events import connection as events_connection
 from tarsy.events.hub import HubLimits
 
 
@@ -210,6 +211,17 @@ async def test_more_subscriptions_than_the_limit_are_refused(address: str) -> No
         for _ in range(2):
             assert (await browser.subscribe(session_channel(new_id())))["type"] == "subscription.confirmed"
         assert (await browser.subscribe("sessions"))["type"] == "subscription.error"
+
+
+async def test_a_client_that_asks_without_end_has_to_wait(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_connection, "REQUESTS_PER_SECOND", 5)
+    async with client(address) as browser:
+        started = anyio.current_time()
+        for _ in range(7):
+            await browser.say(action="ping")
+        for _ in range(7):
+            assert await browser.hear() == {"type": "pong"}
+        assert anyio.current_time() - started >= 0.9
 
 
 async def test_catching_up_without_a_subscription_is_refused(address: str) -> None:

@@ -87,3 +87,9 @@ def test_an_oversized_answer_is_cut_at_a_line_and_says_how_much_is_missing() -> 
     assert kept.endswith("a line of text")
     assert f"{len(text) - len(kept)} of {len(text)} characters omitted" in notice
     assert clip_content("short") == "short"
+
+
+def test_structured_content_of_very_many_values_is_shown_only_without_a_text() -> None:
+    rows = {"rows": list(range(20_000))}
+    assert render(result({"type": "text", "text": "20000 rows"}, structured=rows)) == "20000 rows"
+    assert render(result(structured=rows)).splitlines()[2:4] == ["    0,", "    1,"]
