@@ -107,7 +107,12 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
             raise RuntimeError(address)
 
     policy = replace(OPEN_POLICY, max_body_bytes=2_000, topics={"cloudwatch": (TOPIC,)})
-    signed = {"Type": "Notification", "TopicArn": TOPIC, "MessageId": "m", "SigningCertURL": "https://sns.eu-central-1.amazonaws.com/a.pem"}
+    signed = {
+        **EXAMPLES["cloudwatch", "firing"].body,
+        "Timestamp": datetime.now(UTC).isoformat(),
+        "Signature": "x",
+        "SigningCertURL": "https://sns.eu-central-1.amazonaws.com/a.pem",
+    }
     async with world(database_url, policy=policy, sns=Broken(), metrics=Counted()) as api:
 
         async def chunks() -> AsyncGenerator[bytes]:
@@ -348,6 +353,36 @@ async def test_sns_is_believed_by_its_certificate_and_its_subscription_is_confir
     # One certificate, fetched once, and the address of the handshake; nothing else was asked for.
     assert len(asked) == 2
     assert "Action=ConfirmSubscription" in asked[1]
+
+
+async def test_sns_hears_503_without_its_certificate_and_otherwise_why_a_message_is_refused(database_url: str) -> None:
+    now = datetime.now(UTC)
+    signer, answers_of_aws = (
+        new_signer(now),
+        [httpx.Response(503), httpx.Response(404), httpx.Response(200, content=b"<p>Log in to the network</p>")],
+    )
+
+    def aws(_request: httpx.Request) -> httpx.Response:
+        if answers_of_aws:
+            return answers_of_aws.pop(0)
+        raise httpx.ConnectError("no route")
+
+    firing = {**EXAMPLES["cloudwatch", "firing"].body, "Timestamp": now.isoformat()}
+    bodies = [
+        *[signer.sign(firing, "2").values] * 3,
+        signer.sign({**firing, "TopicArn": f"{TOPIC}-of-others"}, "2").values,
+        signer.sign({**firing, "Timestamp": (now - timedelta(hours=2)).isoformat()}, "2").values,
+        {**signer.sign(firing, "2").values, "SigningCertURL": "https://sns.eu-central-1.amazonaws.com/other.pem"},
+    ]
+    policy = Policy(default_alert_type="kubernetes", topics={"cloudwatch": (TOPIC,)})
+    sns = SnsClient(lambda: httpx.AsyncClient(transport=httpx.MockTransport(aws)))
+    async with world(database_url, policy=policy, sns=sns) as api:
+        answers = [await _send(api, body, "cloudwatch") for body in bodies]
+        listed = (await api.client.get("/api/v1/system/refused-deliveries")).json()["deliveries"]
+    assert [answer.status_code for answer in answers] == [503, 401, 503, 401, 401, 503]
+    reasons = ["no-certificate", "wrong", "no-certificate", "foreign_topic", "too_old", "no-certificate"]
+    assert [one["reason"] for one in reversed(listed)] == reasons
+    assert [answer.json().get("reason", "no-certificate") for answer in answers] == reasons
 
 
 async def test_without_its_topic_a_handshake_is_left_alone(database_url: str) -> None:

@@ -25,6 +25,7 @@ from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueF
 from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.domain.fork import ForkRefusedError
 from tarsy.intake.service import SenderRefusedError, UnknownSenderError
+from tarsy.intake.sns import CertificateUnavailableError
 from tarsy.kit.text import clip
 from tarsy.session.chains import AlertRefusedError, UnknownAlertTypeError
 from tarsy.session.submission import AlertTooLargeError, KeyReusedError
@@ -70,6 +71,7 @@ class ProblemKind(StrEnum):
     # No client receives it: the client is gone.
     ABANDONED = "abandoned", HTTPStatus.REQUEST_TIMEOUT
     INTERNAL = "internal", HTTPStatus.INTERNAL_SERVER_ERROR
+    NO_CERTIFICATE = "no-certificate", HTTPStatus.SERVICE_UNAVAILABLE
     NO_MODEL = "no-model", HTTPStatus.SERVICE_UNAVAILABLE
     DATABASE_AWAY = "database-away", HTTPStatus.SERVICE_UNAVAILABLE
     DATABASE_FULL = "database-full", HTTPStatus.INSUFFICIENT_STORAGE
@@ -116,6 +118,7 @@ TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (BadCursorError, ProblemKind.BAD_REQUEST),
     (SenderRefusedError, ProblemKind.LOGIN_REQUIRED),
     (UnknownSenderError, ProblemKind.UNKNOWN_SENDER),
+    (CertificateUnavailableError, ProblemKind.NO_CERTIFICATE),
     (KeyReusedError, ProblemKind.CONFLICT),
     (AlertTooLargeError, ProblemKind.TOO_LARGE),
     (UnknownAlertTypeError, ProblemKind.UNKNOWN_ALERT_TYPE),

@@ -23,7 +23,7 @@ from tarsy.intake.investigations import Investigations
 from tarsy.intake.maintenance import IncidentMaintenance
 from tarsy.intake.policy import Policy
 from tarsy.intake.refusals import Refusals
-from tarsy.intake.sns import ConfirmSubscription, LeaveUnconfirmed, SnsClient, answer_handshake, certificate_address, is_envelope
+from tarsy.intake.sns import ConfirmSubscription, LeaveUnconfirmed, SnsClient, answer_handshake, certificate_address, is_envelope, is_signed
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.session.submission import SubmissionService
 
@@ -91,6 +91,7 @@ class IncidentService:
 
         Raises:
             SenderRefusedError: the request does not prove that it comes from its sender.
+            CertificateUnavailableError: the certificate of SNS cannot be fetched now; SNS should try again.
             UnknownSenderError: its sender's name is a misspelt one, and the body is of no known shape.
             AlertRefusedError: an alert's type has no chain.
             NoProviderError: there is no model to investigate with.
@@ -125,9 +126,10 @@ class IncidentService:
         """Return why the request is not accepted as its sender's; None if it is."""
         policy, now = self.policy, self.clock.now()
         if source and source in policy.topics and is_envelope(request.body):
-            address = certificate_address(request.body)
-            certificate = await self.sns.certificate(address) if address else None
-            return check_sns(request.body, certificate, policy.topics[source], now=now) if certificate else Refusal.WRONG
+            if refusal := check_sns(request.body, policy.topics[source], now=now):
+                return refusal
+            certificate = await self.sns.certificate(certificate_address(request.body) or "")
+            return None if certificate and is_signed(request.body, certificate, now=now) else Refusal.WRONG
         if source and source in policy.proofs:
             return check_sender(policy.proofs[source], request, now=now)
         return None if request.author else Refusal.MISSING

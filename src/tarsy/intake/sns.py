@@ -8,8 +8,10 @@ import base64
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -30,6 +32,13 @@ _TYPES = ("Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation")
 _HOST = re.compile(r"sns\.[a-z]{2}(?:-[a-z]+){1,3}-\d{1,2}\.amazonaws\.com(?:\.cn)?")
 _SIGNED_NOTIFICATION = ("Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type")
 _SIGNED_CONFIRMATION = ("Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type")
+
+
+class CertificateUnavailableError(Exception):
+    """SNS could not be asked for its certificate, so nothing is known about the message; nobody has to act, for SNS repeats it."""
+
+    def __init__(self) -> None:
+        super().__init__("The signing certificate of SNS cannot be fetched now. Send the message again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +145,18 @@ class SnsClient:
     _certificates: OrderedDict[str, bytes] = field(default_factory=OrderedDict[str, bytes], init=False, repr=False)
 
     async def certificate(self, address: str) -> bytes | None:
-        """Return the certificate at an address of SNS, or None if it cannot be fetched."""
+        """Return the certificate at an address of SNS, or None if SNS has none there.
+
+        Raises:
+            CertificateUnavailableError: SNS does not answer, or not now.
+        """
         if address not in self._certificates:
             fetched = await self._get(address)
             if fetched is None:
                 return None
+            if b"BEGIN CERTIFICATE" not in fetched:
+                # A page of some proxy must not be kept as the certificate.
+                raise CertificateUnavailableError
             self._certificates[address] = fetched
             if len(self._certificates) > MAX_CERTIFICATES:
                 self._certificates.popitem(last=False)
@@ -148,8 +164,9 @@ class SnsClient:
 
     async def confirm(self, subscription: ConfirmSubscription) -> None:
         """Confirm a subscription. If that fails, SNS sends the handshake again."""
-        if await self._get(subscription.url) is not None:
-            log.info("sns.subscription_confirmed", topic=subscription.topic)
+        with suppress(CertificateUnavailableError):
+            if await self._get(subscription.url) is not None:
+                log.info("sns.subscription_confirmed", topic=subscription.topic)
 
     async def _get(self, address: str) -> bytes | None:
         try:
@@ -157,8 +174,10 @@ class SnsClient:
                 answer = await client.get(address)
         except httpx.HTTPError as error:
             log.warning("sns.not_reached", error=str(error) or type(error).__name__)
-            return None
+            raise CertificateUnavailableError from error
         if not answer.is_success or len(answer.content) > MAX_CERTIFICATE_BYTES:
             log.warning("sns.refused", status=answer.status_code)
+            if answer.is_server_error or answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+                raise CertificateUnavailableError
             return None
         return answer.content

@@ -116,8 +116,9 @@ def test_a_foreign_topic_and_another_action_are_left_alone() -> None:
 
 def test_a_signed_message_is_taken_only_from_its_topic_and_only_while_it_is_fresh(signer: Signer) -> None:
     body = signer.sign(EXAMPLES["firing"], "2")
-    assert check_sns(body, signer.certificate, [TOPIC], now=NOW) is None
-    assert check_sns(body, signer.certificate, ["another"], now=NOW) is Refusal.FOREIGN_TOPIC
-    assert check_sns(body, signer.certificate, [TOPIC], now=NOW + timedelta(minutes=5)) is Refusal.TOO_OLD
-    assert check_sns(Fields({**body.values, "Message": "x"}), signer.certificate, [TOPIC], now=NOW) is Refusal.WRONG
-    assert check_sns(Fields({"Type": "Notification"}), signer.certificate, [TOPIC], now=NOW) is Refusal.MISSING
+    assert check_sns(body, [TOPIC], now=NOW) is None
+    assert check_sns(body, ["another"], now=NOW) is Refusal.FOREIGN_TOPIC
+    assert check_sns(body, [TOPIC], now=NOW + timedelta(minutes=59)) is None
+    assert check_sns(body, [TOPIC], now=NOW + timedelta(minutes=66)) is Refusal.TOO_OLD
+    assert check_sns(Fields({**body.values, "SigningCertURL": "https://evil.test/a.pem"}), [TOPIC], now=NOW) is Refusal.WRONG
+    assert check_sns(Fields({"Type": "Notification"}), [TOPIC], now=NOW) is Refusal.MISSING
