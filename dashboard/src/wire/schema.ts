@@ -1230,6 +1230,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage/trends": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage Trends
+         * @description Usage of each day by model and alert type; verdicts and time to verdict of each of the last thirteen weeks.
+         */
+        get: operations["getUsageTrends"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/usage/table.csv": {
         parameters: {
             query?: never;
@@ -1667,6 +1687,22 @@ export interface components {
             usd: number | null;
             /** Unpriced Calls */
             unpriced_calls: number;
+        };
+        /** DayUsageItem */
+        DayUsageItem: {
+            /**
+             * Day
+             * Format: date
+             */
+            day: string;
+            /** Name */
+            name: string;
+            /** Calls */
+            calls: number;
+            /** Tokens */
+            tokens: number;
+            /** Cost Usd */
+            cost_usd: number;
         };
         /** DearSessionItem */
         DearSessionItem: {
@@ -3241,6 +3277,28 @@ export interface components {
             /** Budgets */
             budgets: components["schemas"]["PeriodBudgetItem"][];
         };
+        /**
+         * UsageTrendsView
+         * @description Days and weeks in UTC, the earliest first. Days without usage are left out; weeks without sessions are not.
+         */
+        UsageTrendsView: {
+            /**
+             * First Day
+             * Format: date
+             */
+            first_day: string;
+            /**
+             * Last Day
+             * Format: date
+             */
+            last_day: string;
+            /** By Model */
+            by_model: components["schemas"]["DayUsageItem"][];
+            /** By Alert Type */
+            by_alert_type: components["schemas"]["DayUsageItem"][];
+            /** Weeks */
+            weeks: components["schemas"]["WeekItem"][];
+        };
         /** UsedItem */
         UsedItem: {
             /** Name */
@@ -3363,6 +3421,29 @@ export interface components {
             session_id: string | null;
             /** Reason */
             reason: string | null;
+        };
+        /**
+         * WeekItem
+         * @description The sessions that ended in a week, without forks: their verdicts, and the time from alert to verdict.
+         */
+        WeekItem: {
+            /**
+             * First Day
+             * Format: date
+             */
+            first_day: string;
+            /** Fault */
+            fault: number;
+            /** No Fault */
+            no_fault: number;
+            /** Inconclusive */
+            inconclusive: number;
+            /** No Verdict */
+            no_verdict: number;
+            /** Median Seconds */
+            median_seconds: number | null;
+            /** P90 Seconds */
+            p90_seconds: number | null;
         };
         /** WorkerItem */
         WorkerItem: {
@@ -5721,6 +5802,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageOverview"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUsageTrends: {
+        parameters: {
+            query?: {
+                /** @description The last day, week or month, including today; `from` and `to` override it. */
+                period?: components["schemas"]["Period"];
+                /** @description First day, in UTC. */
+                from?: string | null;
+                /** @description Last day, in UTC. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageTrendsView"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */

@@ -15,12 +15,25 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db.connection import autocommit
 from tarsy.db.rows import Row, read
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
-from tarsy.domain.usage import ExpensiveSession, Span, ToolUse, UsageGroup, UsageReport, UsageTotals, forecast
+from tarsy.domain.usage import (
+    DayUsage,
+    ExpensiveSession,
+    Span,
+    ToolUse,
+    UsageGroup,
+    UsageReport,
+    UsageTotals,
+    UsageTrends,
+    WeekOfVerdicts,
+    forecast,
+)
 
 # As many as a page shows without scrolling.
 DEAREST = 10
 # More than the connections that write at the same moment.
 SHARDS = 16
+# A quarter of a year.
+WEEKS = 13
 
 # The parts of a step's statement that add its calls (`llm_calls`, `mcp_calls`) to the sums.
 # In the order of the keys, so that two writers never wait for each other in a circle.
@@ -92,6 +105,32 @@ _DETAILS = sa.text(
     FROM usage_days WHERE day BETWEEN :first AND :last GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
     """
 )
+_DAYS = sa.text(
+    """
+    SELECT day, provider || ' / ' || model AS model, alert_type,
+        sum(calls) AS calls, sum(input_tokens + output_tokens) AS tokens, sum(cost_usd) AS cost_usd
+    FROM usage_days WHERE day BETWEEN :first AND :last
+    GROUP BY GROUPING SETS ((day, provider, model), (day, alert_type)) ORDER BY day, model, alert_type
+    """
+)
+_SECONDS = "(ORDER BY extract(epoch FROM s.completed_at - s.created_at)) FILTER (WHERE s.verdict_outcome IS NOT NULL)"
+_WEEKS = sa.text(
+    f"""
+    SELECT CAST(monday AS date) AS first_day,
+        count(s.id) FILTER (WHERE s.verdict_outcome = 'fault') AS fault,
+        count(s.id) FILTER (WHERE s.verdict_outcome = 'no_fault') AS no_fault,
+        count(s.id) FILTER (WHERE s.verdict_outcome = 'inconclusive') AS inconclusive,
+        count(s.id) FILTER (WHERE s.verdict_outcome IS NULL) AS no_verdict,
+        percentile_cont(0.5) WITHIN GROUP {_SECONDS} AS median_seconds,
+        percentile_cont(0.9) WITHIN GROUP {_SECONDS} AS p90_seconds
+    FROM generate_series(
+        date_trunc('week', CAST(:last AS timestamp)) - interval '{WEEKS - 1} weeks', CAST(:last AS timestamp), interval '1 week'
+    ) AS monday
+    LEFT JOIN alert_sessions s ON s.completed_at >= monday AT TIME ZONE 'UTC' AND s.completed_at < (monday + interval '1 week') AT TIME ZONE 'UTC'
+        AND s.deleted_at IS NULL AND s.fork IS NULL
+    GROUP BY monday ORDER BY monday
+    """
+)
 DETAIL_COLUMNS = ("day", "chain_id", "alert_type", "agent_name", "provider", "model", *_NAMES)
 
 
@@ -120,6 +159,17 @@ class UsageRepository:
             dearest_sessions=tuple(read(ExpensiveSession, row, title=alert_title(row["alert_head"], row["alert_type"])) for row in dearest),
             month_usd=month_usd,
             month_forecast_usd=forecast(month_usd, today),
+        )
+
+    async def trends(self, span: Span) -> UsageTrends:
+        """Return the usage of each day, and the verdicts of the weeks up to the last day."""
+        async with self._engine.connect() as connection:
+            days = (await connection.execute(_DAYS, {"first": span.first, "last": span.last})).mappings().all()
+            weeks = (await connection.execute(_WEEKS, {"last": span.last})).mappings().all()
+        return UsageTrends(
+            by_model=tuple(read(DayUsage, row, name=row["model"]) for row in days if row["model"] is not None),
+            by_alert_type=tuple(read(DayUsage, row, name=row["alert_type"]) for row in days if row["alert_type"] is not None),
+            weeks=tuple(read(WeekOfVerdicts, row) for row in weeks),
         )
 
     async def details(self, span: Span) -> Sequence[Row]:

@@ -168,6 +168,38 @@ class UsageReport:
     month_forecast_usd: Decimal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayUsage:
+    """The usage of one model or alert type on one day."""
+
+    day: date
+    name: str
+    calls: int
+    tokens: int
+    cost_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeekOfVerdicts:
+    """The sessions that ended in one week, by verdict, and the seconds from alert to verdict. Forks are not counted."""
+
+    first_day: date
+    fault: int
+    no_fault: int
+    inconclusive: int
+    no_verdict: int
+    # None: no session ended with a verdict.
+    median_seconds: float | None
+    p90_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageTrends:
+    by_model: tuple[DayUsage, ...]
+    by_alert_type: tuple[DayUsage, ...]
+    weeks: tuple[WeekOfVerdicts, ...]
+
+
 def forecast(spent: Decimal, today: date) -> Decimal:
     """Return the cost of a month at its present rate. Today counts as a whole day, so that the forecast of a morning is low instead of wild."""
     days = monthrange(today.year, today.month)[1]

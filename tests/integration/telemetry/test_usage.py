@@ -13,11 +13,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
 from anyio import to_thread
 
 from support.agent_scenario import PROVIDER, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
 from support.api_world import World, serving
 from tarsy.cli.main import app
+from tarsy.db.connection import create_engine
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.usage import Period, Span, UsageTotals, csv_lines, forecast
 
@@ -66,6 +68,53 @@ async def test_the_report_counts_every_call_by_whatever_is_asked(database_url: s
     assert tools == {"pods": (2, 0), "logs": (2, 2)}
     assert [one["cost_usd"] for one in reported["dearest_sessions"]] == pytest.approx([3 * EACH, 3 * EACH])
     assert reported["month_forecast_usd"] >= reported["month_usd"] == pytest.approx(6 * EACH)
+
+
+async def test_each_day_is_counted_by_model_and_by_alert_type(database_url: str, tmp_path: Path) -> None:
+    async with used(database_url, tmp_path) as api:
+        found = (await api.client.get("/api/v1/usage/trends")).raise_for_status().json()
+        earlier = (await api.client.get("/api/v1/usage/trends", params={"to": "2026-01-01"})).raise_for_status().json()
+    assert sum(one["calls"] for one in found["by_model"]) == sum(one["calls"] for one in found["by_alert_type"]) == 6
+    assert {one["name"] for one in found["by_model"]} == {f"{PROVIDER.name} / {PROVIDER.model}"}
+    assert {one["name"] for one in found["by_alert_type"]} == {"type-0", "type-1"}
+    assert sum(one["tokens"] for one in found["by_model"]) == 90
+    assert sum(one["cost_usd"] for one in found["by_alert_type"]) == pytest.approx(6 * EACH)
+    assert all(found["first_day"] <= one["day"] <= found["last_day"] for one in found["by_model"])
+    assert (earlier["by_model"], earlier["last_day"]) == ([], "2026-01-01")
+
+
+# Alert type, status, verdict, minutes from alert to end, end; Monday is the 9th of March 2026.
+ENDED = (
+    ("sunday", "completed", "fault", 1, "2026-03-08T23:59:59Z"),
+    ("quick", "completed", "fault", 2, "2026-03-09T00:00:00Z"),
+    ("slow", "completed", "no_fault", 12, "2026-03-15T23:59:59Z"),
+    ("failed", "failed", None, 90, "2026-03-10T12:00:00Z"),
+)
+
+
+async def test_each_week_is_counted_by_verdict_with_the_time_it_took(database_url: str, tmp_path: Path) -> None:
+    async with used(database_url, tmp_path, sessions=0) as api:
+        engine = create_engine(database_url)
+        for alert_type, status, verdict, minutes, end in ENDED:
+            session = replace(STORY.session(), id=str(uuid4()), alert_type=alert_type)
+            await api.services.repositories.sessions.insert(session)
+            values = {"id": session.id, "status": status, "verdict": verdict, "minutes": minutes, "end": datetime.fromisoformat(end)}
+            async with engine.begin() as connection:
+                await connection.execute(sa.text(END_OF_SESSION), values)
+        await engine.dispose()
+        found = (await api.client.get("/api/v1/usage/trends", params={"to": "2026-03-15"})).raise_for_status().json()
+    *earlier, before, last = found["weeks"]
+    assert len(earlier) == 11
+    assert all(week["median_seconds"] is None and week["fault"] == week["no_verdict"] == 0 for week in earlier)
+    assert (before["first_day"], before["fault"], before["median_seconds"], before["p90_seconds"]) == ("2026-03-02", 1, 60, 60)
+    assert [last[name] for name in ("first_day", "fault", "no_fault", "inconclusive", "no_verdict")] == ["2026-03-09", 1, 1, 0, 1]
+    assert (last["median_seconds"], last["p90_seconds"]) == pytest.approx((7 * 60, 11 * 60))
+
+
+END_OF_SESSION = """
+    UPDATE alert_sessions SET status = :status, verdict_outcome = :verdict, completed_at = :end, created_at = CAST(:end AS timestamptz) - make_interval(mins => :minutes)
+    WHERE id = :id
+"""
 
 
 async def test_the_report_says_how_far_each_budget_is_used(

@@ -7,7 +7,7 @@ from fastapi import Query, Response
 
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
-from tarsy.api.schemas.usage import PeriodBudgetItem, UsageOverview
+from tarsy.api.schemas.usage import PeriodBudgetItem, UsageOverview, UsageTrendsView
 from tarsy.api.schemas.view import Day
 from tarsy.api.services import ServicesDep
 from tarsy.db.usage import DETAIL_COLUMNS
@@ -29,6 +29,15 @@ async def get_usage(services: ServicesDep, period: PeriodOf = Period.MONTH, firs
     unpriced = {one.path: one.models for one in await services.system.installation.unpriced_ceilings()}
     budgets = [PeriodBudgetItem.of(state, now, unpriced.get(("system", "budgets", index), ())) for index, state in enumerate(states)]
     return UsageOverview.of(report, budgets)
+
+
+@router.get("/trends", operation_id="getUsageTrends")
+async def get_usage_trends(
+    services: ServicesDep, period: PeriodOf = Period.MONTH, first: FirstDay = None, last: LastDay = None
+) -> UsageTrendsView:
+    """Usage of each day by model and alert type; verdicts and time to verdict of each of the last thirteen weeks."""
+    span = _span(period, first, last, datetime.now(UTC).date())
+    return UsageTrendsView.of(await services.usage.trends(span), span)
 
 
 @router.get("/table.csv", operation_id="getUsageTable", response_class=Response, responses={200: {"content": {"text/csv": {}}}})

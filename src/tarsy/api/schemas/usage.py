@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from tarsy.api.schemas.view import View
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodState
-from tarsy.domain.usage import UsageGroup, UsageReport
+from tarsy.domain.usage import Span, UsageGroup, UsageReport, UsageTrends
 
 _CEILING = TypeAdapter(Ceiling)
 
@@ -128,6 +128,47 @@ class UsageOverview(View):
             by_alert_type=_items(report.by_alert_type),
             by_agent=_items(report.by_agent),
         )
+
+
+class DayUsageItem(View):
+    day: date
+    # `provider / model`, or an alert type.
+    name: str
+    calls: int
+    # Input and output.
+    tokens: int
+    # US dollars, of the calls whose price was known.
+    cost_usd: float
+
+
+class WeekItem(View):
+    """The sessions that ended in a week, without forks: their verdicts, and the time from alert to verdict."""
+
+    # A Monday.
+    first_day: date
+    fault: int
+    no_fault: int
+    inconclusive: int
+    # Sessions that ended without a verdict: failed, cancelled, timed out.
+    no_verdict: int
+    # Absent without a verdict. Nine of ten verdicts took at most `p90_seconds`.
+    median_seconds: float | None
+    p90_seconds: float | None
+
+
+class UsageTrendsView(View):
+    """Days and weeks in UTC, the earliest first. Days without usage are left out; weeks without sessions are not."""
+
+    first_day: date
+    last_day: date
+    by_model: list[DayUsageItem]
+    by_alert_type: list[DayUsageItem]
+    # The thirteen weeks up to the last day.
+    weeks: list[WeekItem]
+
+    @classmethod
+    def of(cls, trends: UsageTrends, span: Span) -> "UsageTrendsView":
+        return cls.build(trends, first_day=span.first, last_day=span.last)
 
 
 def _items(group: tuple[UsageGroup, ...]) -> list[UsedItem]:
