@@ -84,7 +84,7 @@ class IntakeWorld:
         return IncidentCommands(self.engine, self.policy(), self.investigations, self.clock)
 
     def maintenance(self) -> IncidentMaintenance:
-        return IncidentMaintenance(self.engine, self.policy(), self.commands())
+        return IncidentMaintenance(self.engine, self.policy(), self.commands(), self.acceptance())
 
     async def take(self, *alerts: Alert, **more: Any) -> Answer:
         return await self.acceptance().accept(delivery(*alerts, **more), author="monitor")

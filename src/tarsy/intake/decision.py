@@ -13,6 +13,8 @@ from tarsy.intake.policy import Route
 
 # Longer than notifications overtake each other; Alertmanager repeats a group after five minutes at the earliest.
 MAX_DELAY = timedelta(minutes=5)
+# Begins the reason of an alert that is recorded because of a mute.
+MUTED = "muted: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def decide(
         else:
             action = CountRepeat(known.incident_id) if known else Record("over before it was known to fire")
     elif route.action is RouteAction.RECORD or mute:
-        reason = f"muted: {mute.reason}" if mute and route.action is not RouteAction.RECORD else f"route {route.name}"
+        reason = f"{MUTED}{mute.reason}" if mute and route.action is not RouteAction.RECORD else f"route {route.name}"
         action = CountRepeat(incident.id) if incident and is_open and is_member else Record(reason)
     else:
         action = _firing(event, after, route, incident, now, is_member=is_member, was_firing=was_firing)

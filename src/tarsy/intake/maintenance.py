@@ -1,10 +1,11 @@
-"""Maintenance of incidents: alerts whose sender has sent nothing for long are resolved, and incidents that still fire are investigated again.
+"""Maintenance of incidents: silent alerts are resolved, muted ones get their incident when the mute ends, and what still fires is investigated again.
 
 Every process tries now and then; the first one does it.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -25,9 +26,11 @@ from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Member, muted_by
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS
+from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.adapters.registry import sends_resolved
 from tarsy.intake.commands import IncidentCommands
-from tarsy.intake.decision import auto_resolved, due_investigation, resolution
+from tarsy.intake.decision import MUTED, auto_resolved, due_investigation, resolution
+from tarsy.intake.delivery import Delivery
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.updates import AlertUpdate, UpdateKind, store_updates, update_text
 from tarsy.session.chains import AlertRefusedError
@@ -65,38 +68,52 @@ class IncidentMaintenance:
     engine: AsyncEngine
     policy: Policy
     commands: IncidentCommands
-    _seen: tuple[datetime, str] | None = field(default=None, init=False)
+    acceptance: AlertAcceptance
+    # Where the next round continues.
+    _silent_seen: tuple[datetime, str] | None = field(default=None, init=False)
+    _muted_seen: tuple[datetime, str] | None = field(default=None, init=False)
 
     async def round(self) -> None:
-        """Resolve silent alerts, then start the investigations that are due."""
+        """Resolve silent alerts, accept those whose mute has ended, then start the investigations that are due."""
         async with self.engine.connect() as connection:
             silent = [member for member in await self._silent(connection) if self._resolved(member)]
         for member in silent:
             await self._resolve(member.id)
-        for incident_id in await self._due():
-            try:
-                await self._investigate_if_due(incident_id)
-            except AlertRefusedError as error:
-                log.warning("incidents.not_investigated", incident_id=incident_id, reason=str(error))
-            except NoProviderError as error:
-                # No other incident can be investigated either.
-                log.warning("incidents.not_investigated", reason=str(error))
-                return
+        try:
+            for member in await self._unmuted():
+                delivery = Delivery(source=member.alert.source, alerts=(member.alert,))
+                with self._refusals_logged(alert_id=member.id):
+                    await self.acceptance.accept(delivery, author=AUTHOR)
+            for incident_id in await self._due():
+                with self._refusals_logged(incident_id=incident_id):
+                    await self._investigate_if_due(incident_id)
+        except NoProviderError as error:
+            # No other incident can be investigated either.
+            log.warning("incidents.not_investigated", reason=str(error))
+
+    @contextmanager
+    def _refusals_logged(self, **subject: str) -> Generator[None]:
+        try:
+            yield
+        except AlertRefusedError as error:
+            log.warning("incidents.not_investigated", **subject, reason=str(error))
 
     async def _silent(self, connection: AsyncConnection) -> Sequence[Member]:
         """Return firing alerts that were not sent for as long as the shortest time limit, some of them in each round."""
         limits = [route.auto_resolve_after for route in self.policy.routes if route.auto_resolve_after]
         since = self.commands.clock.now() - min([*limits, AUTO_RESOLVE_AFTER])
-        firing = (alerts.c.is_current, alerts.c.status == sa.literal_column(f"'{AlertStatus.FIRING}'"), alerts.c.heard_at <= since)
-        place = sa.tuple_(alerts.c.heard_at, alerts.c.id)
-        # Most of them may never be resolved by silence: the next round continues behind them.
-        after = () if self._seen is None else (place > sa.tuple_(sa.literal(self._seen[0]), sa.literal(self._seen[1], alerts.c.id.type)),)
-        rows = await connection.execute(
-            sa.select(alerts).where(*firing, *after).order_by(alerts.c.heard_at, alerts.c.id).limit(10 * AT_ONCE)
-        )
-        members = [member_of(row) for row in rows.mappings()]
-        self._seen = (members[-1].heard_at, members[-1].id) if len(members) == 10 * AT_ONCE else None
+        members, self._silent_seen = await _firing_after(connection, self._silent_seen, alerts.c.heard_at <= since)
         return members
+
+    async def _unmuted(self) -> Sequence[Member]:
+        """Return firing alerts that were only recorded because of a mute, and that are muted no longer, some of them in each round."""
+        now = self.commands.clock.now()
+        muted = (alerts.c.incident_id.is_(None), alerts.c.reason.startswith(MUTED, autoescape=True))
+        async with self.engine.connect() as connection:
+            members, self._muted_seen = await _firing_after(connection, self._muted_seen, *muted)
+            mutes = [*self.policy.mutes, *await mutes_at(connection, now)] if members else []
+        routed = ((member, route_for(member.alert, self.policy.routes)) for member in members)
+        return [member for member, route in routed if not muted_by(member.alert, mutes, now, route.incident_key(member.alert))][:AT_ONCE]
 
     def _resolved(self, member: Member) -> Member | None:
         """Return the alert as resolved if its time limit has passed, else None."""
@@ -169,3 +186,15 @@ class IncidentMaintenance:
             changed, events = await self.commands.start_investigation(connection, incident, AUTHOR, repeats=due.repeats)
             await write_incidents(connection, [changed])
             await publish_for(connection, [*events, (None, live_events.incident_changed(changed, now))])
+
+
+async def _firing_after(
+    connection: AsyncConnection, seen: tuple[datetime, str] | None, *conditions: sa.ColumnElement[bool]
+) -> tuple[list[Member], tuple[datetime, str] | None]:
+    """Return some firing alerts that meet the conditions, and the place behind which the next round continues, for most may need nothing."""
+    firing = (alerts.c.is_current, alerts.c.status == sa.literal_column(f"'{AlertStatus.FIRING}'"), *conditions)
+    place = sa.tuple_(alerts.c.heard_at, alerts.c.id)
+    after = () if seen is None else (place > sa.tuple_(sa.literal(seen[0]), sa.literal(seen[1], alerts.c.id.type)),)
+    rows = await connection.execute(sa.select(alerts).where(*firing, *after).order_by(alerts.c.heard_at, alerts.c.id).limit(10 * AT_ONCE))
+    members = [member_of(row) for row in rows.mappings()]
+    return members, (members[-1].heard_at, members[-1].id) if len(members) == 10 * AT_ONCE else None

@@ -76,11 +76,12 @@ class IncidentService:
         investigations = Investigations(submissions, policy.routes, server)
         commands = IncidentCommands(engine, policy, investigations, clock)
         metrics = metrics or NoMetrics()
+        acceptance = AlertAcceptance(engine, policy, investigations, submissions.mask, clock, metrics)
         return cls(
             policy=policy,
-            acceptance=AlertAcceptance(engine, policy, investigations, submissions.mask, clock, metrics),
+            acceptance=acceptance,
             commands=commands,
-            maintenance=IncidentMaintenance(engine, policy, commands),
+            maintenance=IncidentMaintenance(engine, policy, commands, acceptance),
             sns=sns or SnsClient(),
             clock=clock,
             refusals=Refusals(RefusalRepository(engine), metrics),

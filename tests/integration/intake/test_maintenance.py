@@ -70,3 +70,20 @@ async def test_what_is_muted_or_over_is_not_looked_at_again(database_url: str) -
         ground.mutes = [Mute(starts=ground.clock.at, ends=ground.clock.at + timedelta(hours=1))]
         await ground.maintenance().round()
         assert len(await ground.sessions()) == 2
+
+
+async def test_an_alert_that_was_first_received_while_muted_is_investigated_when_the_mute_ends_if_it_still_fires(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        ground.mutes = [Mute(starts=ground.clock.at, ends=ground.clock.at + timedelta(hours=1))]
+        await ground.take(alert("f1", problem="lasts"), alert("f2", problem="ends"))
+        await ground.take(alert("f2", RESOLVED, problem="ends"))
+        await ground.maintenance().round()
+        assert await ground.incidents() == []
+        ground.later(hours=1)
+        await ground.maintenance().round()
+        await ground.maintenance().round()
+        [incident] = await ground.incidents()
+        [session] = await ground.sessions()
+        assert (incident["title"], incident["firing"], str(session["incident_id"])) == ("Disk f1 is full", 1, str(incident["id"]))
+        repeated = await ground.take(alert("f1", problem="lasts"))
+        assert [(result.incident_id, result.action) for result in repeated.results] == [(str(incident["id"]), "repeated")]
