@@ -21,18 +21,22 @@ async def test_incidents_are_listed_and_shown(database_url: str, tarsy: Tarsy, t
     async with intake_world(database_url) as ground:
         taken = (await ground.take(alert("f1"), alert("f2", title="\x1b[2JDisk f2"))).main
         await ground.take(alert("f1", RESOLVED))
+        await ground.finish(await ground.begin(), partial="a ceiling was met.")
     assert taken
 
-    async def run(*arguments: str) -> tuple[int, str]:
-        ran = await to_thread.run_sync(lambda: tarsy("incidents", *arguments, cwd=tmp_path, env={"DATABASE_URL": database_url}))
+    async def run(*arguments: str, noun: str = "incidents") -> tuple[int, str]:
+        ran = await to_thread.run_sync(lambda: tarsy(noun, *arguments, cwd=tmp_path, env={"DATABASE_URL": database_url}))
         return ran.returncode, ran.stdout + ran.stderr
 
     code, listed = await run("list", "--state", "open")
     assert (code, "1/2 firing" in listed, "1 of 1 incidents, 1 open." in listed) == (0, True, True)
+    assert "completed (partial)" in listed
+    assert "completed (partial)" in (await run("list", noun="sessions"))[1]
     code, shown = await run("show", str(taken.incident_id))
     assert code == 0
     assert "1 of 2 alerts fire, heard of 3 times" in shown
     assert f"session {taken.session_id}" in shown
+    assert "completed (partial)" in shown
     # What a sender writes does not command the terminal.
     assert "\x1b" not in shown
     assert await run("list", "--state", "resolved") == (0, "There are no incidents.\n")
@@ -42,12 +46,20 @@ async def test_incidents_are_listed_and_shown(database_url: str, tarsy: Tarsy, t
 
 def test_routes_are_tried_out_without_a_server(tarsy: Tarsy, tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "tarsy.yaml").write_text("routes: [{name: disks, match: ['alertname =~ \"Disk.*\"'], priority: 7}]")
+    (tmp_path / "config" / "tarsy.yaml").write_text("""
+routes:
+  - name: disks
+    match: ['alertname =~ "Disk.*"']
+    priority: 7
+    tool_servers: {kubernetes-server: {label: cluster, variants: {eu1: kubernetes-eu1}}}
+mcp_servers: {kubernetes-eu1: {transport: {type: http, url: 'http://eu1.example.com/mcp'}}}
+""")
     ran = tarsy("routes", "test", "-", cwd=tmp_path, stdin=json.dumps(BODY))
     assert ran.returncode == 0, ran.stderr
     assert "Sender: alertmanager" in ran.stdout
     assert 'route disks: alertname =~ "Disk.*" fits' in ran.stdout
     assert "with priority 7" in ran.stdout
+    assert 'Tool server "kubernetes-server" was left out: the alert\'s label "cluster" is missing' in ran.stdout
     plain = tarsy("routes", "test", "-", "--source", "pager", cwd=tmp_path, stdin="The disk is full")
     assert "Sender: pager" in plain.stdout
     assert "not route disks" in plain.stdout

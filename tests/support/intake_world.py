@@ -109,13 +109,19 @@ class IntakeWorld:
         return claimed
 
     async def finish(
-        self, claimed: Claimed[AlertSession], analysis: str = "The disk is full of logs.", verdict: JudgedVerdict | None = None
+        self,
+        claimed: Claimed[AlertSession],
+        analysis: str = "The disk is full of logs.",
+        verdict: JudgedVerdict | None = None,
+        partial: str | None = None,
     ) -> None:
         """The investigation ends, at the time of the clock."""
         close = SessionClose(
             status=SessionStatus.COMPLETED,
             completed_at=self.clock.at,
             final_analysis=analysis,
+            analysis_is_partial=partial is not None,
+            analysis_partial_reason=partial,
             verdict=verdict,
             # A verdict is stored with what its citations came to.
             citations=CitationCounts() if verdict else None,

@@ -1999,6 +1999,8 @@ export interface components {
             last_session_completed_at: string | null;
             /** Executive Summary */
             executive_summary: string | null;
+            /** Analysis Is Partial */
+            analysis_is_partial: boolean;
             verdict_outcome: components["schemas"]["VerdictOutcome"] | null;
             verdict_confidence: components["schemas"]["Confidence"] | null;
             /** Verdict Object */
@@ -2030,6 +2032,10 @@ export interface components {
             author: string;
             /** Executive Summary */
             executive_summary: string | null;
+            /** Analysis Is Partial */
+            analysis_is_partial: boolean;
+            /** Analysis Partial Reason */
+            analysis_partial_reason: string | null;
             /** Error Message */
             error_message: string | null;
             /**
@@ -2091,6 +2097,8 @@ export interface components {
             last_session_completed_at: string | null;
             /** Executive Summary */
             executive_summary: string | null;
+            /** Analysis Is Partial */
+            analysis_is_partial: boolean;
             verdict_outcome: components["schemas"]["VerdictOutcome"] | null;
             verdict_confidence: components["schemas"]["Confidence"] | null;
             /** Verdict Object */

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
-from tarsy.cli.terminal import harmless, parse_choice
+from tarsy.cli.terminal import PARTIAL, harmless, parse_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def list_incidents(
     page = with_upgraded_engine(lambda engine: IncidentRepository(engine).list(where, limit=limit), database_url, data_dir)
     for summary in page.incidents:
         incident = summary.incident
-        status = incident.session_status or "not investigated"
+        status = f"{incident.session_status or 'not investigated'}{PARTIAL if summary.analysis_is_partial else ''}"
         line = (
             f"{incident.id}  {incident.opened_at:%Y-%m-%d %H:%MZ}  {incident.state:<9}{incident.severity:<9}"
             f"{incident.firing}/{incident.alerts} firing  {status:<12}  {incident.title}{f'  {cost}' if (cost := str(summary.spending)) else ''}"
@@ -74,4 +74,5 @@ def _page(detail: "IncidentDetail") -> "Iterator[str]":
         yield f"  {member.known.status:<9}{member.known.severity:<9}{member.count}x  {member.alert.title}  {labels}"
     for session in detail.investigations:
         result = session.executive_summary or session.error_message or ""
-        yield f"session {session.id}  {session.created_at:%Y-%m-%d %H:%MZ}  {session.status}  {result}"
+        status = f"{session.status}{PARTIAL if session.analysis_is_partial else ''}"
+        yield f"session {session.id}  {session.created_at:%Y-%m-%d %H:%MZ}  {status}  {result}"

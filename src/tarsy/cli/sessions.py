@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tarsy.cli.db import ACTOR, DatabaseUrl, DataDir, with_upgraded_engine
-from tarsy.cli.terminal import harmless, parse_choice
+from tarsy.cli.terminal import PARTIAL, harmless, parse_choice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,8 @@ def list_sessions(
         waits = f"  ({state})" if state else ""
         cost = f"{session.cost}  " if str(session.cost) else ""
         about = f"{session.alert_type}  {session.title}{waits}{_verdict(session.verdict)}"
-        typer.echo(harmless(f"{session.id}  {when}  {session.status:<12}{cost}{about}"))
+        status = f"{session.status}{PARTIAL if session.analysis_is_partial else ''}"
+        typer.echo(harmless(f"{session.id}  {when}  {status:<12}  {cost}{about}"))
     if not page.sessions:
         typer.echo("There are no sessions.")
 

@@ -12,6 +12,8 @@ from tarsy.kit.groups import leaves
 
 # All but tab and line feed. A log line could otherwise clear the screen, rename the window or overwrite earlier output.
 _COMMANDS = dict.fromkeys((*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0)))
+# Marks the status of a session whose analysis is partial.
+PARTIAL = " (partial)"
 
 
 def harmless(text: str) -> str:

@@ -7,6 +7,7 @@ from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.domain.incident import muted_by
 from tarsy.domain.route import EACH, RouteAction, label_values
 from tarsy.intake.delivery import Delivery
+from tarsy.intake.investigations import labelled_servers
 from tarsy.intake.policy import BUILT_IN_ROUTES, Policy, Route, route_for
 
 
@@ -60,6 +61,10 @@ def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
         f"a new incident is investigated as {route.alert_type or policy.default_alert_type}, after {_time(route.wait_for(alert))}, "
         f"with priority {route.priority_of(alert)}"
     )
+    chosen, absent = labelled_servers(alert, route)
+    for server, variant in chosen.items():
+        yield f"its agents get {variant} for the tool server {server}"
+    yield from absent.values()
     yield f"an open one counts it, and is looked at again {_time(route.repeat_interval)} after its last investigation"
     yield f"one that was over for less than {_time(route.reopen_after)} is reopened"
 

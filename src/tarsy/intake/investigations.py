@@ -73,6 +73,12 @@ def with_labelled_servers(
     route = next((route for route in routes if route.name == route_name), None)
     if route is None:
         return chain
+    chosen, absent = labelled_servers(alert, route)
+    return with_variants(chain, chosen, absent, server)
+
+
+def labelled_servers(alert: Alert, route: Route) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the variants that the alert's labels choose, and why a server has none, by the name of the server that they replace."""
     chosen: dict[str, str] = {}
     absent: dict[str, str] = {}
     for variants in route.tool_servers:
@@ -87,4 +93,4 @@ def with_labelled_servers(
             f'Tool server "{variants.server}" was left out: the alert\'s label "{variants.label}" {label}, and it has variants only for {known}. '
             "Which place the alert speaks of is not known; what other places show proves nothing about it."
         )
-    return with_variants(chain, chosen, absent, server)
+    return chosen, absent

@@ -18,7 +18,7 @@ import { Elapsed, RelativeTime } from "@/components/times";
 import { useChannel } from "@/live/connection";
 import { MUTED, SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
 import { NoteLine } from "@/presentation/note-line";
-import { distinctReason, SESSION_BADGES } from "@/presentation/statuses";
+import { distinctReason, SESSION_BADGES, partialNotice } from "@/presentation/statuses";
 import type { IncidentSession, IncidentView, Note } from "@/wire/types";
 import { Actions } from "./actions";
 import { ActivityView } from "./activity";
@@ -130,6 +130,7 @@ function Investigation({ session }: { session: IncidentSession }) {
         )}
       </Typography>
       <Typography variant="body2" sx={{ ...clamped(4), mt: 0.5 }}>
+        {session.analysis_is_partial && `${partialNotice(session)} `}
         {session.executive_summary ?? distinctReason(badge, session.error_message) ?? ""}
       </Typography>
     </Box>

@@ -37,6 +37,7 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
               {incident.verdict_object}
             </Box>
           )}
+          {incident.analysis_is_partial && "Partial analysis. "}
           {incident.executive_summary ?? noSummaryText(incident)}
         </Typography>
       </Box>

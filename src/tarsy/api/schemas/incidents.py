@@ -96,6 +96,8 @@ class IncidentItem(View):
     last_session_status: SessionStatus | None
     last_session_completed_at: datetime | None
     executive_summary: str | None
+    # Whether the analysis of the last investigation is.
+    analysis_is_partial: bool
     # Of the last investigation; absent if it has no verdict.
     verdict_outcome: VerdictOutcome | None
     verdict_confidence: Confidence | None
@@ -207,6 +209,9 @@ class IncidentSession(View):
     status: SessionStatus
     author: str
     executive_summary: str | None
+    analysis_is_partial: bool
+    # Why, in one sentence for people.
+    analysis_partial_reason: str | None
     error_message: str | None
     created_at: datetime
     started_at: datetime | None

@@ -48,6 +48,7 @@ class IncidentSummary:
     incident: Incident
     # What the last investigation found, in a few sentences and in a word.
     executive_summary: str | None
+    analysis_is_partial: bool
     verdict_outcome: VerdictOutcome | None
     verdict_confidence: Confidence | None
     verdict_object: str | None
@@ -88,6 +89,8 @@ class IncidentInvestigation:
     status: SessionStatus
     author: str
     executive_summary: str | None
+    analysis_is_partial: bool
+    analysis_partial_reason: str | None
     error_message: str | None
     created_at: datetime
     started_at: datetime | None
@@ -122,6 +125,7 @@ _SUMMARIES = sa.select(
     _LAST.c.started_at.label("last_started_at"),
     _LAST.c.completed_at.label("last_completed_at"),
     _LAST.c.executive_summary,
+    sa.func.coalesce(_LAST.c.analysis_is_partial, sa.false()).label("analysis_is_partial"),
     _LAST.c.verdict_outcome,
     _LAST.c.verdict_confidence,
     _LAST.c.verdict_object,
@@ -175,7 +179,8 @@ class IncidentRepository:
         members = members.order_by(alerts.c.status, alerts.c.first_at, alerts.c.id).limit(MAX_MEMBERS)
         table = alert_sessions.c
         columns = (table.id, table.status, table.author, table.executive_summary, table.error_message)
-        investigations = sa.select(*columns, table.created_at, table.started_at, table.completed_at)
+        partial = (table.analysis_is_partial, table.analysis_partial_reason)
+        investigations = sa.select(*columns, *partial, table.created_at, table.started_at, table.completed_at)
         investigations = investigations.where(table.incident_id == incident_id, table.deleted_at.is_(None))
         merged = sa.select(incidents.c.id).where(incidents.c.merged_into == incident_id).order_by(incidents.c.opened_at)
         async with self._engine.connect() as connection:
