@@ -1,7 +1,10 @@
 """`tarsy serve` and `tarsy investigate` as processes: what an operator starts, kills and starts again."""
 
 import json
+import os
+import signal
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,6 +89,34 @@ def test_a_killed_server_is_started_again_with_every_session_and_goes_on(home: P
         found = http.get(f"/api/v1/sessions/{session}").json()
     assert found["status"] == "completed"
     assert found["final_analysis"]
+    assert _processes_of(home / "data") == []
+
+
+def test_a_database_that_dies_is_restarted_and_one_that_stays_away_does_not_keep_the_server(home: Path) -> None:
+    data = home / "data" / "postgres"
+
+    def kill_database() -> None:
+        os.kill(int((data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    with served(home, env={"TARSY_REPLAY_SPEED": "3"}) as server, server.client() as http:
+        session = _submit(http, "crashloop")
+        assert any(event.get("event", {}).get("event_type") == "tool_result" for event in _events(http, session))
+        kill_database()
+        deadline = time.monotonic() + 60
+        while http.get(f"/api/v1/sessions/{session}").is_error or not any(
+            "PostgreSQL died and was restarted once" in warning["message"]
+            for warning in http.get("/api/v1/system/warnings").json().get("warnings", ())
+        ):
+            assert time.monotonic() < deadline
+        # The session has gone on, and its events reach new readers.
+        assert any(event["type"] == "session.completed" for event in _events(http, session))
+        _submit(http, "crashloop")
+        settings = data / "postgresql.conf"
+        settings.rename(data / "postgresql.away")
+        kill_database()
+        server.process.terminate()
+        assert server.process.wait(40) == 0
+        (data / "postgresql.away").rename(settings)
     assert _processes_of(home / "data") == []
 
 

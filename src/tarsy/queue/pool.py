@@ -60,6 +60,8 @@ class WorkerPool:
         self._workers: TaskGroup | None = None
         self._wakeups = {lane: Wakeup() for lane in Lane}
         self._draining = anyio.Event()
+        # Cancelled when running work is released at once.
+        self._grace = anyio.CancelScope()
         # Set whenever a worker has finished something.
         self._slot_freed = anyio.Event()
         # Set when the next heartbeat should be sent at once.
@@ -146,24 +148,27 @@ class WorkerPool:
         return self._draining.is_set()
 
     def drain(self) -> None:
-        """Stop claiming; running work may finish within the grace time."""
+        """Stop claiming; running work may finish within the grace time, as long as the database answers."""
         self._draining.set()
+        self._heartbeat_due.set()
         for wakeup in self._wakeups.values():
             wakeup.wake_all()
 
     def stop_now(self) -> None:
         """Stop claiming and release running work at once."""
         self.drain()
+        self._grace.cancel()
         for slot in self.slots:
             if slot.scope:
                 slot.scope.stop(StopReason.HANDED_OVER)
 
     async def _enforce_grace(self, workers: TaskGroup) -> None:
         await self._draining.wait()
-        if await self._all_idle(within=self._config.graceful_shutdown_timeout):
-            return
-        log.warning("queue.grace_over", running=sum(slot.claim is not None for slot in self.slots))
-        self.stop_now()
+        with self._grace:
+            if await self._all_idle(within=self._config.graceful_shutdown_timeout):
+                return
+            log.warning("queue.grace_over", running=sum(slot.claim is not None for slot in self.slots))
+            self.stop_now()
         if not await self._all_idle(within=STOP_SECONDS):
             workers.cancel_scope.cancel()
 
@@ -244,6 +249,9 @@ class WorkerPool:
                     cancelled = await self._runner.queue.cancelled_executions(claims)
             except Exception as error:  # noqa: BLE001 - one missed heartbeat is no harm, and the next one is near
                 log.warning("queue.heartbeat_failed", error=str(error) or type(error).__name__)
+                if self._draining.is_set():
+                    # Work cannot finish without the database: after a restart, or in another process, it is resumed.
+                    self.stop_now()
                 continue
             self._orphan_grace.answered(self._clock.now())
             for slot, claim in held:

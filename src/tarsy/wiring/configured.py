@@ -210,7 +210,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         system=SystemServices(
             version=__version__,
             pod_id=pod_id,
-            installation=Installation(loaded, infrastructure.tools.monitor, reload),
+            installation=Installation(loaded, infrastructure.tools.monitor, reload, infrastructure.database.restarts),
             workers=partial(worker_items, pool),
             queue=config.queue,
             pauses=PauseRepository(engine),

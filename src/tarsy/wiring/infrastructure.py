@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import uuid4
 
 from anyio import to_thread
@@ -65,6 +66,8 @@ class Database:
     listener: NotificationListener
     sender: NotificationSender
     masking_key: bytes
+    # When the embedded server was restarted after it had died.
+    restarts: Sequence[datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +135,13 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
 @asynccontextmanager
 async def _database(settings: Settings, loaded: LoadedConfig) -> AsyncGenerator[Database]:
     """Open the database with the schema of this version and the skill texts that sessions refer to."""
-    async with open_database(settings.database_url, settings.data_dir) as url:
+    restarts: list[datetime] = []
+    async with open_database(settings.database_url, settings.data_dir, on_restart=restarts.append) as url:
         engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
         try:
             await upgrade(engine)
             await SkillTextRepository(engine).store(skill_texts(loaded))
-            yield Database(engine, NotificationListener(url), NotificationSender(url), await masking_key(engine))
+            yield Database(engine, NotificationListener(url), NotificationSender(url), await masking_key(engine), restarts)
         finally:
             await engine.dispose()
 

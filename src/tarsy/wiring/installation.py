@@ -131,6 +131,8 @@ class Installation:
     loaded: LoadedConfig
     monitor: HealthMonitor
     reload: Reload
+    # Of the embedded database, after it had died.
+    restarts: Sequence[datetime]
     # By the hour, because promotions begin and end.
     _unpriced: dict[datetime, Sequence[UnpricedCeiling]] = field(default_factory=dict[datetime, Sequence[UnpricedCeiling]])
 
@@ -177,6 +179,12 @@ class Installation:
             SystemWarningItem(source=WarningSource.MCP, message=report.error or report.name, since=report.since)
             for report in self.monitor.warnings
         ]
+        if self.restarts:
+            times = f"{len(self.restarts)} times" if len(self.restarts) > 1 else "once"
+            message = (
+                f"The embedded PostgreSQL died and was restarted {times}. See server.log.old in its data directory, and the system's log."
+            )
+            warnings.append(SystemWarningItem(source=WarningSource.MAINTENANCE, message=message, since=self.restarts[-1]))
         if failure := self.reload.failure:
             warnings[:0] = [
                 SystemWarningItem(

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 
 import anyio
@@ -196,6 +197,18 @@ async def test_a_server_that_was_killed_too_is_started_again_with_its_data(data_
         await kill(process)
     async with embedded_postgres(data_dir) as url:
         assert await query(url, "SELECT answer FROM kept") == 42
+
+
+async def test_a_server_that_dies_under_its_users_is_restarted_once_and_each_of_them_notices(data_dir: Path) -> None:
+    restarts: list[datetime] = []
+    async with user(data_dir) as (_, _), embedded_postgres(data_dir, on_restart=restarts.append) as url:
+        await query(url, "CREATE TABLE kept (n) AS SELECT 7")
+        died = running_postmaster(data_dir / "postgres")
+        assert died is not None
+        os.kill(died.pid, signal.SIGKILL)
+        await eventually(lambda: bool(restarts))
+        assert await query(url, "SELECT n FROM kept") == 7
+    assert len(restarts) == 1
 
 
 async def test_a_stale_pid_file_that_names_a_living_stranger_is_no_obstacle(data_dir: Path) -> None:

@@ -1,4 +1,4 @@
-"""The embedded server: started by the first process that uses it, shared by all, stopped by the last.
+"""The embedded server: started by the first process that uses it, shared by all, restarted when it dies, stopped by the last.
 
 File locks, which the kernel releases when a process dies, count the processes that use it.
 """
@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from shlex import quote
@@ -39,6 +40,7 @@ from tarsy.db.embedded.programs import (
     running_postmaster,
 )
 from tarsy.kit.data_directory import default_data_dir
+from tarsy.kit.groups import single_errors
 
 # Short enough not to be noticed at a start, long enough not to be felt by the processor.
 POLL_SECONDS = 0.02
@@ -88,15 +90,23 @@ ROLE = DATABASE = "tarsy"
 PORT = 5432
 # A server that was killed replays its log first; a minute of it is far more than our checkpoints leave behind.
 START_SECONDS = 60
-STOP_SECONDS = 60
-# The longest time another process may take to start or stop the server, with a little to spare.
-MUTEX_SECONDS = START_SECONDS + STOP_SECONDS + 10
+# How long the last user waits for the server to end. The guard waits for one that needs longer.
+STOP_SECONDS = 15
+# The longest time another process may take to start or stop the server (the guard takes up to a minute), with a little to spare.
+MUTEX_SECONDS = START_SECONDS + 60 + 10
 # How long the children of a killed server may take to notice that it is gone; PostgreSQL checks this every few seconds.
 ORPHANED_CHILDREN_SECONDS = 15
+# A server that died is noticed within this time. One that dies again and again is left alone for longer.
+CHECK_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+# How long a restart may keep this process from ending. A server that needs longer goes on starting by itself.
+RESTART_SECONDS = 10
 # How long the guard may take to notice something; it does nothing but wait, so this is generous.
 GUARD_SECONDS = 5
 # The room for a socket's address in the kernel (Linux 108, macOS 104) without its final zero.
 SOCKET_PATH_BYTES = 103
+# Called with the time of each restart.
+OnRestart = Callable[[datetime], None]
 SETTINGS = {
     "max_connections": "100",
     "shared_buffers": "64MB",
@@ -117,8 +127,10 @@ THROWAWAY_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_wr
 
 
 @asynccontextmanager
-async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> AsyncGenerator[str]:
-    """Run (or share) the server under `data_dir` and yield the URL of its database; `throwaway` data need not survive the machine.
+async def embedded_postgres(data_dir: Path, *, throwaway: bool = False, on_restart: OnRestart | None = None) -> AsyncGenerator[str]:
+    """Run (or share) the server under `data_dir` and yield the URL of its database; restart it whenever it dies.
+
+    `throwaway` data need not survive the machine.
 
     Raises:
         EmbeddedPostgresError: the server cannot be started; the text names the cause and a remedy.
@@ -126,10 +138,30 @@ async def embedded_postgres(data_dir: Path, *, throwaway: bool = False) -> Async
     server = EmbeddedServer(data_dir, throwaway=throwaway)
     await run_sync(server.open)
     try:
-        yield server.url
+        with single_errors():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_supervise, server, on_restart, name="embedded database")
+                yield server.url
+                tasks.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
             await run_sync(server.close)
+
+
+async def _supervise(server: "EmbeddedServer", on_restart: OnRestart | None) -> None:
+    pause = CHECK_SECONDS
+    while True:
+        await anyio.sleep(pause)
+        try:
+            restarted = await run_sync(server.restart_if_ended)
+        except (EmbeddedPostgresError, OSError) as error:
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+            log.error("database.not_restarted", error=str(error), again_in_seconds=pause)  # noqa: TRY400 - the operator needs no traceback
+            continue
+        # After a restart the next check waits longer, and the pauses shrink again while the server lives.
+        pause = min(pause * 2, LONGEST_PAUSE_SECONDS) if restarted else max(pause / 2, CHECK_SECONDS)
+        if restarted and on_restart:
+            on_restart(datetime.now(UTC))
 
 
 @asynccontextmanager
@@ -144,7 +176,7 @@ async def temporary_postgres() -> AsyncGenerator[tuple[Path, str]]:
 
 
 @asynccontextmanager
-async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerator[str]:
+async def open_database(url: str | None, data_dir: Path | None, *, on_restart: OnRestart | None = None) -> AsyncGenerator[str]:
     """Yield the URL of the configured database, or of the embedded one if `url` is None.
 
     Raises:
@@ -154,7 +186,7 @@ async def open_database(url: str | None, data_dir: Path | None) -> AsyncGenerato
         await check_sessions(url)
         yield url
         return
-    async with embedded_postgres(data_dir or default_data_dir()) as embedded_url:
+    async with embedded_postgres(data_dir or default_data_dir(), on_restart=on_restart) as embedded_url:
         yield embedded_url
 
 
@@ -165,6 +197,7 @@ class EmbeddedServer:
         self._home = data_dir.expanduser().resolve()
         self._pgdata = self._home / "postgres"
         self._throwaway = throwaway
+        self._pid = 0
         self.url = ""
 
     def open(self) -> None:
@@ -195,14 +228,38 @@ class EmbeddedServer:
         finally:
             self._close_locks()
 
+    def restart_if_ended(self) -> bool:
+        """Start the server again if it has died, unless another user does; return whether it is not the same server as before.
+
+        Raises:
+            EmbeddedPostgresError: it cannot be started.
+        """
+        postmaster = running_postmaster(self._pgdata)
+        if postmaster is None:
+            log.warning("database.died", data_dir=str(self._home), log=str(self._pgdata / "server.log.old"))
+            if not self._mutex.exclusive_within(RESTART_SECONDS):
+                return False
+            try:
+                # Our share keeps users out that cannot see this server, so it is enough to look again.
+                postmaster = running_postmaster(self._pgdata) or self._start(RESTART_SECONDS)
+                self._start_guard()
+            finally:
+                self._mutex.release()
+        if postmaster.pid == self._pid:
+            return False
+        self._pid = postmaster.pid
+        log.warning("database.restarted", data_dir=str(self._home))
+        return True
+
     def _enter(self) -> None:
         try:
-            postmaster = self._find_server() or self._start()
+            postmaster = self._find_server() or self._start(START_SECONDS)
             self._start_guard()
         except BaseException:
             self._close_locks()
             raise
         self._mutex.release()
+        self._pid = postmaster.pid
         query = urlencode({"host": postmaster.socket_directory, "port": PORT})
         self.url = f"postgresql://{ROLE}@/{DATABASE}?{query}"
 
@@ -253,25 +310,25 @@ class EmbeddedServer:
             time.sleep(POLL_SECONDS)
         return postmaster
 
-    def _start(self) -> Postmaster:
+    def _start(self, seconds: int) -> Postmaster:
         account = self._account()
         self._check_version()
         if not self._pgdata.exists():
             self._create(account)
         clear_stale_pid(self._pgdata, self._socket_directory(account) / f".s.PGSQL.{PORT}.lock")
         give_up = time.monotonic() + ORPHANED_CHILDREN_SECONDS
-        while (postmaster := self._launch(account, last_try=time.monotonic() > give_up)) is None:
+        while (postmaster := self._launch(account, seconds, last_try=time.monotonic() > give_up)) is None:
             time.sleep(POLL_SECONDS)
         return postmaster
 
-    def _launch(self, account: ServerAccount, *, last_try: bool) -> Postmaster | None:
+    def _launch(self, account: ServerAccount, seconds: int, *, last_try: bool) -> Postmaster | None:
         """Start the server; None while children of a killed one are still exiting."""
         server_log = self._pgdata / "server.log"
         with suppress(FileNotFoundError):
             server_log.replace(self._pgdata / "server.log.old")
         # PostgreSQL's own settings stay in postgresql.conf, for the operator to change; only the way in is ours.
         options = f"-c listen_addresses= -c port={PORT} -c unix_socket_directories={quote(_list_element(self._socket_directory(account)))}"
-        command = ["-D", str(self._pgdata), "-l", str(server_log), "-o", options, "-w", "-t", str(START_SECONDS), "start"]
+        command = ["-D", str(self._pgdata), "-l", str(server_log), "-o", options, "-w", "-t", str(seconds), "start"]
         try:
             run("pg_ctl", command, account, log=server_log)
         except EmbeddedPostgresError as error:
@@ -350,8 +407,12 @@ class EmbeddedServer:
         if running_postmaster(self._pgdata) is None:
             return
         account = account_for(self._pgdata)
-        run("pg_ctl", ["-D", str(self._pgdata), "-m", "fast", "-w", "-t", str(STOP_SECONDS), "stop"], account)
-        log.info("database.stopped", data_dir=str(self._home))
+        try:
+            run("pg_ctl", ["-D", str(self._pgdata), "-m", "fast", "-w", "-t", str(STOP_SECONDS), "stop"], account)
+        except EmbeddedPostgresError as error:
+            log.warning("database.not_stopped", data_dir=str(self._home), error=error.problem)
+        else:
+            log.info("database.stopped", data_dir=str(self._home))
 
     def _take_mutex(self) -> None:
         if not self._mutex.exclusive_within(MUTEX_SECONDS):
