@@ -23,12 +23,13 @@ from support.sns_signer import new_signer
 from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import read_tokens
 from tarsy.config.schema.routes import Scheme
+from tarsy.domain.route import parse_matchers
 from tarsy.intake.acceptance import NoMetrics
 from tarsy.intake.adapters.generic import GenericMapping
 from tarsy.intake.adapters.registry import ADAPTERS, parse_delivery
 from tarsy.intake.authentication import Basic, Signature, Token
 from tarsy.intake.delivery import Delivery, parse_request
-from tarsy.intake.policy import Policy
+from tarsy.intake.policy import Policy, Route, SameAs
 from tarsy.intake.sns import SnsClient
 
 EXAMPLES = {(example.sender, example.name): example for example in load_examples()}
@@ -183,6 +184,28 @@ async def test_an_alert_that_is_repeated_long_after_its_end_fires_again_and_one_
         [incident] = (await api.client.get("/api/v1/incidents")).json()["incidents"]
     assert (late["action"], repeated["action"]) == ("repeated", "reopened")
     assert (incident["state"], incident["firing"]) == ("open", 1)
+
+
+async def test_one_problem_that_two_senders_report_is_one_incident_if_a_route_says_so(database_url: str) -> None:
+    page = json.loads(json.dumps(EXAMPLES["pagerduty", "firing"].body))
+    page["event"]["data"]["service"]["summary"] = "shop"
+    elsewhere = json.loads(json.dumps(page).replace('"shop"', '"billing"').replace(page["event"]["data"]["id"], "PX9"))
+    routes = (
+        Route(name="pages", match=parse_matchers('source = "pagerduty"'), same_as=SameAs("metrics", {"namespace": "service"})),
+        Route(name="metrics", group_by=("namespace",)),
+    )
+    async with world(database_url, policy=replace(OPEN_POLICY, routes=routes)) as api:
+        paged = (await _send(api, page)).json()
+        fires = (await _send(api, _group("cart-1"))).json()
+        over = (await _send(api, _group("cart-1", status="resolved"))).json()
+        other = (await _send(api, elsewhere)).json()
+        listed = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+    assert [answer["action"] for answer in (paged, fires, over, other)] == ["opened", "joined", "resolved", "opened"]
+    assert paged["incident_id"] == fires["incident_id"] == over["incident_id"]
+    assert {(one["id"], one["state"], one["firing"]) for one in listed} == {
+        (paged["incident_id"], "open", 1),
+        (other["incident_id"], "open", 1),
+    }
 
 
 async def test_a_misspelt_name_is_recognised_by_the_body_or_refused_with_the_right_one(database_url: str) -> None:

@@ -47,7 +47,14 @@ def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
     if route.action is RouteAction.RECORD or mute:
         yield f"it is recorded without an incident, because of {'a mute: ' + mute.reason if mute else 'this route'}"
         return
-    if route.group_by is None:
+    shared = route.same_as.group(alert) if route.same_as else None
+    if route.same_as and shared is None:
+        absent = ", ".join(name for name in route.same_as.labels.values() if not label_values(alert, name))
+        yield f"not the same as an incident of route {route.same_as.route}: without {absent}"
+    if route.same_as and shared:
+        labels = ", ".join(f'{name} = "{value}"' for name, value in shared.items())
+        grouping = f"route {route.same_as.route} with {labels}, whichever sender reports first"
+    elif route.group_by is None:
         grouping = "the sender's group" if alert.group_key else "this alert alone, which its sender did not group"
     elif EACH in route.group_by:
         grouping = "this alert alone"

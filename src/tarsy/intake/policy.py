@@ -34,6 +34,19 @@ class ServerVariants:
     by_value: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class SameAs:
+    """Another route, with the labels that it groups by and the names that they have in alerts of this one."""
+
+    route: str
+    labels: Mapping[str, str]
+
+    def group(self, alert: Alert) -> dict[str, str] | None:
+        """Return the labels as the other route groups by them, or None if the alert lacks one."""
+        found = {name: next(iter(label_values(alert, own)), "") for name, own in self.labels.items()}
+        return found if all(found.values()) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     name: str
@@ -43,6 +56,8 @@ class Route:
     alert_type: str | None = None
     # None: by the sender's group, or each alert alone if the sender does not group.
     group_by: tuple[str, ...] | None = None
+    # Alerts that have its labels belong to incidents of another route.
+    same_as: SameAs | None = None
     # None: 15 s for senders that group, nothing for single alerts.
     group_wait: timedelta | None = None
     repeat_interval: timedelta = REPEAT_INTERVAL
@@ -64,10 +79,12 @@ class Route:
         """Return how long an investigation waits for further alerts of its incident."""
         if self.group_wait is not None:
             return self.group_wait
-        return GROUP_WAIT if self.group_by or alert.group_key else timedelta()
+        return GROUP_WAIT if self.group_by or self.same_as or alert.group_key else timedelta()
 
     def incident_key(self, alert: Alert) -> str:
         """Return a key that is the same for alerts that belong to one incident."""
+        if self.same_as and (shared := self.same_as.group(alert)):
+            return fingerprint(self.same_as.route, shared)
         # Without an instance it is the key that earlier versions gave the incident.
         sender = (self.name, *filter(None, (alert.source, alert.instance)))
         if self.group_by is None:
@@ -111,7 +128,7 @@ class Policy:
 def policy_of(config: Config, env: Mapping[str, str]) -> Policy:
     senders = config.senders
     return Policy(
-        routes=tuple(_route(route) for route in config.routes),
+        routes=tuple(_route(route, config.routes) for route in config.routes),
         mutes=tuple(Mute(starts=mute.starts, ends=mute.ends, match=_matchers(mute.match), reason=mute.reason) for mute in config.mute),
         default_alert_type=config.defaults.alert_type,
         max_body_bytes=config.system.max_webhook_bytes,
@@ -126,8 +143,12 @@ def policy_of(config: Config, env: Mapping[str, str]) -> Policy:
     )
 
 
-def _route(route: RouteConfig) -> Route:
+def _route(route: RouteConfig, routes: Sequence[RouteConfig]) -> Route:
+    same = route.same_as
+    # Loading the configuration has checked that the other route is there, and what it groups by.
+    grouped_by = next((other.group_by or () for other in routes if same and other.name == same.route), ())
     return Route(
+        same_as=SameAs(same.route, {name: same.labels.get(name, name) for name in grouped_by}) if same else None,
         name=route.name,
         match=_matchers(route.match),
         action=route.action,

@@ -61,6 +61,12 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
+        ("routes: [{name: a, same_as: {route: b}}]", 'routes[0].same_as: there is no route "b"'),
+        ("routes: [{name: a, same_as: {route: b}}, {name: b}]", 'route "b" does not group by labels'),
+        (
+            "routes: [{name: a, same_as: {route: b, labels: {clster: c}}}, {name: b, group_by: [cluster]}]",
+            'routes[0].same_as.labels.clster: route "b" does not group by "clster"',
+        ),
         ("routes: [{name: a, match: ['severity ~ x']}]", 'routes[0].match[0]: severity ~ x: write name = "value"'),
         ("routes: [{name: a, match: ['a =~ \"(\"']}]", "this is not a regular expression"),
         ("routes: [{name: a, alert_type: nope}]", 'there is no chain for alert type "nope"'),

@@ -8,7 +8,7 @@ from tarsy.domain.route import RouteAction, parse_matchers
 from tarsy.intake.adapters.registry import parse_delivery
 from tarsy.intake.delivery import parse_request
 from tarsy.intake.explanation import explain
-from tarsy.intake.policy import Policy, Route
+from tarsy.intake.policy import Policy, Route, SameAs
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 SHOP = Route(
@@ -51,3 +51,13 @@ def test_a_body_without_alerts_is_explained() -> None:
         explain(parse_delivery(parse_request('{"kind": "change", "title": "cart 9"}')), Policy(default_alert_type="k"), NOW)
     )
     assert "Change: cart 9" in reported
+
+
+def test_an_incident_that_another_route_shares_is_named_and_so_is_a_label_that_is_missing_for_it() -> None:
+    def reported(own: str) -> str:
+        pages = Route(name="pages", same_as=SameAs("shop", {"namespace": own}))
+        policy = Policy(routes=(pages, SHOP), default_alert_type="kubernetes")
+        return "\n".join(explain(parse_delivery(parse_request(BODY % ("firing", "DiskFull", "critical"))), policy, NOW))
+
+    assert 'its incident is that of route shop with namespace = "DiskFull", whichever sender reports first' in reported("alertname")
+    assert "not the same as an incident of route shop: without service" in reported("service")

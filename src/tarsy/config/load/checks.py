@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from tarsy.config.load.source import Source
 from tarsy.config.parsed_data import as_list, as_mapping, list_at, mapping_at
-from tarsy.config.problems import KeyPath, Problem
+from tarsy.config.problems import KeyPath, Problem, did_you_mean
 from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.hierarchy import Level
 from tarsy.config.resolve.resolved import reaches, resolved_server
@@ -22,6 +22,7 @@ from tarsy.config.schema.values import LATER, NO_EFFECT, as_text
 from tarsy.config.templates import names_session, variables
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend
+from tarsy.domain.route import EACH
 from tarsy.domain.tool import BUILT_IN_SERVER
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
@@ -167,6 +168,7 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
     mistakes += [
         *_unset_variables(config, in_use, files, env),
         *_unfit_backends(config, in_use, files),
+        *_unfit_same_as(config, files),
     ]
     if config.default_provider is None and in_use.needs_default_provider:
         remarks.append(files.providers.problem((), str(NoProviderError(vendor_variables()))))
@@ -200,6 +202,24 @@ def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, en
             if not env.get(variable, "").strip():
                 message = f'sender "{name}" proves who it is by the environment variable {variable}, which is not set'
                 yield files.tarsy.problem(("senders", name), message, f"set {variable}")
+
+
+def _unfit_same_as(config: Config, files: ConfigFiles) -> Iterator[Problem]:
+    """Yield a mistake for each route whose `same_as` names no other route with labels to compare."""
+    others = {route.name: route for route in config.routes if route.same_as is None}
+    for index, route in enumerate(config.routes):
+        if route.same_as is None:
+            continue
+        place, other = ("routes", index, "same_as"), others.get(route.same_as.route)
+        if other is None:
+            message = f'there is no route "{route.same_as.route}" without a `same_as` of its own'
+            yield files.tarsy.problem(place, message, did_you_mean(route.same_as.route, others))
+        elif not other.group_by or EACH in other.group_by:
+            yield files.tarsy.problem(place, f'route "{other.name}" does not group by labels', "give it a group_by")
+        else:
+            for name in sorted(set(route.same_as.labels) - set(other.group_by)):
+                message = f'route "{other.name}" does not group by "{name}"'
+                yield files.tarsy.problem((*place, "labels", name), message, did_you_mean(name, other.group_by))
 
 
 def _unset_server_variables(

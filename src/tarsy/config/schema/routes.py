@@ -135,6 +135,14 @@ class VariantsConfig(Section):
     variants: Mapping[str, ServerName] = Field(description="Values of the label, and the tool server for each.")
 
 
+class SameAsConfig(Section):
+    route: Name = Field(description="The other route. It needs a `group_by`, whose labels decide.")
+    labels: Mapping[str, Name] = Field(
+        default={},
+        description="Labels of that `group_by` that this route's alerts have under another name: the name there, and the name here.",
+    )
+
+
 class RouteConfig(Section):
     name: Name = Field(description="For people, and part of the incident's key.")
     match: tuple[Matchers, ...] = Field(default=(), description='Matchers, all of which must match, such as `severity =~ "critical|high"`.')
@@ -143,6 +151,10 @@ class RouteConfig(Section):
     group_by: tuple[Name, ...] | None = Field(
         default=None,
         description="Labels that all alerts of an incident share; `[...]`: each alert alone; unset: the sender's own grouping.",
+    )
+    same_as: SameAsConfig | None = Field(
+        default=None,
+        description="Alerts of this route belong to the incidents of another route with the same labels: one problem that two senders report.",
     )
     group_wait: DurationOrZero | None = Field(
         default=None,
