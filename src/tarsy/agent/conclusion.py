@@ -4,22 +4,26 @@ A draft is stored before its correction is requested, so that an answer is kept 
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import anyio
 from anyio import to_thread
 
-from tarsy.agent.answer_text import ThoughtsOnly
+from tarsy.agent.answer_text import ThoughtsOnly, joined, pieces_so_far
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failures import failed_closes
 from tarsy.agent.model_call import REACT, CompletedCall
-from tarsy.agent.recorder import Recorder
+from tarsy.agent.prompt.nudges import CORRECTION_REQUEST
+from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
-from tarsy.agent.tool_calls import GivesAnswer, ToolCallFormat
+from tarsy.agent.tool_calls import GivesAnswer, ToolCallFormat, WantsTools
+from tarsy.agent.tool_turn import use_tools
 from tarsy.domain.conclusion import FORCED_CONCLUSION, SHORTCOMING
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.evidence import Evidence
@@ -31,6 +35,7 @@ from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
 from tarsy.domain.tool import ToolCalling
 
+_NO_BETTER: Mapping[str, Any] = {"correction": "The corrected answer was no better, so this one stands."}
 _ANSWERS = frozenset({TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS})
 
 
@@ -66,8 +71,10 @@ class Conclusion:
         self._tool_calls = tool_calls
 
     async def end(self, answered: Answered) -> ExecutionResult | None:
-        """Check an answer, have it corrected where that may help, and store it; return None if a note arrived and the agent goes on."""
+        """Check an answer, have it corrected where that may help, and store it; return None if a note arrived or something is looked up, and the agent goes on."""
         recorder, call = self._recorder, answered.call
+        if looked_up := self.looked_up:
+            return await self._end_look_up(answered, looked_up)
         draft = await self._review(answered.turn.text)
         metadata = {**answered.metadata, **self._run.shortcoming(draft.text, cut=call is not None and call.answer.finish is not None)}
         answered = replace(answered, metadata=metadata)
@@ -96,11 +103,13 @@ class Conclusion:
     async def _correct(self, answered: Answered, draft: Review, entry: TimelineEvent) -> ExecutionResult | None:
         """Request a correction of a stored draft, and store the better of the two."""
         run, recorder, context = self._run, self._recorder, self._context
-        request = ConversationMessage(Role.USER, context.prompts.build_correction_prompt(draft, context.config.tool_calling))
+        # With the same tools as the draft, so that the vendor's cache has the beginning of the request.
+        has_tools = context.config.tool_calling is ToolCalling.NATIVE and FORCED_CONCLUSION not in answered.metadata
+        tools = run.catalog.tools if has_tools else ()
+        deadline = anyio.current_time() + context.config.iteration_timeout
+        text = context.prompts.build_correction_prompt(draft, context.config.tool_calling, has_tools=bool(tools))
+        request = ConversationMessage(Role.USER, text)
         try:
-            # With the same tools as the draft, so that the vendor's cache has the beginning of the request.
-            has_tools = context.config.tool_calling is ToolCalling.NATIVE and FORCED_CONCLUSION not in answered.metadata
-            tools = run.catalog.tools if has_tools else ()
             call = await run.call(LLMInteractionKind.CORRECTION, ThoughtsOnly(self._tool_calls.router()), tools=tools, extra=(request,))
         except CeilingMetError as error:
             context.ceilings.record(error.met)
@@ -110,6 +119,14 @@ class Conclusion:
         if error and run.provider.type is ProviderType.REPLAY and error.code is ErrorCode.INVALID_REQUEST:
             # The recording has no correction, and was made without one.
             return await self._store(answered, draft, self._in_place(entry, answered, draft))
+        if tools and call.answer.tool_calls and not error and not context.overrides.older_rules:
+            asked, (sequence_number,) = recorder.message(request), recorder.reserve(1)
+            turn = self._tool_calls.parse(call.answer, sequence_number, run.call_ids)
+            if isinstance(turn, WantsTools):
+                shown = ShownAnswer((self._as_draft(entry, draft),)) + show_thought(recorder, call, turn.thought)
+                step = StepParts(messages=(asked,), closed=shown.closed, opened=shown.opened)
+                await use_tools(run, self._tool_calls, call, turn, sequence_number, deadline=deadline, step=step)
+                return None
         if error or not call.answer.text.strip():
             silent = "The model had nothing to say about its correction, so the answer stands as it was."
             remark = {"correction": f"It could not be corrected: {error.message}" if error else silent}
@@ -119,17 +136,43 @@ class Conclusion:
         corrected = await self._review(draft.patched(reply.text))
         messages = (recorder.message(request), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
         answered, thought = replace(answered, messages=messages), show_thought(recorder, call, reply.thought)
-        if not corrected.improves(draft, by_older_rules=context.overrides.older_rules):
-            remark = {"correction": "The corrected answer was no better, so this one stands."}
-            return await self._store(answered, draft, thought + self._in_place(entry, answered, draft, remark), call)
-        remark = {"corrected": True}
-        if context.config.type is AgentType.SYNTHESIS or context.config.tool_calling is ToolCalling.REACT:
-            # They show one answer: the draft is only in the trace.
-            return await self._store(answered, corrected, thought + self._in_place(entry, answered, corrected, remark), call)
+        is_better = corrected.improves(draft, by_older_rules=context.overrides.older_rules)
+        remark = {"corrected": True} if is_better else _NO_BETTER
+        # Synthesis and ReAct show one answer: their draft is only in the trace.
+        if not is_better or context.config.type is AgentType.SYNTHESIS or context.config.tool_calling is ToolCalling.REACT:
+            final = corrected if is_better else draft
+            return await self._store(answered, final, thought + self._in_place(entry, answered, final, remark), call)
         metadata = {**answered.metadata, **corrected.metadata(), **remark}
         final = recorder.event(TimelineEventType.FINAL_ANALYSIS, corrected.text, metadata=metadata)
         shown = ShownAnswer((self._as_draft(entry, draft),)) + thought + ShownAnswer(opened=(final,))
         return await self._store(answered, corrected, shown, call)
+
+    @property
+    def looked_up(self) -> tuple[str, frozenset[str]] | None:
+        """The draft that the model is asked to correct, and the ids of the results that it looked up for that; None if it looked up nothing."""
+        messages, calls = self._run.messages, list[str]()
+        for place in range(len(messages) - 1, 0, -1):
+            body = messages[place].body
+            if body.role is Role.USER and body.content.startswith(CORRECTION_REQUEST):
+                draft = joined((*pieces_so_far(messages[: place - 1]), messages[place - 1].body.content))
+                return (draft, frozenset(self._context.evidence.of_calls[call] for call in calls)) if calls else None
+            if body.role is Role.ASSISTANT and not body.tool_calls:
+                return None
+            calls += (call.id for call in body.tool_calls)
+        return None
+
+    async def _end_look_up(self, answered: Answered, looked_up: tuple[str, frozenset[str]]) -> ExecutionResult | None:
+        """Store the better of a draft and of its correction after a look-up."""
+        text, found = looked_up
+        draft_text = self._tool_calls.conclusion(text).text
+        # The numbers of the correction are those of the statements that had failed before the look-up.
+        numbered = await self._review(draft_text, without=found)
+        draft, corrected = await self._review(draft_text), await self._review(numbered.patched(answered.turn.text))
+        is_better = corrected.improves(draft)
+        remark = {"corrected": True} if is_better else _NO_BETTER
+        answered = replace(answered, metadata={**answered.metadata, **remark})
+        final = corrected if is_better else draft
+        return await self._store(answered, final, self._as_analysis(answered, final), answered.call)
 
     def _as_draft(self, entry: TimelineEvent, draft: Review) -> TimelineClose:
         return self._recorder.close(entry.id, content=draft.text, event_type=TimelineEventType.LLM_RESPONSE, metadata={"draft": True})
@@ -140,13 +183,13 @@ class Conclusion:
         kind = TimelineEventType.FINAL_ANALYSIS
         return ShownAnswer((self._recorder.close(entry.id, content=final.text, event_type=kind, metadata=metadata),))
 
-    async def _review(self, answer: str) -> Review:
+    async def _review(self, answer: str, *, without: AbstractSet[str] = frozenset()) -> Review:
         services, documents = self._context.services, self._context.evidence.documents
         given = [Evidence(id=name, text=text) for name, text in documents.items()]
         # A name may be in any result, and the words of a wrong citation in another one.
         results = await services.results.cited(self._context.place.execution_id)
         # Comparing quotations with large results takes seconds at worst: in a thread, other agents go on meanwhile.
-        return await to_thread.run_sync(read_answer(answer).review, [*results, *given])
+        return await to_thread.run_sync(read_answer(answer).review, [one for one in (*results, *given) if one.id not in without])
 
     async def _store(
         self, answered: Answered, final: Review, shown: ShownAnswer, call: CompletedCall | None = None

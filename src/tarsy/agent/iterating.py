@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.answer_text import MAX_CONTINUATIONS, joined, pieces_so_far
+from tarsy.agent.answer_text import MAX_CONTINUATIONS, ThoughtsOnly, joined, pieces_so_far
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.conclusion import Answered, Conclusion, show_thought
 from tarsy.agent.execution import ExecutionResult
@@ -16,11 +16,11 @@ from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.fence import utc
 from tarsy.agent.prompt.nudges import looping_text_nudge, repetition_nudge
-from tarsy.agent.recorder import Recorder
+from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_repetition
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import GivesAnswer, Malformed, PendingCall, ToolCallFormat, WantsTools
-from tarsy.agent.tool_turn import ToolTurn
+from tarsy.agent.tool_turn import ToolTurn, use_tools
 from tarsy.domain.conclusion import FORCED_CONCLUSION
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteraction, MCPInteractionKind
@@ -156,7 +156,10 @@ class IteratingController:
         # Without function calling, the prompt describes them.
         tools = run.catalog.tools if self._context.config.tool_calling is ToolCalling.NATIVE else ()
         await run.make_room(self._pointer, tools)
-        call = await run.call(LLMInteractionKind.ITERATION, self._tool_calls.router(), tools=tools)
+        conclusion = Conclusion(run, self._tool_calls)
+        router = self._tool_calls.router()
+        # What follows a look-up is a correction: the text to show is made of it and the draft.
+        call = await run.call(LLMInteractionKind.ITERATION, ThoughtsOnly(router) if conclusion.looked_up else router, tools=tools)
         answer = call.answer
         if answer.error:
             return await self._after_error(call, answer.error, tools)
@@ -166,16 +169,21 @@ class IteratingController:
         turn = self._tool_calls.parse(whole, sequence_number, run.call_ids)
         if answer.looping and not isinstance(turn, WantsTools):
             turn = Malformed(looping_text_nudge(), "the model repeated one passage over and over and was cut off")
+        if conclusion.looked_up and isinstance(turn, WantsTools):
+            # One look-up is enough: the draft stands.
+            turn = GivesAnswer("", turn.thought)
         match turn:
             case GivesAnswer():
                 message = recorder.message(self._tool_calls.assistant_message(answer, ()), sequence_number)
                 if answer.finish and len(pieces) < MAX_CONTINUATIONS:
                     await run.ask_to_continue(call, message)
-                elif ended := await Conclusion(run, self._tool_calls).end(Answered(turn=turn, call=call, messages=(message,))):
+                elif ended := await conclusion.end(Answered(turn=turn, call=call, messages=(message,))):
                     return ended
                 run.state = run.state.succeeded()
             case WantsTools():
-                await self._use_tools(call, turn, sequence_number, deadline)
+                shown = show_thought(recorder, call, turn.thought)
+                step = StepParts(closed=shown.closed, opened=shown.opened)
+                await use_tools(run, self._tool_calls, call, turn, sequence_number, deadline=deadline, step=step)
             case Malformed():
                 message = recorder.message(self._tool_calls.assistant_message(answer, ()), sequence_number)
                 feedback = recorder.message(ConversationMessage(Role.USER, turn.feedback))
@@ -192,31 +200,6 @@ class IteratingController:
             case _:
                 assert_never(turn)
         return None
-
-    async def _use_tools(self, call: CompletedCall, turn: WantsTools, sequence_number: int, deadline: float) -> None:
-        run, recorder = self._run, self._recorder
-        places = recorder.reserve(len(turn.calls))
-        run.call_ids.update(tool_call.id for tool_call in turn.calls)
-        self._context.evidence.assign(turn.calls)
-        tools = ToolTurn(
-            run,
-            self._tool_calls,
-            [PendingCall(tool_call, place) for tool_call, place in zip(turn.calls, places, strict=True)],
-            purpose=turn.thought or call.answer.text or call.answer.thinking,
-        )
-        mask = self._context.services.mask
-        masked = tuple(replace(tool_call, arguments=mask(tool_call.arguments)) for tool_call in turn.calls)
-        message = recorder.message(self._tool_calls.assistant_message(call.answer, masked), sequence_number)
-        shown = show_thought(recorder, call, turn.thought)
-        await recorder.commit(
-            messages=(message,),
-            closed=shown.closed,
-            opened=(*shown.opened, *tools.announce()),
-            llm_interactions=(call.interaction,),
-        )
-        run.messages.append(message)
-        outcome = await tools.run(deadline=deadline)
-        run.state = run.state.tools_failed(outcome.error) if outcome.error else run.state.succeeded()
 
     async def _after_error(self, call: CompletedCall, error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> ExecutionResult | None:
         """Store a failed call; then shorten the conversation, change the model, try again or give up, whichever can help."""

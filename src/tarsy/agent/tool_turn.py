@@ -11,12 +11,13 @@ import anyio
 from tarsy.agent.execution import RecordedCut
 from tarsy.agent.folding import Folded
 from tarsy.agent.iteration_state import tools_timed_out
+from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import SeenResult
 from tarsy.agent.prompt.fence import line_of, result_text, shown_result
 from tarsy.agent.prompt.nudges import unknown_outcome_note
 from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
-from tarsy.agent.tool_calls import PendingCall, ToolCallFormat
+from tarsy.agent.tool_calls import PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_results import ResultPresenter
 from tarsy.domain.conversation import Message, Role, ToolCall
 from tarsy.domain.execution import Wait
@@ -46,6 +47,29 @@ class RunWaitsError(Exception):
     def __init__(self, waits: Wait) -> None:
         super().__init__(waits.reason)
         self.waits = waits
+
+
+async def use_tools(
+    run: Run, tool_calls: ToolCallFormat, call: CompletedCall, turn: WantsTools, sequence_number: int, *, deadline: float, step: StepParts
+) -> None:
+    """Store an answer that calls tools at its place, in one step with `step`, and make the calls."""
+    recorder, context = run.recorder, run.context
+    places = recorder.reserve(len(turn.calls))
+    run.call_ids.update(tool_call.id for tool_call in turn.calls)
+    context.evidence.assign(turn.calls)
+    calls = [PendingCall(tool_call, place) for tool_call, place in zip(turn.calls, places, strict=True)]
+    tools = ToolTurn(run, tool_calls, calls, purpose=turn.thought or call.answer.text or call.answer.thinking)
+    masked = tuple(replace(tool_call, arguments=context.services.mask(tool_call.arguments)) for tool_call in turn.calls)
+    messages = (*step.get("messages", ()), recorder.message(tool_calls.assistant_message(call.answer, masked), sequence_number))
+    await recorder.commit(
+        messages=messages,
+        closed=step.get("closed", ()),
+        opened=(*step.get("opened", ()), *tools.announce()),
+        llm_interactions=(call.interaction,),
+    )
+    run.messages += messages
+    outcome = await tools.run(deadline=deadline)
+    run.state = run.state.tools_failed(outcome.error) if outcome.error else run.state.succeeded()
 
 
 class ToolTurn:

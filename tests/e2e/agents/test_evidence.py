@@ -110,6 +110,30 @@ async def test_a_correction_replaces_the_statement_that_failed_and_leaves_everyt
     assert await replayed(database_url, recording) == []
 
 
+@pytest.mark.parametrize("reply", ['1: The disk is full [A2: "/data  100%  full"].', "look again"])
+async def test_a_correction_may_look_something_up_once_and_cite_it(database_url: str, reply: str) -> None:
+    wrong = GOOD.replace("No space left on device", "the volume ran out of space")
+    again = calls("c2", "k8s.pods", namespace="shop") if reply == "look again" else reply
+    scenario = _scenario(wrong, calls("c1", "k8s.pods", namespace="shop"), again)
+    scenario = replace(scenario, tools=(*scenario.tools, answers(TRACK, "c1", "k8s.pods", "/data  100%  full", '{"namespace": "shop"}')))
+    async with scenario.running(database_url) as running:
+        found = await _investigated(running)
+    session, recording = found["session"], found["recording"]
+    kinds = [(one["event_type"], bool(one["metadata"].get("draft"))) for one in recording.outcome.timeline if one["track"] == TRACK]
+    assert kinds[-4:] == [("llm_response", True), ("llm_tool_call", False), ("tool_result", False), ("final_analysis", False)]
+    assert "you may call tools once" in recording.outcome.conversations[TRACK][-4]["content"]
+    if reply == "look again":
+        assert _analysis(recording)["metadata"]["correction"] == "The corrected answer was no better, so this one stands."
+        assert session.citations.failed == 1
+    else:
+        assert _analysis(recording)["metadata"]["corrected"] is True
+        assert session.final_analysis == GOOD.partition("\n\n```")[0].replace(
+            '[A1: "No space left on device"]', '[A2: "/data  100%  full"]'
+        )
+        assert (session.citations.verified, session.citations.failed) == (2, 0)
+    assert await replayed(database_url, recording) == []
+
+
 @pytest.mark.parametrize("author", ["native", "react", "synthesis"])
 @pytest.mark.parametrize("taken", [True, False])
 async def test_a_draft_stands_before_the_thinking_of_its_correction_and_no_text_is_shown_twice(

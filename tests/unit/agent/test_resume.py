@@ -124,6 +124,12 @@ SCENARIOS = {
         provider=SMALL,
     ),
     "a draft that is corrected": _native(_call(0), f"It is the cat [A1: 'meow'].\n{VERDICT}", CITED),
+    "a draft whose correction looks something up": _native(
+        _call(0), f"It is the cat [A1: 'meow'].\n{VERDICT}", _call(1), f'It is the disk [A2: "c1 Running"], says the log.\n{VERDICT}'
+    ),
+    "a draft whose correction looks up one thing after the other": _native(
+        _call(0), f"It is the cat [A1: 'meow'].\n{VERDICT}", _call(1), _call(2)
+    ),
     "a draft in text that is corrected": _react(ACTION, "Final Answer: It is the cat.", f"Thought: Well.\nFinal Answer: {CITED}"),
     "a forced draft that is corrected": _native(_call(0), "It is the cat.", CITED, max_iterations=1),
     "a draft whose correction fails": _native(_call(0), "It is the disk, or the cat.", OUT),

@@ -7,7 +7,7 @@ from datetime import datetime
 from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt import instructions
 from tarsy.agent.prompt.fence import Fence, line_of, reading_back, result_line, unwrap
-from tarsy.agent.prompt.nudges import correction_task, failed_points
+from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, LOOK_UP, correction_task, failed_points
 from tarsy.agent.prompt.sections import FORMAT, REPORT, describe_tools, sub_agent_task
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
@@ -190,12 +190,13 @@ class PromptBuilder:
         )
         return f"{text} {_conclusion_form(tool_calling)}"
 
-    def build_correction_prompt(self, draft: Review, tool_calling: ToolCalling) -> str:
+    def build_correction_prompt(self, draft: Review, tool_calling: ToolCalling, *, has_tools: bool) -> str:
         """Return the request to correct an answer, with what checking found."""
         asked = correction_task(draft, asks_verdict=self.context.asks_verdict)
         points = failed_points(draft)
         found = f"These statements failed:\n{self.fence.wrap('CHECK', points)}\n" if points else ""
-        return f"Code has checked your answer against the results. {found}{asked}\n{_conclusion_form(tool_calling)}"
+        look_up = f"{LOOK_UP}\n" if has_tools else ""
+        return f"{CORRECTION_REQUEST} {found}{asked}\n{look_up}{_conclusion_form(tool_calling)}"
 
     def _evidence(self) -> str:
         return _lines(instructions.EVIDENCE, instructions.EVIDENCE_OF_RUNBOOK if self._has_runbook else "")

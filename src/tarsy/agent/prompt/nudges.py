@@ -88,6 +88,11 @@ _PATCH = (
 )
 
 
+# The request for a correction begins with it: a run that is continued finds the request by it.
+CORRECTION_REQUEST = "Code has checked your answer against the results."
+LOOK_UP = "If a result is missing for that, you may call tools once before you answer."
+
+
 def failed_points(review: Review) -> str:
     """Return the statements that failed, numbered, each with what is wrong. It quotes the answer and results, so the caller fences it."""
     lines: list[str] = []

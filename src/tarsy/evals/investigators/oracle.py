@@ -10,7 +10,7 @@ from typing import Any
 
 from tarsy.agent.evidence.quotation import says_something
 from tarsy.agent.evidence.verdict import without_verdict
-from tarsy.domain.verdict import StillHappening, VerdictOutcome
+from tarsy.domain.verdict import CATEGORIES, StillHappening, VerdictOutcome
 from tarsy.evals.cases import Case, KnownCall
 from tarsy.evals.investigators.script import Calls, Conversation, Reply, cited, numbered, verdict_block
 
@@ -52,7 +52,7 @@ def _verdict(case: Case, ids: list[str]) -> dict[str, Any]:
         "confidence_mechanism": "low" if outcome is VerdictOutcome.INCONCLUSIVE else "high",
         "still_happening": (expected.still_happening or StillHappening.UNKNOWN).value,
         "evidence": ids,
-        "category": case.file.family if blames else "",
+        "category": next((one for one in CATEGORIES if case.file.family.startswith(one)), "other") if blames else "none",
     }
 
 
