@@ -87,7 +87,7 @@ def investigate(playwright: Playwright, address: str, watch: Stopwatch) -> None:
     expect(sample).to_be_visible(timeout=60_000)
     watch.report("the dashboard shows the samples")
     sample.click()
-    expect(page.get_by_test_id("session-status")).to_have_text("Completed", timeout=GIVE_UP_SECONDS * 1000)
+    expect(page.get_by_test_id("session-status")).to_have_attribute("data-status", "completed", timeout=GIVE_UP_SECONDS * 1000)
     expect(page.get_by_role("heading", name="Root cause").first).to_be_visible()
     watch.report("a sample is investigated, at the pace of a real model")
     browser.close()

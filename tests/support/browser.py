@@ -182,4 +182,7 @@ def assert_fits(page: Page) -> None:
 
 
 def expect_status(page: Page, label: str) -> None:
-    expect(page.get_by_test_id("session-status")).to_have_text(label, timeout=PATIENCE_MS)
+    """The status of the session whose page is open; once it has ended, the page shows its verdict instead."""
+    status = label.lower().replace(" ", "_")
+    status = {"queued": "pending", "running": "in_progress"}.get(status, status)
+    expect(page.get_by_test_id("session-status")).to_have_attribute("data-status", status, timeout=PATIENCE_MS)

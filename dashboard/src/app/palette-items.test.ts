@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { paletteItems } from "./palette-items";
 
+const UNJUDGED = { analysis_is_partial: false, waiting_for_model: false };
 const labels = (typed: string) => paletteItems(typed, undefined, [], []).map(({ label }) => label);
 
 test("pages and actions are found by any of their words", () => {
@@ -15,7 +16,7 @@ test("an id leads straight to its session", () => {
 });
 
 test("what the server found is offered with its kind", () => {
-  const found = paletteItems("dns", undefined, [{ id: "s", title: "DNS fails", alert_type: "net", status: "completed" }], [{ id: "i", title: "DNS", source: "alertmanager" }]);
+  const found = paletteItems("dns", undefined, [{ id: "s", title: "DNS fails", alert_type: "net", status: "completed", verdict: null, created_at: "2026-03-10T09:00:00Z", ...UNJUDGED }], [{ id: "i", title: "DNS", source: "alertmanager", last_session_status: null, verdict_outcome: null, verdict_confidence: null, opened_at: "2026-03-10T09:00:00Z", ...UNJUDGED }]);
   expect(found.map(({ group, label }) => `${group}: ${label}`)).toEqual(["Sessions: DNS fails", "Incidents: DNS", "Sessions: Search all sessions for “dns”"]);
 });
 

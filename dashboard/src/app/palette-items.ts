@@ -19,7 +19,12 @@ export interface Item {
   /** More words by which a page or an action is found; shown beside sessions and incidents. */
   hint: string;
   target: Target;
+  /** The result that it stands for. */
+  found?: FoundSession | FoundIncident;
 }
+
+type FoundSession = Pick<SessionListItem, "id" | "title" | "alert_type" | "status" | "verdict" | "waiting_for_model" | "analysis_is_partial" | "created_at">;
+type FoundIncident = Pick<IncidentItem, "id" | "title" | "source" | "last_session_status" | "verdict_outcome" | "verdict_confidence" | "waiting_for_model" | "analysis_is_partial" | "opened_at">;
 
 function item(group: Item["group"], label: string, hint: string, target: Target, key = label): Item {
   return { key, group, label, hint, target };
@@ -41,7 +46,7 @@ const FIXED: readonly Item[] = [
 const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Items of the session whose page is open, pages and actions with all typed words, and the results of the server. An id leads straight to its session. */
-export function paletteItems(typed: string, openSession: string | undefined, sessions: readonly Pick<SessionListItem, "id" | "title" | "alert_type" | "status">[], incidents: readonly Pick<IncidentItem, "id" | "title" | "source">[]): Item[] {
+export function paletteItems(typed: string, openSession: string | undefined, sessions: readonly FoundSession[], incidents: readonly FoundIncident[]): Item[] {
   const text = textParam(typed);
   const words = (text ?? "").toLowerCase().split(/\s+/);
   const ofSession =
@@ -55,8 +60,8 @@ export function paletteItems(typed: string, openSession: string | undefined, ses
   return [
     ...(text !== undefined && SESSION_ID.test(text) ? [item("Sessions", "Open the session of this id", text, { kind: "session", id: text })] : []),
     ...[...ofSession, ...FIXED].filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word))),
-    ...sessions.map((found) => item("Sessions", found.title, found.alert_type, { kind: "session", id: found.id }, found.id)),
-    ...incidents.map((found) => item("Incidents", found.title, found.source, { kind: "incident", id: found.id }, found.id)),
+    ...sessions.map((found) => ({ ...item("Sessions", found.title, found.alert_type, { kind: "session", id: found.id }, found.id), found })),
+    ...incidents.map((found) => ({ ...item("Incidents", found.title, found.source, { kind: "incident", id: found.id }, found.id), found })),
     // Its key changes when results arrive: the first of them is highlighted then, not this item any longer.
     ...(text === undefined ? [] : [item("Sessions", `Search all sessions for “${text}”`, "", { kind: "search", text }, `search-${sessions.length + incidents.length}`)]),
   ];

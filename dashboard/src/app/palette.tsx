@@ -13,6 +13,8 @@ import { foundIncidents } from "@/api/incidents";
 import { foundSessions } from "@/api/sessions";
 import { copyText } from "@/components/copy-button";
 import { ONE_LINE } from "@/components/text-styles";
+import { RelativeTime } from "@/components/times";
+import { StatusBadge } from "@/presentation/session-status";
 import type { Item, Target } from "./palette-items";
 import { paletteItems } from "./palette-items";
 
@@ -68,16 +70,27 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
               <Typography variant="body2" sx={{ ...ONE_LINE, flex: 1 }}>
                 {item.label}
               </Typography>
-              {(item.group === "Sessions" || item.group === "Incidents") && (
-                <Typography variant="caption" sx={{ ...ONE_LINE, maxWidth: "40%", color: "text.secondary", "[aria-selected=true] > &": { color: "text.primary" } }}>
-                  {item.hint}
-                </Typography>
-              )}
+              {item.found && <Found found={item.found} />}
             </Box>
           </Fragment>
         ))}
       </Box>
     </Dialog>
+  );
+}
+
+/** The verdict and the date of a result. */
+function Found({ found }: { found: NonNullable<Item["found"]> }) {
+  const session = "status" in found ? found : found.last_session_status && { ...found, status: found.last_session_status, verdict: found.verdict_outcome && { outcome: found.verdict_outcome, confidence: found.verdict_confidence } };
+  return (
+    <Typography variant="caption" component="div" sx={{ display: "flex", gap: 1.5, alignItems: "center", whiteSpace: "nowrap", color: "text.secondary", "[aria-selected=true] > &": { color: "text.primary" } }}>
+      {session && (
+        <span>
+          <StatusBadge session={session} />
+        </span>
+      )}
+      <RelativeTime at={"created_at" in found ? found.created_at : found.opened_at} />
+    </Typography>
   );
 }
 

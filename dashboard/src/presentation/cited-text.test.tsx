@@ -65,7 +65,7 @@ describe("the citations of an agent's text", () => {
     show(event({}), LINKS);
     expect(await states()).toEqual(["quote_found", "failed", "id_only"]);
     expect(screen.getByRole("link", { name: "no space left on device A1 (verified)" }).getAttribute("href")).toBe("?evidence=A1");
-    expect(screen.getByRole("link", { name: "A3 (named only)" })).toBeTruthy();
+    expect(screen.getByRole("link", { name: "A3 (by id only)" })).toBeTruthy();
   });
 
   test("lead to the quoted words, here or in another tab", async () => {

@@ -85,6 +85,6 @@ export function sessionReason({ status, error_message, cancelled_by }: Pick<Sess
 export type PartialAnalysis = Pick<SessionDetail, "analysis_is_partial" | "analysis_partial_reason">;
 
 /** Old sessions have no stored reason. */
-export function partialNotice({ analysis_partial_reason: reason }: PartialAnalysis): string {
+export function partialNotice(reason: string | null | undefined): string {
   return `This analysis is partial: ${reason ?? "the session ended before all stages were done"}`.replace(/[.\s]*$/, ".");
 }

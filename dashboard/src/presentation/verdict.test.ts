@@ -31,8 +31,8 @@ test("the reason of a confidence is what lowered it, or what it means", () => {
 });
 
 test("a fault that was hardly observed is suspected, not found", () => {
-  expect(outcomeBadge(verdict).label).toBe("Fault found");
-  expect(outcomeBadge({ ...verdict, confidence: "low" }).label).toBe("Fault suspected");
+  expect(outcomeBadge(verdict).label).toBe("Fault");
+  expect(outcomeBadge({ ...verdict, confidence: "low" }).label).toBe("Suspected fault");
   expect(outcomeBadge({ outcome: "no_fault", confidence: "low" }).label).toBe("No fault");
 });
 

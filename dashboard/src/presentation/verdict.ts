@@ -5,15 +5,20 @@ import { plural } from "@/components/format";
 import type { CitationSums, Confidence, Verdict, VerdictOutcome } from "@/wire/types";
 
 export const OUTCOME_BADGES = {
-  fault: { label: "Fault found", tone: "bad", icon: ShieldAlert },
+  fault: { label: "Fault", tone: "bad", icon: ShieldAlert },
   no_fault: { label: "No fault", tone: "good", icon: CircleCheck },
   inconclusive: { label: "Inconclusive", tone: "warning", icon: CircleHelp },
 } satisfies Record<VerdictOutcome, BadgeStyle>;
 
-const SUSPECTED: BadgeStyle = { label: "Fault suspected", tone: "warning", icon: ShieldAlert };
+const SUSPECTED: BadgeStyle = { label: "Suspected fault", tone: "warning", icon: ShieldAlert };
+
+export interface JudgedOutcome {
+  outcome: VerdictOutcome;
+  confidence: Confidence | null;
+}
 
 /** The badge of a verdict: a fault that was hardly observed is suspected, not found. */
-export function outcomeBadge({ outcome, confidence }: { outcome: VerdictOutcome; confidence: Confidence | null }): BadgeStyle {
+export function outcomeBadge({ outcome, confidence }: JudgedOutcome): BadgeStyle {
   return outcome === "fault" && confidence === "low" ? SUSPECTED : OUTCOME_BADGES[outcome];
 }
 

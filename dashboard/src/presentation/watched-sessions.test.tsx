@@ -69,7 +69,7 @@ test("a watched session that waits or ends is told to a reader who looks elsewhe
   await vi.waitFor(() => expect(notified).toEqual(["Waiting: The disk is full"]));
   expect([icon(), localStorage.getItem("sessions:watched")?.includes("s")]).toEqual(["/icon-news.svg", true]);
   ended();
-  await vi.waitFor(() => expect(notified).toEqual(["Waiting: The disk is full", "Completed: The disk is full"]));
+  await vi.waitFor(() => expect(notified).toEqual(["Waiting: The disk is full", "No verdict: The disk is full"]));
   expect(localStorage.getItem("sessions:watched")?.includes("s")).toBe(false);
   hidden = false;
   document.dispatchEvent(new Event("visibilitychange"));

@@ -8,7 +8,7 @@ import { Bell, BellRing } from "lucide-react";
 import { useEffect, useSyncExternalStore } from "react";
 import { sessionDetail } from "@/api/sessions";
 import { useChannel } from "@/live/connection";
-import { SESSION_BADGES } from "./statuses";
+import { statusLabel } from "./session-status";
 
 const KEY = "sessions:watched";
 // Beyond this the oldest are dropped: a session that never ended here was deleted, or ended while no tab was open.
@@ -76,6 +76,7 @@ export function WatchedSessionNotifier() {
     const hasEnded = message.type === "session.completed";
     if (!hasEnded && !(message.type === "session.status" && message.status === "waiting")) return;
     const { session_id: sessionId, status } = message;
+    const label = statusLabel({ status, verdict: hasEnded ? (message.verdict ?? null) : null });
     if (!isIn(stored(), sessionId)) return;
     if (hasEnded) setWatched(sessionId, false);
     if (!document.hidden) return;
@@ -83,7 +84,7 @@ export function WatchedSessionNotifier() {
     void client
       .query({ ...sessionDetail(sessionId), staleTime: "static" })
       .then(({ title }) => title, () => "A session")
-      .then((title) => notify(`${SESSION_BADGES[status].label}: ${title}`, sessionId, () => void navigate({ to: "/sessions/$sessionId", params: { sessionId } })));
+      .then((title) => notify(`${label}: ${title}`, sessionId, () => void navigate({ to: "/sessions/$sessionId", params: { sessionId } })));
   });
   return null;
 }

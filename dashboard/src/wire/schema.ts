@@ -2005,6 +2005,8 @@ export interface components {
             verdict_confidence: components["schemas"]["Confidence"] | null;
             /** Verdict Object */
             verdict_object: string | null;
+            /** Waiting For Model */
+            waiting_for_model: boolean;
             cost: components["schemas"]["Cost"];
         };
         /** IncidentList */
@@ -2038,6 +2040,9 @@ export interface components {
             analysis_partial_reason: string | null;
             /** Error Message */
             error_message: string | null;
+            verdict: components["schemas"]["VerdictView"] | null;
+            /** Waiting For Model */
+            waiting_for_model: boolean;
             /**
              * Created At
              * Format: date-time
@@ -2103,6 +2108,8 @@ export interface components {
             verdict_confidence: components["schemas"]["Confidence"] | null;
             /** Verdict Object */
             verdict_object: string | null;
+            /** Waiting For Model */
+            waiting_for_model: boolean;
             cost: components["schemas"]["Cost"];
             /** Members */
             members: components["schemas"]["AlertItem"][];
@@ -2911,6 +2918,8 @@ export interface components {
             waiting_reason: string | null;
             /** Waiting Until */
             waiting_until: string | null;
+            /** Waiting For Model */
+            waiting_for_model: boolean;
             /** Chat Enabled */
             chat_enabled: boolean;
             /** Scoring Enabled */
@@ -2999,6 +3008,8 @@ export interface components {
             waiting_reason: string | null;
             /** Waiting Until */
             waiting_until: string | null;
+            /** Waiting For Model */
+            waiting_for_model: boolean;
         };
         /**
          * SessionSort

@@ -78,7 +78,7 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
         session = await running.services.repositories.sessions.get(SESSION_ID)
         position = (await running.services.repositories.sessions.detail(SESSION_ID)).position
         assert (session.status, row["state"], row["claim_token"]) == (SessionStatus.WAITING, WorkState.PARKED, None)
-        assert position.waiting_reason == REASON
+        assert (position.waiting_reason, position.waiting_for_model) == (REASON, True)
         assert position.waiting_until == row["wake_at"]
         assert model.asked == [TRACK] * 3
 

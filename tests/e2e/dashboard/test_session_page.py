@@ -125,7 +125,7 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
 
         page.get_by_role("link", name="Compare").click()
         page.wait_for_url(f"**/compare?with={session}")
-        expect(page.get_by_role("row", name=re.compile("^Verdict Fault found Fault found"))).to_be_visible()
+        expect(page.get_by_role("row", name=re.compile("^Verdict Suspected fault Suspected fault"))).to_be_visible()
         expect(page.get_by_role("row", name=re.compile("^Turns 4 4"))).to_be_visible()
         expect(page.get_by_text("Their analyses are the same, word for word")).to_be_visible()
         assert_accessible(page, "compare")

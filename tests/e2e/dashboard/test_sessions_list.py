@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 # The sort order after a click on each column header; the last one stays.
 SORTS = {
     "Severity": "severity",
-    "Verdict, author": "outcome",
+    "Verdict": "outcome",
     "Confidence": "confidence",
     "Citations": "citations",
     "Agents": "agents",
@@ -33,7 +33,7 @@ def test_a_session_has_the_title_of_its_incident(browser: Browser, server: Serve
         page.goto("/")
         page.get_by_role("link", name=title).first.click()
         expect(page.get_by_role("heading", level=1)).to_contain_text(title)
-        expect(page).to_have_title(re.compile(f"^Completed: {title}"))
+        expect(page).to_have_title(re.compile(f"^(Suspected fault|Fault): {title}"))
 
 
 def test_filters_are_in_the_address(browser: Browser, server: Served, finished: dict[str, str]) -> None:

@@ -8,13 +8,13 @@ import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { sessionPage } from "@/api/sessions";
-import { Badge } from "@/components/badge";
 import { Form } from "@/components/fields";
 import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { ONE_LINE } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
-import { ENDED_STATUSES, SESSION_BADGES } from "@/presentation/statuses";
+import { StatusBadge } from "@/presentation/session-status";
+import { ENDED_STATUSES } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
 
 // The newest sessions; others are chosen by their address.
@@ -38,7 +38,9 @@ export function ChooseOther({ session, onOther }: ChooseOtherProps) {
         {others.map((other) => (
           <li key={other.id}>
             <ButtonBase onClick={() => onOther(other.id)} sx={{ display: "flex", gap: 2, width: "100%", justifyContent: "flex-start", textAlign: "left", px: 2, py: 1, borderTop: 1, borderColor: "divider", fontSize: "0.875rem", "&:hover": { bgcolor: "action.hover" } }}>
-              <Badge badge={SESSION_BADGES[other.status]} />
+              <span>
+                <StatusBadge session={other} />
+              </span>
               <Box component="span" sx={{ ...ONE_LINE, flex: 1 }}>
                 {other.title}
               </Box>

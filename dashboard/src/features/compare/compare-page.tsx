@@ -16,8 +16,8 @@ import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { describeForkPoint } from "@/presentation/forks";
-import { SESSION_BADGES } from "@/presentation/statuses";
-import { citationSummary, CONFIDENCE_BADGES, OUTCOME_BADGES, verdictObject } from "@/presentation/verdict";
+import { statusLabel } from "@/presentation/session-status";
+import { citationSummary, CONFIDENCE_BADGES, verdictObject } from "@/presentation/verdict";
 import type { SessionDetail, TraceList } from "@/wire/types";
 import { ChooseOther } from "./choose-other";
 
@@ -81,8 +81,7 @@ interface Figure {
 export function figuresOf(sessions: readonly [SessionDetail, SessionDetail], traces: readonly [TraceList | undefined, TraceList | undefined]): Figure[] {
   const figure = (name: string, value: (session: SessionDetail, trace: TraceList | undefined) => string): Figure => ({ name, values: [value(sessions[0], traces[0]), value(sessions[1], traces[1])] });
   return [
-    figure("Status", ({ status }) => SESSION_BADGES[status].label),
-    figure("Verdict", ({ verdict }) => (verdict ? OUTCOME_BADGES[verdict.outcome].label : "none")),
+    figure("Verdict", statusLabel),
     figure("At fault", ({ verdict }) => (verdict && verdictObject(verdict)) ?? "not named"),
     figure("Because", ({ verdict }) => verdict?.mechanism ?? ""),
     figure("Confidence", ({ verdict }) => (verdict ? CONFIDENCE_BADGES[verdict.confidence].label : "")),

@@ -18,7 +18,8 @@ import { Elapsed, RelativeTime } from "@/components/times";
 import { useChannel } from "@/live/connection";
 import { MUTED, SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
 import { NoteLine } from "@/presentation/note-line";
-import { distinctReason, SESSION_BADGES, partialNotice } from "@/presentation/statuses";
+import { findingOf, StatusBadge, statusBadge } from "@/presentation/session-status";
+import { distinctReason } from "@/presentation/statuses";
 import type { IncidentSession, IncidentView, Note } from "@/wire/types";
 import { Actions } from "./actions";
 import { ActivityView } from "./activity";
@@ -115,11 +116,12 @@ function Investigations({ sessions }: { sessions: IncidentSession[] }) {
 }
 
 function Investigation({ session }: { session: IncidentSession }) {
-  const badge = SESSION_BADGES[session.status];
   return (
     <Box component="li" sx={{ px: 2, py: 1.25, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
       <Typography variant="body2" component="div" sx={{ display: "flex", gap: 1.5, flexWrap: "wrap", alignItems: "center" }}>
-        <Badge badge={badge} />
+        <span>
+          <StatusBadge session={session} />
+        </span>
         <TextLink to="/sessions/$sessionId" params={{ sessionId: session.id }}>
           <RelativeTime at={session.created_at} /> by {session.author}
         </TextLink>
@@ -130,8 +132,7 @@ function Investigation({ session }: { session: IncidentSession }) {
         )}
       </Typography>
       <Typography variant="body2" sx={{ ...clamped(4), mt: 0.5 }}>
-        {session.analysis_is_partial && `${partialNotice(session)} `}
-        {session.executive_summary ?? distinctReason(badge, session.error_message) ?? ""}
+        {findingOf(session) ?? distinctReason(statusBadge(session), session.error_message) ?? ""}
       </Typography>
     </Box>
   );

@@ -8,8 +8,8 @@ import { BareLink, LIST_ROW, ROW_LINK } from "@/components/links";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
-import { SESSION_BADGES } from "@/presentation/statuses";
-import { CONFIDENCE_BADGES, outcomeBadge } from "@/presentation/verdict";
+import { findingOf, StatusBadge } from "@/presentation/session-status";
+import { CONFIDENCE_BADGES } from "@/presentation/verdict";
 import type { IncidentItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 150px 110px 84px 84px" };
@@ -37,13 +37,12 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
               {incident.verdict_object}
             </Box>
           )}
-          {incident.analysis_is_partial && "Partial analysis. "}
-          {incident.executive_summary ?? noSummaryText(incident)}
+          {findingOf(incident) ?? noSummaryText(incident)}
         </Typography>
       </Box>
-      <Cell>
+      <Typography variant="body2" component="div" color="textSecondary" sx={{ gridColumn: { xs: "1 / -1", md: "auto" }, display: { xs: "flex", md: "block" }, columnGap: 1 }}>
         <Outcome incident={incident} />
-      </Cell>
+      </Typography>
       <Cell>
         <span title={`${incident.firing} of ${incident.alerts} alerts fire; heard of ${incident.deliveries} times`}>
           {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
@@ -62,14 +61,16 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
   );
 });
 
-/** The verdict of the last investigation, or its status. */
+/** The status of the last investigation. */
 function Outcome({ incident }: { incident: IncidentItem }) {
   const { last_session_status: status, verdict_outcome: outcome, verdict_confidence: confidence } = incident;
-  if (outcome === null) return status && <Badge badge={SESSION_BADGES[status]} />;
+  if (status === null) return null;
   return (
     <>
-      <Badge badge={outcomeBadge({ outcome, confidence })} />
-      {confidence !== null && <Box sx={{ fontSize: "0.78rem", pl: "22px" }}>{CONFIDENCE_BADGES[confidence].label.toLowerCase()}</Box>}
+      <span>
+        <StatusBadge session={{ ...incident, status, verdict: outcome && { outcome, confidence } }} />
+      </span>
+      {outcome !== null && confidence !== null && <Box sx={{ fontSize: "0.78rem", pl: { md: "22px" }, alignSelf: "center" }}>{CONFIDENCE_BADGES[confidence].label.toLowerCase()}</Box>}
     </>
   );
 }

@@ -42,7 +42,7 @@ export const Analysis = memo(function Analysis({ session, text, checked }: Analy
       <Box sx={{ maxWidth: 860, px: { sm: 1 }, py: { sm: 0.5 } }}>
         {session.analysis_is_partial && (
           <Alert severity="warning" variant="outlined" sx={{ mb: 2 }}>
-            {partialNotice(session)}
+            {partialNotice(session.analysis_partial_reason)}
           </Alert>
         )}
         {summary && (
@@ -67,7 +67,7 @@ export function reportOf(session: Pick<SessionDetail, "cost" | "executive_summar
   const parts = [
     session.recorded && `> **Recorded model.** ${RECORDED}`,
     session.executive_summary && `# Summary\n\n${session.executive_summary.trim()}`,
-    session.analysis_is_partial && `> ${partialNotice(session)}`,
+    session.analysis_is_partial && `> ${partialNotice(session.analysis_partial_reason)}`,
     session.final_analysis && `# Analysis\n\n${session.final_analysis.trim()}`,
     cost !== null && !session.recorded && `---\n\nCost of the investigation: ${cost}.`,
   ];

@@ -6,7 +6,6 @@ import MenuItem from "@mui/material/MenuItem";
 import Typography from "@mui/material/Typography";
 import { Ban, Download, GitCompare, ListTree, RotateCcw } from "lucide-react";
 import { memo, useId, useState } from "react";
-import { Badge } from "@/components/badge";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { formatCeiling, formatCost, formatCount } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
@@ -15,7 +14,8 @@ import { clamped, MONO } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { describeForkPoint } from "@/presentation/forks";
 import { RecordedMark } from "@/presentation/recorded";
-import { hasEnded, SESSION_BADGES } from "@/presentation/statuses";
+import { StatusBadge } from "@/presentation/session-status";
+import { hasEnded } from "@/presentation/statuses";
 import { WatchButton } from "@/presentation/watched-sessions";
 import type { SessionDetail } from "@/wire/types";
 
@@ -23,8 +23,8 @@ export const Header = memo(function Header({ session, onCancel }: { session: Ses
   return (
     <>
       <Box sx={{ position: { sm: "sticky" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
-        <Typography component="div" role="status" data-testid="session-status">
-          <Badge badge={SESSION_BADGES[session.status]} />
+        <Typography component="div" role="status" data-testid="session-status" data-status={session.status}>
+          <StatusBadge session={session} />
         </Typography>
         <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>
           {session.title}

@@ -21,7 +21,8 @@ import { ForkDialog } from "@/presentation/fork-dialog";
 import type { ForkActions, ForkPoint } from "@/presentation/forks";
 import { ForkActionsContext, forkRefusal } from "@/presentation/forks";
 import { RecordedBanner } from "@/presentation/recorded";
-import { hasEnded, RUN_BADGES, RunBadgesContext, SESSION_BADGES, sessionReason, WAITING_RUN_BADGES } from "@/presentation/statuses";
+import { statusLabel } from "@/presentation/session-status";
+import { hasEnded, RUN_BADGES, RunBadgesContext, sessionReason, WAITING_RUN_BADGES } from "@/presentation/statuses";
 import { evidenceIdOf } from "@/presentation/timeline-rows";
 import { FindTextContext } from "@/presentation/tool-entry";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
@@ -45,7 +46,7 @@ const route = getRouteApi("/sessions/$sessionId");
 
 export function SessionPage() {
   const { session, feed } = useLiveSession(route.useParams().sessionId);
-  usePageTitle(session.data ? `${SESSION_BADGES[session.data.status].label}: ${session.data.title}` : "Session");
+  usePageTitle(session.data ? `${statusLabel(session.data)}: ${session.data.title}` : "Session");
   if (session.isPending) return <Loading what="the session" />;
   if (!session.data && isNotFound(session.error)) return <NotFound what="session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;

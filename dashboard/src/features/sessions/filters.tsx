@@ -10,6 +10,7 @@ import { alertTypes } from "@/api/alerts";
 import { Choice, SearchBox } from "@/components/fields";
 import { PERIODS } from "@/components/search-params";
 import { SESSION_BADGES } from "@/presentation/statuses";
+import { OUTCOME_BADGES, parseOutcome } from "@/presentation/verdict";
 import type { SessionSearch } from "./search";
 import { isFiltered, readSessionSearch, withoutFilters } from "./search";
 
@@ -43,6 +44,9 @@ export function Filters({ search, onChange, searchBox, children }: FiltersProps)
       <SearchBox label="Search alerts and analyses" text={search.text ?? ""} onText={(text) => set({ text })} box={searchBox} />
       <Choice label="Status" value={search.status ?? ""} onValue={(status) => set({ status })} all="Any status">
         {Object.entries(SESSION_BADGES).map(([status, badge]) => [status, badge.label])}
+      </Choice>
+      <Choice label="Verdict" value={search.verdict ?? ""} onValue={(verdict) => set({ verdict: parseOutcome(verdict) })} all="Any verdict">
+        {Object.entries(OUTCOME_BADGES).map(([outcome, badge]) => [outcome, badge.label])}
       </Choice>
       <Choice label="Alert type" value={search.type ?? ""} onValue={(type) => set({ type })} all="Any type">
         {withCurrent(types.map((type) => type.name), search.type)}

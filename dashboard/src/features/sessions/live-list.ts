@@ -50,7 +50,7 @@ export function withMessage(list: SessionList, message: LiveMessage): SessionLis
 function changeOf(message: LiveMessage): (Partial<SessionListItem> & { id: string }) | null {
   switch (message.type) {
     case "session.status":
-      return { id: message.session_id, status: message.status, waiting_reason: message.waiting_reason ?? null, ...(message.status === "pending" ? {} : { queue_position: null }) };
+      return { id: message.session_id, status: message.status, waiting_reason: message.waiting_reason ?? null, waiting_for_model: false, ...(message.status === "pending" ? {} : { queue_position: null }) };
     case "session.completed":
       return { id: message.session_id, status: message.status, error_message: message.error_message, completed_at: message.at, verdict: message.verdict ?? null };
     case "stage.started":

@@ -3,7 +3,8 @@ import type { SessionFilter, SessionSlice } from "@/api/sessions";
 import type { Period } from "@/components/search-params";
 import { given, hasFilters, periodParam, periodStart, textParam, timeParam } from "@/components/search-params";
 import { ACTIVE_STATUSES, ENDED_STATUSES } from "@/presentation/statuses";
-import type { SessionSort, SessionStatus, SortOrder } from "@/wire/types";
+import { parseOutcome } from "@/presentation/verdict";
+import type { SessionSort, SessionStatus, SortOrder, VerdictOutcome } from "@/wire/types";
 
 interface SessionFilters {
   text?: string;
@@ -11,6 +12,7 @@ interface SessionFilters {
   status?: string;
   type?: string;
   chain?: string;
+  verdict?: VerdictOutcome;
   since?: Period;
   /** Times instead of a period. */
   from?: string;
@@ -35,7 +37,7 @@ const LARGEST_OFFSET = 100_000;
 
 export function readSessionSearch(raw: Record<string, unknown>): SessionSearch {
   const status = statusesOf(textParam(raw["status"]));
-  const sort = COLUMNS.flatMap((column) => ("sort" in column ? [column.sort] : [])).find((known) => known === raw["sort"]);
+  const sort = [STATUS_COLUMN, ...COLUMNS].flatMap((column) => ("sort" in column ? [column.sort] : [])).find((known) => known === raw["sort"]);
   const since = periodParam(raw["since"]);
   const range = since === undefined ? { ...given("from", timeParam(raw["from"])), ...given("to", timeParam(raw["to"])) } : {};
   const page = Number(raw["page"]);
@@ -44,6 +46,7 @@ export function readSessionSearch(raw: Record<string, unknown>): SessionSearch {
     ...given("status", status.length > 0 ? status.join(",") : undefined),
     ...given("type", textParam(raw["type"])),
     ...given("chain", textParam(raw["chain"])),
+    ...given("verdict", parseOutcome(textParam(raw["verdict"]))),
     ...given("since", since),
     ...range,
     ...readSorting(sort, raw["order"]),
@@ -66,8 +69,8 @@ export function withoutFilters({ sort, order, rows, columns }: SessionSearch): S
   return { ...given("sort", sort), ...given("order", order), ...given("rows", rows), ...given("columns", columns) };
 }
 
-export function isFiltered({ text, status, type, chain, since, from, to }: SessionSearch): boolean {
-  return hasFilters({ text, status, type, chain, since, from, to });
+export function isFiltered({ text, status, type, chain, verdict, since, from, to }: SessionSearch): boolean {
+  return hasFilters({ text, status, type, chain, verdict, since, from, to });
 }
 
 export function statusesOf(joined: string | undefined): SessionStatus[] {
@@ -80,6 +83,7 @@ export function filterOf(search: SessionSearch, now: number): SessionFilter {
     ...given("status", status.length > 0 ? status : undefined),
     ...given("alert_type", search.type),
     ...given("chain_id", search.chain),
+    ...given("outcome", search.verdict && [search.verdict]),
     ...given("text", search.text),
     ...given("from", search.since ? periodStart(search.since, now) : search.from),
     ...given("to", search.to),
@@ -100,10 +104,13 @@ export interface Column {
   isNumber?: true;
 }
 
+/** The first column, which is always shown. */
+export const STATUS_COLUMN = { id: "status", label: "Verdict", width: 172, sort: "outcome" } as const satisfies Column;
+
 /** In the order of the list. */
 export const COLUMNS = [
   { id: "severity", label: "Severity", width: 92, sort: "severity" },
-  { id: "verdict", label: "Verdict, author", width: 170, sort: "outcome" },
+  { id: "author", label: "Author", width: 130 },
   { id: "confidence", label: "Confidence", width: 104, sort: "confidence" },
   { id: "citations", label: "Citations", width: 76, sort: "citations", isNumber: true },
   { id: "agents", label: "Agents", width: 64, sort: "agents", isNumber: true },
@@ -117,11 +124,12 @@ export const COLUMNS = [
 ] as const satisfies readonly Column[];
 export type ColumnId = (typeof COLUMNS)[number]["id"];
 
-const DEFAULT_COLUMNS: readonly ColumnId[] = ["verdict", "tokens", "duration", "submitted"];
+const DEFAULT_COLUMNS: readonly ColumnId[] = ["author", "tokens", "duration", "submitted"];
 
 /** The columns of the parameter, or the default ones. */
 export function chosenColumns(joined: string | undefined): readonly ColumnId[] {
-  const named = new Set(joined?.split(","));
+  // Links of earlier versions name the author's column after the verdict, which shared it.
+  const named = new Set(joined?.replace("verdict", "author").split(","));
   const known = COLUMNS.map(({ id }) => id).filter((id) => named.has(id));
   return known.length > 0 ? known : DEFAULT_COLUMNS;
 }
@@ -134,7 +142,7 @@ export function joinColumns(chosen: Iterable<ColumnId>): string | undefined {
 }
 
 // The checkbox, the status, and the least width of the title, in pixels.
-const FIXED_WIDTHS = [20, 124, 220] as const;
+const FIXED_WIDTHS = [20, STATUS_COLUMN.width, 220] as const;
 // Between columns, and at both ends of a row.
 const GAP = 16;
 

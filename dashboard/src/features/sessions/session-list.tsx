@@ -12,7 +12,7 @@ import { VisuallyHidden } from "@/components/badge";
 import { Choice } from "@/components/fields";
 import type { SessionListItem, SessionSort } from "@/wire/types";
 import type { Column, ColumnId, SessionSearch, Sorting } from "./search";
-import { chosenColumns, COLUMNS, defaultOrder, gridOf, leastWidth, ROWS } from "./search";
+import { chosenColumns, COLUMNS, defaultOrder, gridOf, leastWidth, ROWS, STATUS_COLUMN } from "./search";
 import { SessionRow } from "./session-row";
 
 export interface Selection {
@@ -71,15 +71,18 @@ export function SessionList({ title, total, sessions, selection, search, onSort,
               onChange={(event: React.ChangeEvent<HTMLInputElement>) => selectAll(sessions.map(({ id }) => id), event.target.checked)}
               sx={{ display: { xs: "none", md: "block" }, m: 0, width: 16, height: 16 }}
             />
-            <Typography variant="h2" sx={{ whiteSpace: "nowrap" }}>
-              {title}{" "}
-              <Box component="span" sx={{ ml: 0.5, color: "text.secondary", fontWeight: 400 }}>
-                {total.toLocaleString()}
-              </Box>
-            </Typography>
-            <PlainName>Alert</PlainName>
+            <Box sx={{ display: "flex", alignItems: "baseline", justifyContent: "space-between", gap: 1 }}>
+              <Typography variant="h2" sx={{ whiteSpace: "nowrap" }}>
+                {title}{" "}
+                <Box component="span" sx={{ ml: 0.5, color: "text.secondary", fontWeight: 400 }}>
+                  {total.toLocaleString()}
+                </Box>
+              </Typography>
+              {onSort && <ColumnName column={STATUS_COLUMN} sorting={search} onSort={onSort} />}
+            </Box>
+            <PlainName>Alert and finding</PlainName>
             {COLUMNS.filter(({ id }) => columns.includes(id)).map((column) => (
-              <ColumnName key={column.id} column={column.id === "verdict" && !onSort ? { ...column, label: "Stage" } : column} sorting={search} onSort={onSort} />
+              <ColumnName key={column.id} column={column.id === "author" && !onSort ? { ...column, label: "Stage" } : column} sorting={search} onSort={onSort} />
             ))}
           </Box>
           <Rows sessions={rows} columns={columns} has={has} onSelect={select} />

@@ -11,8 +11,9 @@ import { BareLink, LIST_ROW, ROW_LINK } from "@/components/links";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { SEVERITY_BADGES } from "@/presentation/incidents";
-import { hasEnded, partialNotice, sessionReason, SESSION_BADGES } from "@/presentation/statuses";
-import { citationSummary, CONFIDENCE_BADGES, outcomeBadge } from "@/presentation/verdict";
+import { findingOf, StatusBadge } from "@/presentation/session-status";
+import { hasEnded, sessionReason } from "@/presentation/statuses";
+import { citationSummary, CONFIDENCE_BADGES } from "@/presentation/verdict";
 import type { SessionListItem } from "@/wire/types";
 import type { Column, ColumnId } from "./search";
 import { COLUMNS } from "./search";
@@ -31,7 +32,7 @@ export const SessionRow = memo(function SessionRow({ session, columns, grid, sel
     <li className={ROW_CLASS} style={{ "--columns": grid } as CSSProperties} data-session={session.id}>
       <input type="checkbox" aria-label={`Select ${session.title}`} checked={selected} onChange={(event) => onSelect(session.id, event.target.checked)} />
       <div className="status">
-        <Badge badge={SESSION_BADGES[session.status]} />
+        <StatusBadge session={session} />
       </div>
       <div className="about">
         <div className="title">
@@ -51,18 +52,18 @@ export const SessionRow = memo(function SessionRow({ session, columns, grid, sel
   );
 });
 
-/** The verdict and the time of submission are shown on a phone too. */
+/** The stage and the time of submission are shown on a phone too. */
 function cellClass(id: ColumnId): string {
   const column: Column | undefined = COLUMNS.find((known) => known.id === id);
-  return ["cell", column?.isNumber && "figure", id === "verdict" && "outcome", id === "submitted" && "when"].filter(Boolean).join(" ");
+  return ["cell", column?.isNumber && "figure", id === "author" && "stage", id === "submitted" && "when"].filter(Boolean).join(" ");
 }
 
 function Cell({ id, session }: { id: ColumnId; session: SessionListItem }) {
   switch (id) {
     case "severity":
       return session.severity && <Badge badge={SEVERITY_BADGES[session.severity]} />;
-    case "verdict":
-      return hasEnded(session.status) ? <Outcome session={session} /> : <Progress session={session} />;
+    case "author":
+      return hasEnded(session.status) ? <div className="line">{session.author}</div> : <Progress session={session} />;
     case "confidence":
       return session.verdict && <Badge badge={CONFIDENCE_BADGES[session.verdict.confidence]} label={session.verdict.confidence} />;
     case "citations":
@@ -86,20 +87,6 @@ function Cell({ id, session }: { id: ColumnId; session: SessionListItem }) {
   }
 }
 
-/** The verdict, if there is one, and the author. */
-function Outcome({ session: { verdict, author } }: { session: SessionListItem }) {
-  return (
-    <>
-      {verdict && (
-        <span title={`${CONFIDENCE_BADGES[verdict.confidence].label}: ${verdict.mechanism}`}>
-          <Badge badge={outcomeBadge(verdict)} />
-        </span>
-      )}
-      <div className="line">{author}</div>
-    </>
-  );
-}
-
 function Progress({ session }: { session: SessionListItem }) {
   if (session.waiting_reason) return <div className="line" title={session.waiting_reason}>{session.waiting_reason}</div>;
   if (session.status === "pending") {
@@ -119,15 +106,14 @@ function Progress({ session }: { session: SessionListItem }) {
   );
 }
 
-/** The executive summary, the reason of a failure, or the start of the alert. */
+/** What was found, the reason of a failure, or the start of the alert. */
 function secondLine(session: SessionListItem): string {
-  const notice = session.analysis_is_partial ? `${partialNotice(session)} ` : "";
-  const line = session.executive_summary || sessionReason(session);
-  if (line) return notice + line;
+  const line = findingOf(session) ?? sessionReason(session);
+  if (line !== null) return line;
   // The start of JSON is not informative; the rest of a text after its title may be.
   const text = /^\s*[{[]\s*["{[]/.test(session.alert_excerpt) ? "" : session.alert_excerpt.replace(/\s+/g, " ").trim();
   const rest = text.startsWith(session.title) ? text.slice(session.title.length).trim() : text;
-  return notice + (rest || `submitted by ${session.author}`);
+  return rest || `submitted by ${session.author}`;
 }
 
 const ROW_CLASS = "session-row";
@@ -153,8 +139,8 @@ const ROW: SystemStyleObject<Theme> = {
   "& .line": ONE_LINE,
   "& > .cell": { display: { xs: "none", md: "block" }, minWidth: 0 },
   "& > .figure": { textAlign: "right", fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" },
-  "& > .outcome": { display: { xs: "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } },
-  "& > .outcome[data-ended=true]": { display: { xs: "none", md: "block" } },
+  "& > .stage": { display: { xs: "block", md: "block" }, gridColumn: { xs: "1 / -1", md: "auto" } },
+  "& > .stage[data-ended=true]": { display: { xs: "none", md: "block" } },
   "& > .when": { display: "block", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 },
 };
 

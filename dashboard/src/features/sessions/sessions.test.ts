@@ -113,7 +113,8 @@ describe("a view", () => {
 describe("columns", () => {
   test("stand in their own order, and are never none", () => {
     expect(joinColumns(["submitted", "severity"])).toBe("severity,submitted");
-    expect(chosenColumns("nonsense")).toEqual(["verdict", "tokens", "duration", "submitted"]);
+    expect(chosenColumns("nonsense")).toEqual(["author", "tokens", "duration", "submitted"]);
+    expect(chosenColumns("verdict,cost")).toEqual(["author", "cost"]);
     expect(joinColumns([])).toBeUndefined();
   });
 

@@ -9,9 +9,10 @@ from uuid import UUID
 from pydantic import AfterValidator, Field
 
 from tarsy.api.schemas.followups import NoteView
+from tarsy.api.schemas.sessions import VerdictView
 from tarsy.api.schemas.view import Cost, Request, StorableText, UtcTime, View
 from tarsy.db.incident.changes import StoredChange
-from tarsy.db.incident.repository import Activity, IncidentDetail, IncidentPage, IncidentSummary
+from tarsy.db.incident.repository import Activity, IncidentDetail, IncidentInvestigation, IncidentPage, IncidentSummary
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.incident import IncidentState, Member, Mute
 from tarsy.domain.note import SessionNote
@@ -102,6 +103,8 @@ class IncidentItem(View):
     verdict_outcome: VerdictOutcome | None
     verdict_confidence: Confidence | None
     verdict_object: str | None
+    # No model answers the last investigation for now.
+    waiting_for_model: bool
     # Of all its investigations and of the questions about them.
     cost: Cost
 
@@ -213,9 +216,17 @@ class IncidentSession(View):
     # Why, in one sentence for people.
     analysis_partial_reason: str | None
     error_message: str | None
+    # Absent if there is no verdict.
+    verdict: VerdictView | None
+    # No model answers it for now.
+    waiting_for_model: bool
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
+
+    @classmethod
+    def of(cls, investigation: IncidentInvestigation) -> "IncidentSession":
+        return cls.build(investigation, verdict=VerdictView.of(investigation.verdict))
 
 
 class MuteItem(View):
@@ -262,7 +273,7 @@ class IncidentView(IncidentItem):
             detail,
             members=[AlertItem.of(member) for member in detail.members],
             activity=ActivityView.of(detail.activity),
-            sessions=detail.investigations,
+            sessions=[IncidentSession.of(investigation) for investigation in detail.investigations],
             changes=changes,
             mutes=[MuteItem.of(mute) for mute in mutes],
             notes=[NoteView.of(note) for note in notes],

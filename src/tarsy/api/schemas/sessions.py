@@ -114,6 +114,8 @@ class SessionListItem(View):
     waiting_reason: str | None
     # When it is checked again if nothing happens before.
     waiting_until: datetime | None
+    # No model answers it for now: it is parked for that, or its last call failed and is made again.
+    waiting_for_model: bool
 
     @classmethod
     def of(cls, summary: SessionSummary) -> "SessionListItem":
@@ -258,6 +260,8 @@ class SessionDetail(View):
     waiting_reason: str | None
     # When it is checked again if nothing happens before.
     waiting_until: datetime | None
+    # No model answers it for now: it is parked for that, or its last call failed and is made again.
+    waiting_for_model: bool
     chat_enabled: bool
     scoring_enabled: bool
     # The models' text comes from a recording: a sample without a key, or a replay.

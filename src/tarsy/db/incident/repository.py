@@ -11,13 +11,14 @@ from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import NotFoundError
 from tarsy.db.incident.rows import InvestigationProgress, incident_of, member_of
-from tarsy.db.rows import read, spending_of
+from tarsy.db.rows import judged_of, read, spending_of
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, session_spending
+from tarsy.db.work.queue_position import QueuePosition, queue_positions
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState, Member
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
-from tarsy.domain.verdict import Confidence, VerdictOutcome
+from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 
 # As many as fit on a page; the rest are counted.
 MAX_MEMBERS = 200
@@ -52,6 +53,8 @@ class IncidentSummary:
     verdict_outcome: VerdictOutcome | None
     verdict_confidence: Confidence | None
     verdict_object: str | None
+    # Whether no model answers it for now.
+    waiting_for_model: bool
     # Of all its investigations, with what was asked about them.
     spending: Spending
 
@@ -92,6 +95,9 @@ class IncidentInvestigation:
     analysis_is_partial: bool
     analysis_partial_reason: str | None
     error_message: str | None
+    verdict: JudgedVerdict | None
+    # Whether no model answers it for now.
+    waiting_for_model: bool
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
@@ -132,10 +138,18 @@ _SUMMARIES = sa.select(
 ).select_from(incidents.outerjoin(_LAST, _LAST.c.id == incidents.c.session_id))
 
 
-def _summary(row: sa.RowMapping) -> IncidentSummary:
+async def _summaries(connection: AsyncConnection, query: sa.Select[Any]) -> list[IncidentSummary]:
+    rows = (await connection.execute(query)).mappings().all()
+    positions = await queue_positions(
+        connection, [row["session_id"] for row in rows if row["last_status"] and not row["last_completed_at"]]
+    )
+    return [_summary(row, positions.get(row["session_id"], QueuePosition())) for row in rows]
+
+
+def _summary(row: sa.RowMapping, position: QueuePosition) -> IncidentSummary:
     status = SessionStatus(row["last_status"]) if row["last_status"] else None
     incident = incident_of(row, InvestigationProgress(status, row["last_started_at"], row["last_completed_at"]))
-    return read(IncidentSummary, row, incident=incident, spending=spending_of(row))
+    return read(IncidentSummary, row, incident=incident, spending=spending_of(row), waiting_for_model=position.waiting_for_model)
 
 
 class IncidentRepository:
@@ -161,7 +175,7 @@ class IncidentRepository:
         query = query.order_by(table.opened_at.desc(), table.id.desc()).limit(limit + 1)
         counts = sa.select(sa.func.count().filter(is_open).label("open"), sa.func.count().filter(~is_open).label("resolved"))
         async with self._engine.connect() as connection:
-            found = [_summary(row) for row in (await connection.execute(query)).mappings()]
+            found = await _summaries(connection, query)
             counted = (await connection.execute(counts.where(*_conditions(where)))).one()
         by_state = {IncidentState.OPEN: counted.open, IncidentState.RESOLVED: counted.resolved}
         total = sum(count for state, count in by_state.items() if not where.states or state in where.states)
@@ -178,21 +192,28 @@ class IncidentRepository:
         members = sa.select(alerts).where(alerts.c.incident_id == incident_id)
         members = members.order_by(alerts.c.status, alerts.c.first_at, alerts.c.id).limit(MAX_MEMBERS)
         table = alert_sessions.c
-        columns = (table.id, table.status, table.author, table.executive_summary, table.error_message)
+        columns = (table.id, table.status, table.author, table.executive_summary, table.error_message, table.verdict)
         partial = (table.analysis_is_partial, table.analysis_partial_reason)
         investigations = sa.select(*columns, *partial, table.created_at, table.started_at, table.completed_at)
         investigations = investigations.where(table.incident_id == incident_id, table.deleted_at.is_(None))
         merged = sa.select(incidents.c.id).where(incidents.c.merged_into == incident_id).order_by(incidents.c.opened_at)
         async with self._engine.connect() as connection:
-            row = (await connection.execute(_SUMMARIES.where(incidents.c.id == incident_id))).mappings().one_or_none()
-            if row is None:
+            summaries = await _summaries(connection, _SUMMARIES.where(incidents.c.id == incident_id))
+            if not summaries:
                 raise NotFoundError("incident", incident_id)
+            rows = (await connection.execute(investigations.order_by(table.created_at.desc()))).mappings().all()
+            positions = await queue_positions(connection, [row["id"] for row in rows if row["completed_at"] is None])
             return IncidentDetail(
-                summary=_summary(row),
+                summary=summaries[0],
                 members=tuple(member_of(row) for row in (await connection.execute(members)).mappings()),
                 investigations=tuple(
-                    read(IncidentInvestigation, row)
-                    for row in (await connection.execute(investigations.order_by(table.created_at.desc()))).mappings()
+                    read(
+                        IncidentInvestigation,
+                        row,
+                        verdict=judged_of(row["verdict"]),
+                        waiting_for_model=positions.get(row["id"], QueuePosition()).waiting_for_model,
+                    )
+                    for row in rows
                 ),
                 activity=await _activity(connection, incident_id),
                 merged=tuple((await connection.execute(merged)).scalars()),

@@ -8,9 +8,10 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.processes import ALIVE
-from tarsy.db.tables import alert_sessions, work
+from tarsy.db.tables import alert_sessions, sql_list, work
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.llm import ErrorCode
 from tarsy.domain.work import Pause, WorkState
 
 
@@ -26,6 +27,8 @@ class QueuePosition:
     waiting_reason: str | None = None
     # When it is tried again though nothing happened.
     waiting_until: datetime | None = None
+    # Whether no model answers it for now: it is parked for that, or its last call failed and is made again.
+    waiting_for_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ _POSITIONS = sa.text(
         coalesce(w.handed_back_at, CASE WHEN w.state = '{WorkState.CLAIMED}' AND w.heartbeat_at < now() - :silence * interval '1 second'
             AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
             THEN w.heartbeat_at END) AS left_at,
+        CASE w.state
+            WHEN '{WorkState.PARKED}' THEN w.parked_by_pause IS NULL AND w.parked_by_budget IS NULL
+            WHEN '{WorkState.CLAIMED}' THEN coalesce((
+                SELECT l.error_code IN ({sql_list([code for code in ErrorCode if code.is_outage])}) FROM llm_interactions l
+                WHERE l.session_id = w.subject_id ORDER BY l.started_at DESC LIMIT 1
+            ), false)
+            ELSE false
+        END AS waiting_for_model,
         pause.chain_id AS pause, pause.since, pause.actor, pause.reason, pause.parks_running
     FROM work w
     LEFT JOIN (
@@ -111,7 +122,7 @@ async def queue_positions(connection: AsyncConnection, session_ids: Sequence[str
             reason = Pause(row.pause or None, row.since, row.actor, row.reason, row.parks_running).description
         else:
             reason = row.parked_reason or (PROCESS_STOPPED if row.left_at else None)
-        positions[row.id] = QueuePosition(row.number, row.recoveries, reason, row.wake_at)
+        positions[row.id] = QueuePosition(row.number, row.recoveries, reason, row.wake_at, row.waiting_for_model)
     return positions
 
 
