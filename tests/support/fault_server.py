@@ -64,6 +64,7 @@ TOOLS = [
     tool("say_error"),
     tool("rpc_error"),
     tool("grow"),
+    tool("shrink"),
     tool("leak_stderr"),
     tool("say_on_stderr", TEXT),
     tool("say_as_error", TEXT),
@@ -230,6 +231,10 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             TOOLS.append(tool("grown"))
             send({"method": "notifications/tools/list_changed"})
             answer(request_id, "grown")
+        case "shrink":
+            TOOLS[:] = [one for one in TOOLS if one["name"] != "grown"]
+            send({"method": "notifications/tools/list_changed"})
+            answer(request_id, "shrunk")
         case "leak_stderr":
             key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAo\n-----END PRIVATE KEY-----\n"
             sys.stderr.write(f"connecting with password=hunter2\n{key}db:\n  password:\n    hunter2\nready\n")

@@ -17,7 +17,7 @@ from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import call_id
 from tarsy.domain.execution import AgentType, ExecutionPlace, Wait
-from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, Unfinished, place_of
+from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, ToolsChanged, Unfinished, place_of
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import Tag
 from tarsy.kit.clock import Clock
@@ -116,8 +116,9 @@ class Inputs:
     Each comes with its place, to be stored in the step it leads to; storing one twice changes nothing.
     """
 
-    def __init__(self, track: str, known: Sequence[AnyInput], clock: Clock) -> None:
+    def __init__(self, track: str, known: Sequence[AnyInput], clock: Clock, *, is_replay: bool) -> None:
         self._track = track
+        self._is_replay = is_replay
         self._known: dict[InputPlace, RunInput] = {place_of(one.turn, one.value): one.value for one in known if one.track == track}
         self._clock = clock
 
@@ -128,6 +129,20 @@ class Inputs:
     def read_at(self, turn: int, evidence_id: str) -> PlacedInput[ReadAt]:
         """Return when the result of this call was read: the moment of the first call of this method."""
         return self._replayed(turn, ReadAt(evidence_id, self._clock.now()))
+
+    def first_tools(self, listed: Sequence[str]) -> Sequence[str]:
+        """Return the names of the tools to begin with: of a recording that lists those of the whole run, the ones before the first change."""
+        changes = sorted((turn, change.before) for (turn, _, _), change in self._known.items() if isinstance(change, ToolsChanged))
+        return changes[0][1] if self._is_replay and changes else listed
+
+    def tools_changed(self, turn: int, offered: Sequence[str], listed: Sequence[str]) -> PlacedInput[ToolsChanged] | None:
+        """Return the change of the tools before the request of this turn, if any. A replay has those of its recording and no others."""
+        fresh = ToolsChanged(tuple(offered), tuple(listed))
+        if place_of(turn, fresh) not in self._known and (self._is_replay or {*offered} == {*listed}):
+            return None
+        change = self._replayed(turn, fresh)
+        # The model of a resumed run has been informed already.
+        return change if {*change.value.after} != {*offered} else None
 
     def _replayed(self, turn: int, fresh: _Input) -> PlacedInput[_Input]:
         known = self._known.setdefault(place_of(turn, fresh), fresh)

@@ -15,7 +15,7 @@ from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_m
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.fence import utc
-from tarsy.agent.prompt.nudges import looping_text_nudge, repetition_nudge
+from tarsy.agent.prompt.nudges import looping_text_nudge, repetition_nudge, tools_changed_note
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_repetition
 from tarsy.agent.run import Run
@@ -29,7 +29,7 @@ from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.step import StoredRun
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolCalling, ToolDefinition
+from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition
 
 _EMPTY_CONCLUSION = ErrorChunk("the model's conclusion was empty", ErrorCode.EMPTY_RESPONSE)
 # Distinguishes this warning from those about missing tools.
@@ -90,6 +90,7 @@ class IteratingController:
         context.evidence.assign(call for message in answers for call in self._tool_calls.read(message).calls)
         if run.messages:
             return await self._resume(stored)
+        run.catalog = run.catalog.only(run.inputs.first_tools(run.catalog.names))
         prompts, inputs = run.opening()
         bodies = prompts.build_messages(context.config.tool_calling, run.catalog.tools, previous=context.previous, chat=context.chat)
         run.messages = [recorder.message(body) for body in bodies]
@@ -98,7 +99,7 @@ class IteratingController:
         await recorder.commit(
             messages=tuple(run.messages),
             opened=(*question, *warnings),
-            mcp_interactions=self._listings(),
+            mcp_interactions=self._listings(run.catalog),
             inputs=inputs,
         )
         return None
@@ -107,7 +108,7 @@ class IteratingController:
         """Finish what an interrupted run left: make its pending tool calls, restore its counters, and end if it had its answer."""
         run, context = self._run, self._context
         reopened = run.failures.reopen(stored.calls, run.messages, run.provider.name)
-        await self._recorder.commit(mcp_interactions=self._listings(), opened=reopened)
+        await self._recorder.commit(mcp_interactions=self._listings(run.catalog), opened=reopened)
         timed_out = stored.timed_out_tools
         asked = next((message for message in reversed(run.messages) if message.body.role is Role.ASSISTANT), None)
         written = self._tool_calls.read(asked) if asked else StoredTurn("")
@@ -149,10 +150,34 @@ class IteratingController:
             await self._recorder.commit(messages=(nudge,))
             self._run.messages.append(nudge)
 
+    async def _refresh_tools(self) -> None:
+        """List the tools again, which asks only servers that report a change, and inform the model of new and missing ones."""
+        run, recorder, tool_calling = self._run, self._recorder, self._context.config.tool_calling
+        listed, offered = await self._context.tools.list_tools(), run.catalog.names
+        change = run.inputs.tools_changed(run.turn, offered, listed.names)
+        if change is None:
+            # Descriptions and schemas may be new.
+            run.catalog = listed.only(offered)
+            return
+        run.catalog = listed.only(change.value.after)
+        text = tools_changed_note(offered, run.catalog.tools, tool_calling)
+        note = recorder.message(ConversationMessage(Role.USER, text))
+        # The names of the tools; what describes them is for the model.
+        event = recorder.event(TimelineEventType.WARNING, text.partition("\n")[0], metadata={"code": "tools_changed"})
+        servers = {name.partition(".")[0] for name in {*offered} ^ {*run.catalog.names}}
+        await recorder.commit(
+            messages=(note,),
+            opened=(event,),
+            mcp_interactions=tuple(one for one in self._listings(run.catalog) if one.server in servers),
+            inputs=recorder.inputs(change),
+        )
+        run.messages.append(note)
+
     async def _iterate(self) -> ExecutionResult | None:
         """Make one model call and act on the answer; return a result when the agent is done."""
         run, recorder = self._run, self._recorder
         deadline = anyio.current_time() + self._context.config.iteration_timeout
+        await self._refresh_tools()
         # Without function calling, the prompt describes them.
         tools = run.catalog.tools if self._context.config.tool_calling is ToolCalling.NATIVE else ()
         await run.make_room(self._pointer, tools)
@@ -255,9 +280,9 @@ class IteratingController:
         prompts = PromptBuilder(replace(self._context.prompts.context, read_tool=run.read_tool))
         return self._tool_calls.pointer(prompts, run.messages, message)
 
-    def _listings(self) -> tuple[MCPInteraction, ...]:
+    def _listings(self, catalog: ToolCatalog) -> tuple[MCPInteraction, ...]:
         """Return the record of how the tool servers were asked for their tools."""
-        place, catalog = self._context.place, self._run.catalog
+        place = self._context.place
         return tuple(
             MCPInteraction(
                 id=str(uuid4()),

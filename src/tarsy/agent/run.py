@@ -55,7 +55,9 @@ class Run:
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
         overrides = context.overrides
-        self.inputs = Inputs(context.place.track, (*overrides.recorded_inputs, *stored.inputs), overrides.clock)
+        self.inputs = Inputs(
+            context.place.track, (*overrides.recorded_inputs, *stored.inputs), overrides.clock, is_replay=bool(overrides.recorded_inputs)
+        )
         # The number of the next model call of the conversation.
         self.turn = sum(call.kind != LLMInteractionKind.SUMMARIZATION for call in stored.calls)
         context.ceilings.begin(stored, self.turn)

@@ -19,6 +19,7 @@ class InputKind(StrEnum):
     CEILING = "ceiling"
     NOTE = "note"
     CUT_SHORT = "cut_short"
+    TOOLS = "tools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,15 @@ class CutShort:
     unfinished: tuple[Unfinished, ...] = ()
 
 
-RunInput = Now | ReadAt | CeilingMet | DeliveredNote | CutShort
+@dataclass(frozen=True, slots=True)
+class ToolsChanged:
+    """The tool servers list other tools than before the last call: the names of all tools, before and after."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+RunInput = Now | ReadAt | CeilingMet | DeliveredNote | CutShort | ToolsChanged
 SomeInput = TypeVar("SomeInput", bound=RunInput, covariant=True)  # noqa: PLC0105 - a value that is only read
 
 
@@ -124,6 +133,8 @@ def place_of(turn: int, value: RunInput) -> InputPlace:
             return turn, InputKind.NOTE, note.id
         case CutShort():
             return turn, InputKind.CUT_SHORT, ""
+        case ToolsChanged():
+            return turn, InputKind.TOOLS, ""
         case _:
             assert_never(value)
 
@@ -158,6 +169,8 @@ def input_fields(value: RunInput) -> Mapping[str, Any]:
                 "waiting": list(value.waiting),
                 "unfinished": [asdict(event) for event in value.unfinished],
             }
+        case ToolsChanged(before, after):
+            return {"before": list(before), "after": list(after)}
         case _:
             assert_never(value)
 
@@ -195,6 +208,11 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
                 return CutShort(bool(fields["cancelled"]), str(fields["told"]), begun, waiting, unfinished)
             except (KeyError, TypeError) as error:
                 raise ValueError("an input that cut an agent short has `cancelled`, `told`, `begun`, `waiting` and `unfinished`") from error
+        case InputKind.TOOLS:
+            try:
+                return ToolsChanged(tuple(map(str, fields["before"])), tuple(map(str, fields["after"])))
+            except (KeyError, TypeError) as error:
+                raise ValueError("an input that changes the tools has `before` and `after`") from error
         case _:
             assert_never(kind)
 

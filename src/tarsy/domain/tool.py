@@ -2,8 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, assert_never
@@ -96,8 +96,16 @@ class ToolCatalog:
     warnings: tuple[str, ...] = ()
     listings: tuple[ToolListing, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(tool.name for tool in self.tools)
+
     def find(self, name: str) -> ToolDefinition | None:
         return next((tool for tool in self.tools if tool.name == name), None)
+
+    def only(self, names: Collection[str]) -> "ToolCatalog":
+        """Return the catalog without other tools than these."""
+        return replace(self, tools=tuple(tool for tool in self.tools if tool.name in names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """A recording of a session that did not go smoothly, played again: it says the same."""
 
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,9 +12,10 @@ import anyio
 import pytest
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, read_back, says, stage
-from support.paths import TESTS
+from support.paths import FAULT_SERVER, TESTS
 from support.replaying import playing, replay_recording, replayed
 from tarsy.agent.ports import ToolExecutor
+from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
@@ -86,6 +88,42 @@ async def test_a_session_that_changed_hands_replays_like_one_that_did_not(databa
     assert recording.outcome.final_analysis == "It is the disk."
     (catalog,) = recording.catalogs
     assert [tool.name for tool in catalog.tools] == ["k8s.pods", "k8s.logs"]
+    assert await replayed(database_url, recording) == []
+
+
+@pytest.mark.parametrize("tool_calling", [ToolCalling.NATIVE, ToolCalling.REACT])
+async def test_tools_that_change_reach_the_running_agent_and_the_session_replays_the_same(
+    database_url: str, tool_calling: ToolCalling
+) -> None:
+    transport = ResolvedTransport(type="stdio", command=sys.executable, args=("-S", str(FAULT_SERVER)))
+    servers = {"f": ResolvedMcpServer(name="f", transport=transport, masking=ResolvedMasking(enabled=True, pattern_groups=("all",)))}
+    investigator = agent(mcp_servers=("f",), tool_calling=tool_calling)
+    native = tool_calling is ToolCalling.NATIVE
+    used = [
+        calls(name, f"f.{name}") if native else f"Thought: Look.\nAction: f.{name}\nAction Input: {{}}"
+        for name in ("grow", "grown", "shrink")
+    ]
+    scenario = Scenario(
+        chain(stage(investigator), mcp_servers=servers, scoring=None),
+        [
+            *(says(TRACK, turn, made) for turn, made in enumerate(used)),
+            says(TRACK, len(used), "It is the disk." if native else "Thought: Enough.\nFinal Answer: It is the disk."),
+            END,
+        ],
+        real_tools=True,
+    )
+    recording = await scenario.play(database_url)
+    assert recording.outcome is not None
+    conversation = [str(message["content"]) for message in recording.outcome.conversations[TRACK]]
+    grown = "f__grown" if native else "f.grown"
+    notes = [text.splitlines() for text in conversation if text.startswith("The available tools have changed.")]
+    assert [lines[0].removeprefix("The available tools have changed. ") for lines in notes] == [
+        f"New: {grown}.",
+        f"No longer available: {grown}.",
+    ]
+    assert any("grown up" in text for text in conversation)
+    assert ("- **f.grown**: does grown" in notes[0]) is not native
+    assert "grown" not in conversation[0] + conversation[1]
     assert await replayed(database_url, recording) == []
 
 

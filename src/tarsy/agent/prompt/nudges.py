@@ -6,10 +6,11 @@ from typing import assert_never
 from tarsy.agent.evidence.review import Review
 from tarsy.agent.prompt.fence import Fence, escape_fences, utc
 from tarsy.agent.prompt.instructions import VERDICT
+from tarsy.agent.prompt.sections import describe_tools
 from tarsy.agent.repetition import Repetition, RepetitionKind
 from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import DeliveredNote
-from tarsy.domain.tool import ToolCalling
+from tarsy.domain.tool import ToolCalling, ToolDefinition, name_for_model
 from tarsy.kit.text import clip
 
 # The beginning of an error says what failed; the rest is usually a stack trace that a model cannot act on.
@@ -69,6 +70,17 @@ def error_note(message: str) -> str:
         f"The previous attempt failed: {clip(message.strip(), _ERROR_LIMIT)}\n"
         "Go on from where you were. If your last request was very large or unusual, choose a smaller step."
     )
+
+
+def tools_changed_note(before: Sequence[str], tools: Sequence[ToolDefinition], tool_calling: ToolCalling) -> str:
+    """Return the message that the tools are now `tools`. Without function calling, it describes them."""
+    now = [tool.name for tool in tools]
+    new, gone = (
+        [name_for_model(name, tool_calling) for name in some if name not in others] for some, others in ((now, before), (before, now))
+    )
+    news = (f"New: {', '.join(new)}." if new else "", f"No longer available: {', '.join(gone)}." if gone else "")
+    text = " ".join(("The available tools have changed.", *filter(None, news)))
+    return text if tool_calling is ToolCalling.NATIVE else f"{text}\n\n{describe_tools(tools)}"
 
 
 def unknown_outcome_note(tool: str) -> str:

@@ -158,8 +158,8 @@ def _before_call(place: ForkPlace) -> Iterator[Part]:
     yield llm_interactions, llm_interactions.c.started_at < at, {}
     yield mcp_interactions, mcp_interactions.c.started_at < at, {}
     yield timeline_events, timeline_events.c.created_at <= at, {}
-    # The time and the notes are inputs before the call of their turn, all others come after it.
-    before = run_inputs.c.kind.in_([InputKind.NOW.value, InputKind.NOTE.value])
+    # The time, the notes and changed tools are inputs before the call of their turn, all others come after it.
+    before = run_inputs.c.kind.in_([InputKind.NOW.value, InputKind.NOTE.value, InputKind.TOOLS.value])
     yield run_inputs, (run_inputs.c.turn < turn) | ((run_inputs.c.turn == turn) & before), {}
 
 
