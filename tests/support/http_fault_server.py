@@ -34,6 +34,8 @@ TOOLS = [
     "packed",
     "bomb",
     "bomb_event",
+    "dense",
+    "dense_event",
     "null_result",
     "broken_utf8",
     "unknown_block",
@@ -127,6 +129,11 @@ class HttpFault:
                 return Response("<html>password=hunter2</html>", media_type="text/html")
             case "flood":
                 return _result(message, {"content": [{"type": "text", "text": "x" * 10 * 1024 * 1024}]})
+            case "dense":
+                return _result(message, {"content": [], "structuredContent": {"rows": [[]] * 150_000}})
+            case "dense_event":
+                body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{}] * 150_000}})
+                return Response(f"event: message\ndata: {body}\n\n", media_type="text/event-stream")
             case "null_result":
                 return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": None})
             case "broken_utf8":

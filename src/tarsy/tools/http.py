@@ -1,6 +1,5 @@
 """HTTP to a tool server: failures are recorded in full, because the SDK reports only that there was one, and answers are bounded in size."""
 
-import math
 import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -13,7 +12,7 @@ from anyio.abc import TaskGroup
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.failures import HttpFailure, failures
-from tarsy.tools.stdio import MAX_MESSAGE_BYTES
+from tarsy.tools.stdio import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES, has_too_many_values
 
 # Enough of an error page to recognise it.
 BODY_EXCERPT = 500
@@ -102,19 +101,27 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             kind = {"content-type": response.headers.get("content-type", "text/plain")}
             return httpx2.Response(response.status_code, headers=kind, content=body, request=request)
         response.request = request
-        # A stream of events has no end; the SDK bounds each event.
         events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        body_stream = DecompressedBody(response, math.inf if events else MAX_BODY_BYTES)
+        # In this context, in which the failure finds its call; the SDK reads the body in any.
+        seen, status = failures.get(), response.status_code
+
+        def refuse(reason: str) -> httpx2.ReadError:
+            self._record(request, status, f"{reason}. Ask for less, e.g. with a filter or a limit", seen=seen)
+            return httpx2.ReadError(reason)
+
+        body_stream = DecompressedBody(response, refuse, by_line=events)
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in {"content-encoding", "content-length"}]
         return httpx2.Response(response.status_code, headers=headers, stream=body_stream, request=request, extensions=response.extensions)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def _record(self, request: httpx2.Request, status: int | None, detail: str, *, unsent: bool = False) -> None:
+    def _record(
+        self, request: httpx2.Request, status: int | None, detail: str, *, unsent: bool = False, seen: list[HttpFailure] | None = None
+    ) -> None:
         # Userinfo and query may hold credentials.
         url = str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
-        seen = failures.get()
+        seen = failures.get() if seen is None else seen
         if seen is not None:
             seen.append(HttpFailure(method=request.method, url=url, status=status, detail=detail, unsent=unsent))
         if self._on_failure is not None:
@@ -122,20 +129,36 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
 
 
 class DecompressedBody(httpx2.AsyncByteStream):
-    """An answer's body without its compression. Reading more than `limit` bytes of it is an error."""
+    """An answer's body without its compression. More than the SDK can parse quickly is an error.
 
-    def __init__(self, compressed: httpx2.Response, limit: float) -> None:
+    A message is the whole body or, in a stream of events (`by_line`), which has no end, a line. `refuse` makes the error from the reason.
+    """
+
+    def __init__(self, compressed: httpx2.Response, refuse: Callable[[str], httpx2.ReadError], *, by_line: bool) -> None:
         self._compressed = compressed
-        self._limit = limit
+        self._refuse = refuse
+        self._by_line = by_line
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        held: list[bytes] = []
         size = 0
         # Piece by piece, so that nothing beyond the limit is decompressed.
         async for piece in self._compressed.aiter_bytes():
-            size += len(piece)
-            if size > self._limit:
-                raise httpx2.ReadError(f"an answer of more than {MAX_BODY_BYTES} bytes")
-            yield piece
+            complete, newline, rest = piece.rpartition(b"\n") if self._by_line else (b"", b"", piece)
+            size += len(complete)
+            if size + len(rest) > MAX_BODY_BYTES:
+                raise self._refuse(f"an answer of more than {MAX_BODY_BYTES >> 20} MiB")
+            if newline:
+                yield self._checked(b"".join((*held, complete, newline)))
+                held, size = [], 0
+            held.append(rest)
+            size += len(rest)
+        yield self._checked(b"".join(held))
+
+    def _checked(self, message: bytes) -> bytes:
+        if has_too_many_values(message):
+            raise self._refuse(f"an answer of more than {MAX_MESSAGE_VALUES} values")
+        return message
 
     async def aclose(self) -> None:
         await self._compressed.aclose()

@@ -177,7 +177,7 @@ def parse_message(line: bytes, size: int) -> JsonMessage | None:
     """
     if size > len(line) or size > MAX_MESSAGE_BYTES:
         return _unread(line, f"an answer of {size >> 20} MiB; at most {MAX_MESSAGE_BYTES >> 20} MiB are read")
-    if _has_too_many_values(line):
+    if has_too_many_values(line):
         return _unread(line, f"an answer of more than {MAX_MESSAGE_VALUES} values")
     found: object = None
     try:
@@ -199,7 +199,8 @@ def parse_message(line: bytes, size: int) -> JsonMessage | None:
             return None
 
 
-def _has_too_many_values(line: bytes) -> bool:
+def has_too_many_values(line: bytes) -> bool:
+    """Return whether a line of JSON has more values than are parsed."""
     strings = (line.count(b'"') - line.count(b'\\"')) // 2
     if strings > MAX_MESSAGE_VALUES or _separators(line) <= MAX_MESSAGE_VALUES:
         return strings > MAX_MESSAGE_VALUES

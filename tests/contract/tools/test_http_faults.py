@@ -124,6 +124,17 @@ async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
         assert (await tools.call("remote.hang")).is_timeout
 
 
+@pytest.mark.parametrize("tool", ["dense", "dense_event"])
+async def test_an_answer_of_very_many_values_is_refused_before_it_is_parsed(tool: str) -> None:
+    async with http_fault_server() as fault, opened(remote(fault), call_timeout=60) as tools:
+        with anyio.fail_after(30):
+            result = await tools.call(f"remote.{tool}")
+        assert (result.is_error, result.is_timeout) == (True, False)
+        assert "an answer of more than 100000 values. Ask for less" in result.content
+        assert fault.calls.count(tool) == 1
+        assert (await tools.call("remote.echo", "after")).content == "after"
+
+
 @pytest.mark.parametrize("tool", ["bomb", "bomb_event"])
 async def test_a_small_answer_that_unpacks_to_a_huge_one_is_refused_while_it_is_unpacked(
     tool: str, monkeypatch: pytest.MonkeyPatch
@@ -134,6 +145,7 @@ async def test_a_small_answer_that_unpacks_to_a_huge_one_is_refused_while_it_is_
             result = await tools.call(f"remote.{tool}")
             assert result.is_error
             assert not result.is_timeout
+            assert "an answer of more than 16 MiB" in result.content
             assert (await tools.call("remote.packed")).content == "unpacked"
         _, peak = tracemalloc.get_traced_memory()
     finally:
