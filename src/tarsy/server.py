@@ -1,12 +1,13 @@
 """A server process: builds the application, listens, and stops without losing anything."""
 
 import gc
+import os
 import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 
 import anyio
@@ -18,9 +19,11 @@ from tarsy.api.http_server import HttpServer, http_server, prepare_listener
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
+from tarsy.kit.data_directory import default_data_dir
 from tarsy.kit.groups import single_errors
 from tarsy.kit.logs import log_mask
 from tarsy.kit.process import has_terminal
+from tarsy.kit.server_file import RunningServer, database_digest, server_file
 from tarsy.settings import CannotServeError, ProcessRole, Settings
 from tarsy.wiring.application import Application, application
 from tarsy.wiring.infrastructure import Overrides
@@ -52,8 +55,8 @@ async def run_server(settings: Settings) -> None:
                     tasks.start_soon(_end_with_parent, settings.lifeline, http, running, name="lifeline")
                 # What is loaded by now stays: if the garbage collector examined it again and again, all streams would pause for 0.1 s each time.
                 gc.freeze()
-                _announce(listening, settings, running)
-                await http.ended.wait()
+                with _announced(listening, settings, running):
+                    await http.ended.wait()
                 tasks.cancel_scope.cancel()
 
 
@@ -179,13 +182,26 @@ def _bind(settings: Settings) -> socket.socket:
     return listening
 
 
-def _announce(listening: socket.socket, settings: Settings, running: Application) -> None:
+@contextmanager
+def _announced(listening: socket.socket, settings: Settings, running: Application) -> Generator[None]:
+    """Print the address and, except for a worker, write the file by which commands find it, for the time of the block."""
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    what = "TARSy worker, probes at" if settings.role is ProcessRole.WORKER else "TARSy is ready:"
-    sys.stdout.write(f"{what} http://{shown}:{port}/\n")
+    if settings.role is ProcessRole.WORKER:
+        sys.stdout.write(f"TARSy worker, probes at http://{shown}:{port}/\n")
+        sys.stdout.flush()
+        yield
+        return
+    sys.stdout.write(f"TARSy is ready: http://{shown}:{port}/\n")
     setup = running.services.setup
     # For the person at this terminal. Output that goes anywhere else may be collected and read by others, and contains no code.
-    if settings.role is not ProcessRole.WORKER and sys.stdout.isatty() and setup is not None:
+    if sys.stdout.isatty() and setup is not None:
         sys.stdout.write(f"To set it up, open http://{shown}:{port}/setup and enter the code {setup.access.issue()} (works once).\n")
-    sys.stdout.flush()
+    local = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, shown)  # noqa: S104 - an address to connect to, not to bind
+    server = RunningServer(
+        f"http://{local}:{port}", os.getpid(), running.services.auth.login_required, database_digest(settings.database_url)
+    )
+    with server_file((settings.data_dir or default_data_dir()).expanduser(), server):
+        # After the file: who reads the line may run a command at once.
+        sys.stdout.flush()
+        yield

@@ -98,8 +98,8 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
     for (code, _, reported), (expected, words) in zip(
         refused,
         [
-            (1, "no call 8 to a model to make anew: the last is call 3."),
-            (1, "This session has 2 agents LogAgent: say which by what stands in brackets. LogAgent (A1), LogAgent (A2)."),
+            (1, "no model call 8 to make again: the last is call 3."),
+            (1, "This session has 2 agents LogAgent: name one by the id in brackets: LogAgent (A1), LogAgent (A2)."),
             (1, f"This session has no agent DiskAgent: KubernetesAgent ({run.execution_id}), LogAgent (A1), LogAgent (A2)."),
             (1, "made 1 calls to its model, numbered from 0; it has no call 3."),
             (2, "--turn needs --agent"),

@@ -145,6 +145,14 @@ def test_an_address_others_can_reach_needs_a_login(tarsy: Tarsy, database_url: s
         assert {httpx.get(f"{url}{path}").status_code for path in ("/live", "/ready", "/health")} == {200}
         assert httpx.get(f"{url}/api/v1/sessions").status_code == 401
         assert httpx.get(f"{url}/api/v1/sessions", headers={"Authorization": "Bearer wonderland"}).status_code == 200
+        # The commands find it by its data directory, and ask for the token.
+        unknown = tarsy("watch", cwd=tmp_path, env=server.env)
+        assert (unknown.returncode, unknown.stderr) == (1, "The server requires a valid API token: pass --token or set TARSY_TOKEN.\n")
+        known = tarsy("watch", "--token", "wonderland", cwd=tmp_path, env=server.env)
+        assert (known.returncode, known.stderr) == (1, "There are no sessions yet.\n")
+    nobody = tarsy("watch", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
+    assert (nobody.returncode, nobody.stderr.count("\n")) == (1, 2)
+    assert "Start one with `tarsy serve`" in nobody.stderr
 
 
 def test_tokens_that_cannot_be_read_are_told_in_a_sentence_that_names_none(tarsy: Tarsy, tmp_path: Path) -> None:

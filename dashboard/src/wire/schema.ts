@@ -3847,6 +3847,8 @@ export interface operations {
     listIncidents: {
         parameters: {
             query?: {
+                /** @description Only ids that begin with these hexadecimal digits. */
+                id_prefix?: string | null;
                 /** @description Only these; repeat it for several. */
                 state?: components["schemas"]["IncidentState"][];
                 /** @description Only these; repeat it for several. */
@@ -4254,6 +4256,8 @@ export interface operations {
             query?: {
                 /** @description Only these; repeat it for several. */
                 id?: string[];
+                /** @description Only ids that begin with these hexadecimal digits. */
+                id_prefix?: string | null;
                 /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
@@ -4479,6 +4483,8 @@ export interface operations {
             query?: {
                 /** @description Only these; repeat it for several. */
                 id?: string[];
+                /** @description Only ids that begin with these hexadecimal digits. */
+                id_prefix?: string | null;
                 /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
@@ -4764,6 +4770,8 @@ export interface operations {
             query?: {
                 /** @description Only these; repeat it for several. */
                 id?: string[];
+                /** @description Only ids that begin with these hexadecimal digits. */
+                id_prefix?: string | null;
                 /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;
@@ -4844,6 +4852,8 @@ export interface operations {
             query?: {
                 /** @description Only these; repeat it for several. */
                 id?: string[];
+                /** @description Only ids that begin with these hexadecimal digits. */
+                id_prefix?: string | null;
                 /** @description Only these; repeat it for several. */
                 status?: components["schemas"]["SessionStatus"][];
                 alert_type?: string | null;

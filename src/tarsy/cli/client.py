@@ -1,19 +1,38 @@
-"""The HTTP client of the command line."""
+"""The HTTP client of the command line, and how a command finds the server."""
 
 import json
+import re
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar, cast
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from uuid import UUID
 
 import anyio
 import httpx
 
+from tarsy.cli.environment import process_settings
 from tarsy.cli.terminal import ServerRefusedError
+
+if TYPE_CHECKING:
+    from tarsy.settings import Settings
 
 # Longer than the time between two keep-alives of the event stream.
 SILENCE_SECONDS = 60.0
 RECONNECT_SECONDS = 1.0
 MAX_RECONNECTS = 30
+PROBE_SECONDS = 2.0
+# The most that the API returns at once.
+MAX_PAGE = 200
+# Where `tarsy serve` listens unless it is told otherwise.
+DEFAULT_URL = "http://127.0.0.1:8080"
+# Who acts, in the audit log, if a command works on the database without a server.
+COMMAND_LINE = "command line"
+LATEST = "latest"
+# An id, or the first digits of one.
+ID_DIGITS = re.compile(r"[0-9a-fA-F-]{1,36}")
 
 
 class TarsyClient:
@@ -26,8 +45,93 @@ class TarsyClient:
         answer = await self._ask("POST", "/api/v1/alerts", json=body)
         return str(answer["session_id"])
 
+    async def sessions(self, limit: int, **query: Any) -> list[dict[str, Any]]:
+        """Return the first sessions that match the filters."""
+        found: list[dict[str, Any]] = []
+        while len(found) < limit:
+            asked = {**_given(query), "limit": min(limit - len(found), MAX_PAGE), "offset": len(found)}
+            page = (await self._ask("GET", "/api/v1/sessions", params=asked))["sessions"]
+            found += page
+            if len(page) < asked["limit"]:
+                break
+        return found
+
+    async def incidents(self, limit: int, **query: Any) -> dict[str, Any]:
+        """Return the latest incidents that match the filters, and how many there are in all."""
+        page = await self._ask("GET", "/api/v1/incidents", params={**_given(query), "limit": min(limit, MAX_PAGE)})
+        found = page["incidents"]
+        while page["next_cursor"] and len(found) < limit:
+            asked = {**_given(query), "limit": min(limit - len(found), MAX_PAGE), "cursor": page["next_cursor"]}
+            page = await self._ask("GET", "/api/v1/incidents", params=asked)
+            found += page["incidents"]
+        return {**page, "incidents": found}
+
+    async def session_id(self, wanted: str) -> str:
+        """Return the id of a session that was given as its id, the first digits of it, or `latest`.
+
+        Raises:
+            ServerRefusedError: there is none, or several ids begin with these digits.
+        """
+        if wanted == LATEST:
+            newest = await self.sessions(limit=1)
+            if not newest:
+                raise ServerRefusedError("There are no sessions yet.")
+            return str(newest[0]["id"])
+        if whole := _whole_id(wanted):
+            return whole
+        return _only("session", wanted, await self.sessions(limit=2, id_prefix=wanted) if ID_DIGITS.fullmatch(wanted) else [])
+
+    async def incident_id(self, wanted: str) -> str:
+        """Return the id of an incident that was given as its id or the first digits of it.
+
+        Raises:
+            ServerRefusedError: as above.
+        """
+        if whole := _whole_id(wanted):
+            return whole
+        found: list[dict[str, Any]] = []
+        if ID_DIGITS.fullmatch(wanted):
+            found = (await self.incidents(limit=2, id_prefix=wanted))["incidents"]
+        return _only("incident", wanted, found)
+
     async def session(self, session_id: str) -> dict[str, Any]:
         return await self._ask("GET", f"/api/v1/sessions/{session_id}")
+
+    async def incident(self, incident_id: str) -> dict[str, Any]:
+        return await self._ask("GET", f"/api/v1/incidents/{incident_id}")
+
+    async def timeline(self, session_id: str) -> list[dict[str, Any]]:
+        return (await self._ask("GET", f"/api/v1/sessions/{session_id}/timeline"))["events"]
+
+    async def cancel(self, session_id: str) -> str:
+        """Cancel a session; return what became of it: `cancelled`, `cancelling` or `already_ended`."""
+        return str((await self._ask("POST", f"/api/v1/sessions/{session_id}/cancel"))["result"])
+
+    async def erase(self, session_id: str) -> None:
+        """Erase a finished session permanently."""
+        await self._request("DELETE", f"/api/v1/sessions/{session_id}", params={"hard": True, "confirm": session_id})
+
+    async def report(self, session_id: str, form: str) -> str:
+        """Return the report of a session as `html` or `md`."""
+        return (await self._request("GET", f"/api/v1/sessions/{session_id}/report", params={"format": form})).text
+
+    async def recording(self, session_id: str) -> str:
+        return (await self._request("GET", f"/api/v1/sessions/{session_id}/recording")).text
+
+    async def usage(self, period: str) -> dict[str, Any]:
+        return await self._ask("GET", "/api/v1/usage", params={"period": period})
+
+    async def usage_table(self, period: str) -> str:
+        """Return all sums of the usage as CSV."""
+        return (await self._request("GET", "/api/v1/usage/table.csv", params={"period": period})).text
+
+    async def pause(self, chain: str | None, reason: str, *, now: bool) -> list[dict[str, Any]]:
+        """Pause a chain, or everything; return what is paused then."""
+        return (await self._ask("POST", "/api/v1/system/pause", json={"chain_id": chain, "reason": reason, "now": now}))["pauses"]
+
+    async def resume(self, chain: str | None) -> list[dict[str, Any]]:
+        """End a pause; return what is still paused."""
+        return (await self._ask("DELETE", "/api/v1/system/pause", params=_given({"chain_id": chain})))["pauses"]
 
     async def ask_question(self, session_id: str, content: str) -> dict[str, Any]:
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/chat/messages", json={"content": content})
@@ -76,13 +180,17 @@ class TarsyClient:
                 if line.startswith("data:"):
                     yield json.loads(line.removeprefix("data:"))
 
-    async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+    async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             response = await self._http.request(method, path, **options)
         except httpx.TransportError as error:
             raise ServerRefusedError(f"Cannot reach TARSy at {self._http.base_url}: {error}") from error
         if not response.is_success:
             raise ServerRefusedError(_problem(response))
+        return response
+
+    async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        response = await self._request(method, path, **options)
         answer = _object(response)
         if answer is None:
             raise ServerRefusedError(f"The server at {self._http.base_url} is not TARSy: {response.text[:200]}")
@@ -92,15 +200,45 @@ class TarsyClient:
 Result = TypeVar("Result")
 
 
-def call_server(url: str, token: str | None, call: Callable[[TarsyClient], Awaitable[Result]]) -> Result:
-    """Connect to the server at `url`, run `call` and return its result.
+def call_server(url: str | None, token: str | None, call: Callable[[TarsyClient], Awaitable[Result]]) -> Result:
+    """Run `call` with a client of the server at `url`, of the running server of this data directory, or of one on the default port.
 
     Raises:
-        ServerRefusedError: that is not an address, or the server rejected a request or did not answer.
+        ServerRefusedError: no server was found, or it rejected a request or did not answer.
     """
 
     async def run() -> Result:
-        async with connect(url, token) as client:
+        async with connect(url or await _running_url(process_settings()), token) as client:
+            return await call(client)
+
+    return anyio.run(run)
+
+
+def call_server_or_database(
+    call: Callable[[TarsyClient], Awaitable[Result]],
+    *,
+    url: str | None,
+    token: str | None,
+    database_url: str | None,
+    data_dir: Path | None,
+    config: Path | None = None,
+) -> Result:
+    """Run `call` as `call_server` does; while no server runs, with a client of the API on the database, in this process.
+
+    Raises:
+        ServerRefusedError: there is neither a server nor a database, or a request was rejected.
+    """
+
+    async def run() -> Result:
+        if url:
+            async with connect(url, token) as client:
+                return await call(client)
+        settings = process_settings(config, database_url=database_url, data_dir=data_dir)
+        running = await _running_server(settings, token)
+        if running is None and (settings.database_url or (_data_dir(settings) / "postgres").exists()):
+            async with _on_database(settings) as client:
+                return await call(client)
+        async with connect(running or await _running_url(settings), token) as client:
             return await call(client)
 
     return anyio.run(run)
@@ -127,9 +265,86 @@ async def connect(url: str, token: str | None = None) -> AsyncGenerator[TarsyCli
         yield TarsyClient(http)
 
 
+@asynccontextmanager
+async def _on_database(settings: "Settings") -> AsyncGenerator[TarsyClient]:
+    """Open a client of the API in this process."""
+    from tarsy.api.auth import AuthSettings
+    from tarsy.api.tokens import ApiTokens
+    from tarsy.wiring.application import api_on_database
+    from tarsy.wiring.infrastructure import Overrides
+
+    token = secrets.token_urlsafe()
+    auth = AuthSettings(tokens=ApiTokens({COMMAND_LINE: token}), login_required=True)
+    async with api_on_database(settings, Overrides(auth=auth)) as api:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(api), base_url="http://localhost", headers=headers) as http:
+            yield TarsyClient(http)
+
+
+async def is_tarsy(url: str) -> bool:
+    """Return whether a TARSy answers at this address."""
+    try:
+        async with httpx.AsyncClient(timeout=PROBE_SECONDS, trust_env=False) as http:
+            answer = await http.get(f"{url.rstrip('/')}/health")
+            return "checks" in answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL, TypeError, ValueError):
+        return False
+
+
+async def _running_server(settings: "Settings", token: str | None) -> str | None:
+    """Return the address of the running server of this data directory, unless it needs a token and there is none."""
+    from tarsy.kit.server_file import find_server
+
+    found = find_server(_data_dir(settings), settings.database_url)
+    usable = found is not None and (token is not None or not found.login_required) and await is_tarsy(found.url)
+    return found.url if found and usable else None
+
+
+async def _running_url(settings: "Settings") -> str:
+    """Return the address of the running server of this data directory or on the default port.
+
+    Raises:
+        ServerRefusedError: none runs.
+    """
+    found = await _running_server(settings, "any")
+    if found is None and not await is_tarsy(DEFAULT_URL):
+        raise ServerRefusedError(
+            f"No TARSy server is running for the data directory {_data_dir(settings)}.\n"
+            "Start one with `tarsy serve`, or name a running one with --url (or TARSY_URL)."
+        )
+    return found or DEFAULT_URL
+
+
+def _data_dir(settings: "Settings") -> Path:
+    from tarsy.kit.data_directory import default_data_dir
+
+    return (settings.data_dir or default_data_dir()).expanduser()
+
+
+def _whole_id(text: str) -> str | None:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        return None
+
+
+def _only(noun: str, wanted: str, found: list[dict[str, Any]]) -> str:
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if found:
+        raise ServerRefusedError(f"Several {noun}s have ids that begin with {wanted}: give more digits.")
+    raise ServerRefusedError(f"There is no {noun} {wanted}. To see their ids: tarsy {noun}s list")
+
+
+def _given(query: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in query.items() if value is not None}
+
+
 def _problem(response: httpx.Response) -> str:
     problem = _object(response) or {}
     text = problem.get("detail") or problem.get("title")
+    if response.status_code == HTTPStatus.UNAUTHORIZED:
+        return "The server requires a valid API token: pass --token or set TARSY_TOKEN."
     return str(text) if text else f"The server answered {response.status_code}: {response.text[:500]}"
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from tarsy.cli.environment import DEFAULT_URL, ServerUrl, Token
+from tarsy.cli.environment import ServerUrl, Token
 from tarsy.cli.terminal import harmless
 
 app = typer.Typer(no_args_is_help=True)
@@ -150,7 +150,7 @@ _REPORTED = {"added": "Added", "changed": "Changed", "removed": "Removed", "at_n
 
 
 def reload(
-    url: ServerUrl = DEFAULT_URL,
+    url: ServerUrl = None,
     token: Token = None,
 ) -> None:
     """Reload the configuration in every process of the installation. Running sessions keep theirs; a file with mistakes changes nothing.

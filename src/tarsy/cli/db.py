@@ -1,31 +1,22 @@
-"""Commands that work on the database directly, also while no server runs: `tarsy db`, `tarsy pause`, `tarsy resume`."""
+"""`tarsy db`, which works on the database itself, and `tarsy pause` and `tarsy resume`."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import anyio
 import typer
 
-from tarsy.cli.environment import process_settings
+from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Token, process_settings
+from tarsy.cli.terminal import harmless, minute
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from tarsy.domain.work import Pause
     from tarsy.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
-
-DatabaseUrl = Annotated[
-    str | None,
-    typer.Option(envvar="DATABASE_URL", help="Address of your own PostgreSQL.", show_default="the embedded one", show_envvar=True),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(envvar="TARSY_DATA_DIR", help="Where the embedded PostgreSQL keeps its data.", show_default="the user data directory"),
-]
 
 
 @app.command()
@@ -99,8 +90,6 @@ def with_upgraded_engine(work: Callable[["AsyncEngine"], Awaitable[Result]], url
     return with_engine(upgraded, url, data_dir)
 
 
-ACTOR = "command line"
-
 Chain = Annotated[str | None, typer.Option(metavar="NAME", help="Only sessions of this chain.", show_default="everything")]
 
 
@@ -111,27 +100,34 @@ def pause(
     now: Annotated[
         bool, typer.Option("--now", help="Also park running sessions; they continue where they stopped after `tarsy resume`.")
     ] = False,
+    url: ServerUrl = None,
+    token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """Start no new investigations, answers or scores. Running ones finish; with --now they wait too."""
-    from tarsy.db.work.pauses import PauseRepository
+    from tarsy.cli.client import call_server_or_database
 
-    left = with_upgraded_engine(
-        lambda engine: PauseRepository(engine).pause(chain, actor=ACTOR, reason=reason, now=now), database_url, data_dir
+    left = call_server_or_database(
+        lambda client: client.pause(chain, reason, now=now), url=url, token=token, database_url=database_url, data_dir=data_dir
     )
     _print_pauses(left)
 
 
-def resume(chain: Chain = None, database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
+def resume(
+    chain: Chain = None, url: ServerUrl = None, token: Token = None, database_url: DatabaseUrl = None, data_dir: DataDir = None
+) -> None:
     """End a pause: start waiting sessions and continue parked ones."""
-    from tarsy.db.work.pauses import PauseRepository
+    from tarsy.cli.client import call_server_or_database
 
-    _print_pauses(with_upgraded_engine(lambda engine: PauseRepository(engine).resume(chain, actor=ACTOR), database_url, data_dir))
+    _print_pauses(
+        call_server_or_database(lambda client: client.resume(chain), url=url, token=token, database_url=database_url, data_dir=data_dir)
+    )
 
 
-def _print_pauses(left: "Sequence[Pause]") -> None:
+def _print_pauses(left: Sequence[Mapping[str, Any]]) -> None:
     for one in left:
-        typer.echo(f"{one.chain_id or 'everything'}: {one.description}, since {one.since:%Y-%m-%d %H:%MZ}")
+        reason = f": {one['reason']}" if one["reason"] else ""
+        typer.echo(harmless(f"{one['chain_id'] or 'everything'}: paused by {one['actor']}{reason}, since {minute(one['since'])}"))
     if not left:
         typer.echo("Nothing is paused.")

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
-import httpx
 
 from tarsy.agent.budget.unpriced import REMEDY, unpriced_ceilings
 from tarsy.api.auth import check_bind
 from tarsy.api.tokens import TokenSettingError, read_tokens
+from tarsy.cli.client import is_tarsy
 from tarsy.cli.db import opened_engine
 from tarsy.cli.environment import process_settings
 from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
@@ -37,7 +37,6 @@ OLDEST_PYTHON = (3, 11)
 # PostgreSQL starts with 60 MB and keeps some hundred MB of its log; a session takes a megabyte at most.
 TIGHT_BYTES = 1_000_000_000
 TOO_LITTLE_BYTES = 200_000_000
-PROBE_SECONDS = 2.0
 
 
 async def findings(config: Path | None, host: str, port: int, *, call: bool) -> AsyncGenerator[Finding]:
@@ -135,18 +134,9 @@ async def check_port(host: str, port: int) -> Finding:
         else:
             return ok("port", f"{host}:{port} is free")
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-    if await _is_tarsy(address):
+    if await is_tarsy(address):
         return ok("port", f"TARSy already runs at {address}")
     return fail("port", f"{host}:{port} cannot be used: {reason}", "choose another one: tarsy serve --port 8081")
-
-
-async def _is_tarsy(address: str) -> bool:
-    try:
-        async with httpx.AsyncClient(timeout=PROBE_SECONDS, trust_env=False) as http:
-            answer = await http.get(f"{address}health")
-            return "checks" in answer.json()
-    except (httpx.HTTPError, httpx.InvalidURL, TypeError, ValueError):
-        return False
 
 
 def check_dotenv(directory: Path | None) -> Finding | None:

@@ -11,9 +11,21 @@ import typer
 if TYPE_CHECKING:
     from tarsy.settings import Settings
 
-DEFAULT_URL = "http://127.0.0.1:8080"
-ServerUrl = Annotated[str, typer.Option(envvar="TARSY_URL", help="Address of the running TARSy.")]
-Token = Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token.")]
+ServerUrl = Annotated[
+    str | None, typer.Option(envvar="TARSY_URL", help="Address of a running TARSy.", show_default="that of this data directory")
+]
+Token = Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token, if the server requires one.")]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(envvar="DATABASE_URL", help="Address of your own PostgreSQL.", show_default="the embedded one", show_envvar=True),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(envvar="TARSY_DATA_DIR", help="Where the embedded PostgreSQL keeps its data.", show_default="the user data directory"),
+]
+Session = Annotated[
+    str, typer.Argument(metavar="SESSION", help="The session: its id, the first digits of it, or `latest`.", show_default=False)
+]
 ConfigDir = Annotated[Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files.")]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import anyio
 import typer
 
-from tarsy.cli.environment import process_settings
+from tarsy.cli.environment import ConfigDir, DatabaseUrl, DataDir, ServerUrl, Session, Token, process_settings
 from tarsy.cli.recordings import read_recording
 from tarsy.cli.terminal import harmless
 
@@ -83,6 +83,7 @@ def run(  # noqa: PLR0913 - the options of a command
             help="Play the first N recorded calls of cases that have a recording, and ask the model from there on; -1: all but the last.",
         ),
     ] = None,
+    config: ConfigDir = None,
 ) -> None:
     """Run cases through the same pipeline as real alerts, and report. Trials that are already in the output directory do not run again."""
     from tarsy import __version__
@@ -96,7 +97,7 @@ def run(  # noqa: PLR0913 - the options of a command
     from tarsy.evals.run import run_evals
     from tarsy.evals.trials import TrialFile, read_trials
 
-    settings = process_settings()
+    settings = process_settings(config)
     cases, loaded = _cases(directory, tag, case), load_config(settings.config_dir, settings.env)
     before = read_trials(baseline) if baseline else ()
     plan = Plan(
@@ -145,8 +146,8 @@ def compare(
 
 
 @app.command("add")
-def add(
-    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The id of a finished session.")],
+def add(  # noqa: PLR0913 - the options of a command
+    session: Session,
     *,
     expect: Expect = [],  # noqa: B006 - typer reads it
     to: Target = Path("evals"),
@@ -155,16 +156,19 @@ def add(
     family: Family = "production",
     reference: Reference = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: take the mechanism and the evidence from the session's verdict.")] = False,
+    url: ServerUrl = None,
+    token: Token = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Turn a finished session into a case: its tool results become the world. Asks for the mechanism and the evidence that --expect leaves out; the session's verdict suggests answers. Read the file and correct it."""
-    from tarsy.domain.recording import recording_text
+    from tarsy.domain.recording import Recording
     from tarsy.evals.new_case import Description, case_of_session
 
-    recording = read_recording(session_id)
+    text = read_recording(session, url, token, database_url, data_dir)
+    recording = Recording.model_validate_json(text)
     description = _completed(Description(title=title, family=family, reference=reference, expect=tuple(expect)), recording, yes=yes)
-    _write(
-        to / (name or session_id), case_of_session(recording, description, "recording.json"), "recording.json", recording_text(recording)
-    )
+    _write(to / (name or session), case_of_session(recording, description, "recording.json"), "recording.json", text)
 
 
 def _completed(description: "Description", recording: "Recording", *, yes: bool) -> "Description":

@@ -1,4 +1,4 @@
-"""Commands that run or follow an investigation: `tarsy investigate`, `watch`, `hint`, `fork`, `demo` and `samples`."""
+"""Commands that run, follow and change an investigation: `tarsy investigate`, `watch`, `hint`, `ask`, `cancel`, `fork`, `demo` and `samples`."""
 
 import logging
 import sys
@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import anyio
 import typer
 
-from tarsy.cli.environment import DEFAULT_URL, ConfigDir, ServerUrl, Token, process_settings
-from tarsy.cli.terminal import ServerRefusedError
+from tarsy.cli.environment import ConfigDir, ServerUrl, Session, Token, process_settings
+from tarsy.cli.terminal import ServerRefusedError, print_table
 
 
 def investigate(
@@ -54,8 +54,8 @@ def investigate(
 
 
 def watch(
-    session: Annotated[str, typer.Argument(help="Id of the session.")],
-    url: ServerUrl = DEFAULT_URL,
+    session: Session = "latest",
+    url: ServerUrl = None,
     token: Token = None,
 ) -> None:
     """Follow a session from its beginning to its end. Exit status 0 if it completed, 1 if not."""
@@ -66,31 +66,71 @@ def watch(
     from tarsy.domain.status import SessionStatus
 
     async def follow_to_end(client: TarsyClient) -> bool:
-        console, found = Console(), await client.session(session)
+        session_id = await client.session_id(session)
+        console, found = Console(), await client.session(session_id)
         if SessionStatus(found["status"]).is_final:
             # Its live events may have been purged; its end is still stored.
             print_end(console, found)
             return found["status"] == SessionStatus.COMPLETED
-        return await follow(client, session, console)
+        return await follow(client, session_id, console)
 
     raise typer.Exit(0 if call_server(url, token, follow_to_end) else 1)
 
 
 def hint(
-    session: Annotated[str, typer.Argument(help="Id of the session.")],
-    text: Annotated[str, typer.Argument(help="What its agents should know.")],
-    url: ServerUrl = DEFAULT_URL,
+    session: Session,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What its agents should know.", show_default=False)],
+    url: ServerUrl = None,
     token: Token = None,
 ) -> None:
-    """Give a running investigation a hint: each of its agents reads it before its next model call. Exit status 1 if it came too late."""
-    from tarsy.cli.client import call_server
+    """Give a running investigation a hint: each of its agents reads it before its next model call. Exit status 1 if the session has ended."""
+    from tarsy.cli.client import TarsyClient, call_server
 
-    note = call_server(url, token, lambda client: client.give_hint(session, text))
-    typer.echo(f"{note['id']} is given: each agent is told before its next call.")
+    async def give(client: TarsyClient) -> dict[str, Any]:
+        return await client.give_hint(await client.session_id(session), text)
+
+    _require_text("hint", text)
+    typer.echo(f"{call_server(url, token, give)['id']}: each agent reads it before its next model call.")
+
+
+def ask(
+    session: Session,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.", show_default=False)],
+    url: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Ask a question about a finished session and print the answer. Exit status 1 if there is none."""
+    from rich.console import Console
+
+    from tarsy.cli.client import TarsyClient, call_server
+    from tarsy.cli.live_view import answer_question
+
+    async def answered(client: TarsyClient) -> bool:
+        return await answer_question(client, await client.session_id(session), question, Console())
+
+    _require_text("question", question)
+    raise typer.Exit(0 if call_server(url, token, answered) else 1)
+
+
+def cancel(session: Session, url: ServerUrl = None, token: Token = None) -> None:
+    """Cancel a session: at once if it waits, otherwise as soon as its worker notices."""
+    from tarsy.cli.client import TarsyClient, call_server
+
+    async def stop(client: TarsyClient) -> tuple[str, str]:
+        session_id = await client.session_id(session)
+        return session_id, await client.cancel(session_id)
+
+    session_id, result = call_server(url, token, stop)
+    typer.echo(f"Session {session_id}: {result.replace('_', ' ')}.")
+
+
+def _require_text(noun: str, text: str) -> None:
+    if not text.strip():
+        raise typer.BadParameter(f"the {noun} is empty")
 
 
 def fork(
-    session: Annotated[str, typer.Argument(help="Id of a session that has ended.")],
+    session: Session,
     from_step: Annotated[
         int | None, typer.Option(min=0, help="Keep this many model calls, and make the next one again.", show_default="0")
     ] = None,
@@ -102,7 +142,7 @@ def fork(
     ] = None,
     model: Annotated[str | None, typer.Option(help="The configured provider that continues.", show_default="the session's own")] = None,
     hint: Annotated[str | None, typer.Option(help="A hint that the agents read before the first new call.")] = None,
-    url: ServerUrl = DEFAULT_URL,
+    url: ServerUrl = None,
     token: Token = None,
 ) -> None:
     """Start a new investigation from a step of an earlier one, with another model or a hint. Print the id of the new session."""
@@ -110,14 +150,17 @@ def fork(
 
     if turn is not None and agent is None:
         raise typer.BadParameter("--turn needs --agent: whose call?")
+    if hint is not None:
+        _require_text("hint", hint)
     if from_step is not None and agent is not None:
         raise typer.BadParameter("--from-step counts the calls of all agents; with --agent, use --turn")
 
     async def start(client: TarsyClient) -> str:
-        trace = await client.trace(session)
+        session_id = await client.session_id(session)
+        trace = await client.trace(session_id)
         place = _step(trace, from_step or 0) if agent is None else {"execution_id": _execution(trace, agent), "turn": turn or 0}
         changes = {"model": model, "hint": hint}
-        return await client.fork(session, place | {name: value for name, value in changes.items() if value})
+        return await client.fork(session_id, place | {name: value for name, value in changes.items() if value})
 
     typer.echo(call_server(url, token, start))
 
@@ -127,7 +170,7 @@ def _step(trace: Mapping[str, Any], number: int) -> dict[str, Any]:
     calls = [call for call in trace["llm"] if call["kind"] != "summarization"]
     if number >= len(calls):
         last = f"the last is call {len(calls)}" if calls else "it has none"
-        raise ServerRefusedError(f"This session has no call {number + 1} to a model to make anew: {last}.")
+        raise ServerRefusedError(f"This session has no model call {number + 1} to make again: {last}.")
     return {"execution_id": calls[number]["execution_id"], "turn": calls[number]["turn"]}
 
 
@@ -139,8 +182,8 @@ def _execution(trace: Mapping[str, Any], wanted: str) -> str:
         return meant[0]["id"]
     named = ", ".join(f"{one['agent_name']} ({one['dispatched_by'] or one['id']})" for one in meant or agents)
     if meant:
-        raise ServerRefusedError(f"This session has {len(meant)} agents {wanted}: say which by what stands in brackets. {named}.")
-    raise ServerRefusedError(f"This session has no agent {wanted}: {named or 'none has begun'}.")
+        raise ServerRefusedError(f"This session has {len(meant)} agents {wanted}: name one by the id in brackets: {named}.")
+    raise ServerRefusedError(f"This session has no agent {wanted}: {named or 'none has started'}.")
 
 
 samples = typer.Typer(no_args_is_help=True)
@@ -151,17 +194,16 @@ def list_all() -> None:
     """List the sample incidents and what each is about."""
     from tarsy.demo.samples import list_samples
 
-    for sample in list_samples():
-        typer.echo(f"{sample.name:<14} {sample.title}")
+    print_table(("SAMPLE", "TITLE"), ((sample.name, sample.title) for sample in list_samples()))
 
 
 def demo(
     name: Annotated[str | None, typer.Argument(help="A sample incident.", show_default="the first one")] = None,
     *,
-    fast: Annotated[bool, typer.Option("--fast", help="Do not wait for the recorded model to think.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Play the recorded answers without pauses.")] = False,
     ask: Annotated[bool, typer.Option("--ask", help="Afterwards, ask the questions that come with the sample.")] = False,
 ) -> None:
-    """Watch TARSy investigate a sample incident. The tools are a simulated cluster; without a vendor's key the model's answers are recorded; everything else is real."""
+    """Watch TARSy investigate a sample incident. The cluster is simulated and, without a vendor's key, the answers of the model are recorded; everything else is real."""
     from tarsy.cli.live_view import run_sample
     from tarsy.config.load.loader import load_config
     from tarsy.demo.samples import UnknownSampleError, list_samples, load_sample

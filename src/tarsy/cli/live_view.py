@@ -1,7 +1,6 @@
 """An investigation in the terminal: each step as it ends, below it the text that is being written, and the analysis at the end."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any, Self
 
 from rich.console import Console
@@ -11,8 +10,7 @@ from rich.status import Status
 from rich.text import Text
 
 from tarsy.cli.client import TarsyClient, connect
-from tarsy.cli.terminal import harmless
-from tarsy.domain.usage import Spending
+from tarsy.cli.terminal import cost_text, harmless, object_name
 from tarsy.settings import Settings
 
 _MARKS = {
@@ -36,7 +34,7 @@ _STATUS_STYLE = {"failed": "red", "timed_out": "red", "cancelled": "yellow", "in
 _LONGEST_LINE = 200
 # Printed in full at the end instead.
 _AT_THE_END = frozenset({"final_analysis", "executive_summary"})
-RECORDED = "RECORDED MODEL: no model is asked. What you read was said once about this sample, and is played back."
+RECORDED = "RECORDED MODEL: no model is called. These answers were recorded for this sample and are played back."
 
 
 class LiveView:
@@ -88,7 +86,7 @@ class LiveView:
                 tail = harmless(" ".join(text.split())[-80:])
                 self._status.update(Text(self._agent(self._events.get(event["event_id"], {})) + tail, style="dim"))
             case "session.status" if event["status"] == "waiting":
-                self._status.update(Text(harmless(f"waiting: {event.get('waiting_reason') or 'it goes on by itself'}")))
+                self._status.update(Text(harmless(f"waiting: {event.get('waiting_reason') or 'it continues by itself'}")))
             case _:
                 pass
 
@@ -163,7 +161,7 @@ async def follow(client: TarsyClient, session_id: str, console: Console) -> bool
     return session["status"] == "completed"
 
 
-async def ask(client: TarsyClient, session_id: str, question: str, console: Console) -> bool:
+async def answer_question(client: TarsyClient, session_id: str, question: str, console: Console) -> bool:
     """Ask a question and show the answer, without earlier events; return whether there was one."""
     last_event = await client.last_event(session_id)
     message_id, answer, refusal = (await client.ask_question(session_id, question))["id"], "", None
@@ -199,9 +197,7 @@ def print_end(console: Console, session: dict[str, Any]) -> None:
         console.print(Text(harmless(f"partial: {session['analysis_partial_reason']}"), style="yellow"))
     if session.get("error_message"):
         console.print(Text(harmless(f"{session['status']}: {session['error_message']}"), style="red"))
-    cost: dict[str, Any] = session.get("cost") or {}
-    usd = cost.get("usd")
-    spending = str(Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0)))
+    spending = cost_text(session.get("cost") or {})
     end = f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s"
     console.print(Text(f"{end}, {spending}" if spending else end, style="dim"))
 
@@ -210,8 +206,7 @@ def print_verdict(console: Console, session: dict[str, Any]) -> None:
     """Print the verdict, its confidence and how many citations were verified."""
     verdict, citations = session.get("verdict"), session.get("citations")
     if verdict:
-        affected: dict[str, str] = verdict["object"] or {}
-        named = "/".join(part for part in (affected.get("kind"), affected.get("namespace"), affected.get("name")) if part)
+        named = object_name(verdict["object"])
         because = f" ({verdict['confidence_reason']})" if verdict["confidence_reason"] else ""
         lines = [
             f"{verdict['outcome'].replace('_', ' ')}: {named}" if named else verdict["outcome"].replace("_", " "),
@@ -252,5 +247,5 @@ async def run_sample(settings: Settings, alert: str, alert_type: str, questions:
     async with local_server(settings) as server, connect(server.url, server.token) as client:
         session_id = await client.submit(alert, alert_type, None)
         succeeded = await follow(client, session_id, console)
-        answered = [await ask(client, session_id, question, console) for question in questions]
+        answered = [await answer_question(client, session_id, question, console) for question in questions]
     return succeeded and all(answered)

@@ -9,37 +9,55 @@ from tarsy import __version__
 from tarsy.cli import config, db, doctor, evals, incidents, investigate, recordings, serve, sessions, skills, tools, usage
 from tarsy.cli.terminal import explained
 
+INVESTIGATE, START, MEASURE, CONFIGURE, OPERATE = (
+    "Investigations",
+    "Getting started",
+    "Recordings and evals",
+    "Configuration",
+    "Operation",
+)
+
+
 app = typer.Typer(
     no_args_is_help=True,
-    rich_markup_mode=None,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="TARSy investigates alerts with LLM agents.",
 )
-app.command()(serve.serve)
-app.command()(investigate.investigate)
-app.command()(investigate.watch)
-app.command()(investigate.hint)
-app.command()(investigate.fork)
-app.command()(investigate.demo)
-app.command()(config.init)
-app.command()(doctor.doctor)
-app.command()(db.pause)
-app.command()(db.resume)
-app.command()(config.reload)
-app.command()(usage.usage)
-app.command()(recordings.export)
-app.command()(recordings.replay)
-app.command()(recordings.report)
-app.command("llm-service")(serve.llm_service)
-app.add_typer(config.app, name="config", help="Check, show and describe the configuration.")
-app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.")
-app.add_typer(evals.app, name="eval", help="Measure how well TARSy investigates, on cases with a known answer, without a cluster.")
-app.add_typer(incidents.app, name="incidents", help="List and show incidents.")
-app.add_typer(config.routes, name="routes", help="Try out the routes of the configuration.")
-app.add_typer(investigate.samples, name="samples", help="Sample incidents that need no key and no cluster.")
-app.add_typer(sessions.app, name="sessions", help="List, show and erase sessions.")
-app.add_typer(skills.app, name="skills", help="List, check, fetch and accept skills.")
-app.add_typer(tools.app, name="tools", help="List the tools of the tool servers, and call a tool by hand.")
+app.command(rich_help_panel=START)(serve.serve)
+app.command(rich_help_panel=START)(config.init)
+app.command(rich_help_panel=START)(doctor.doctor)
+app.command(rich_help_panel=START)(investigate.demo)
+app.add_typer(
+    investigate.samples, name="samples", help="List the sample incidents, which need no key and no cluster.", rich_help_panel=START
+)
+app.command(rich_help_panel=INVESTIGATE)(investigate.investigate)
+app.command(rich_help_panel=INVESTIGATE)(investigate.watch)
+app.command(rich_help_panel=INVESTIGATE)(investigate.hint)
+app.command(rich_help_panel=INVESTIGATE)(investigate.cancel)
+app.command(rich_help_panel=INVESTIGATE)(investigate.ask)
+app.command(rich_help_panel=INVESTIGATE)(investigate.fork)
+app.command(rich_help_panel=INVESTIGATE)(recordings.report)
+app.add_typer(sessions.app, name="sessions", help="List, show and erase sessions.", rich_help_panel=INVESTIGATE)
+app.add_typer(incidents.app, name="incidents", help="List and show incidents.", rich_help_panel=INVESTIGATE)
+app.command(rich_help_panel=MEASURE)(recordings.export)
+app.command(rich_help_panel=MEASURE)(recordings.replay)
+app.add_typer(
+    evals.app,
+    name="eval",
+    help="Measure how well TARSy investigates, on cases with a known answer, without a cluster.",
+    rich_help_panel=MEASURE,
+)
+app.add_typer(config.app, name="config", help="Check, show and describe the configuration.", rich_help_panel=CONFIGURE)
+app.add_typer(config.routes, name="routes", help="Try out the routes of the configuration.", rich_help_panel=CONFIGURE)
+app.add_typer(tools.app, name="tools", help="List the tools of the tool servers, and call a tool by hand.", rich_help_panel=CONFIGURE)
+app.add_typer(skills.app, name="skills", help="List, check, fetch and accept skills.", rich_help_panel=CONFIGURE)
+app.command(rich_help_panel=CONFIGURE)(config.reload)
+app.command(rich_help_panel=OPERATE)(usage.usage)
+app.command(rich_help_panel=OPERATE)(db.pause)
+app.command(rich_help_panel=OPERATE)(db.resume)
+app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.", rich_help_panel=OPERATE)
+app.command("llm-service", rich_help_panel=OPERATE)(serve.llm_service)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it so

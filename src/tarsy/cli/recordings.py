@@ -2,54 +2,43 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
+from typing import Annotated
 
 import anyio
 import typer
 
-from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
-from tarsy.cli.environment import process_settings
+from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Session, Token, process_settings
 from tarsy.cli.terminal import harmless
-
-if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
-
-    from tarsy.domain.recording import Recording
-    from tarsy.report.report import Report
 
 
 def export(
-    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
+    session: Session,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.", show_default="standard output")] = None,
+    url: ServerUrl = None,
+    token: Token = None,
+    database_url: DatabaseUrl = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Export a session as a self-contained recording that you can replay, with secrets masked."""
-    from tarsy.domain.recording import recording_text
-
-    text = recording_text(read_recording(session_id))
+    text = read_recording(session, url, token, database_url, data_dir)
     if output:
         output.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
 
 
-def read_recording(session_id: str) -> "Recording":
-    """Read a session of the database as a recording; end the command if there is none."""
-    from tarsy.db.session.recordings import RecordingSource
+def read_recording(session: str, url: str | None, token: str | None, database_url: str | None, data_dir: Path | None) -> str:
+    """Return the recording of a session.
 
-    try:
-        UUID(session_id)
-    except ValueError:
-        raise _no_session(session_id) from None
-    recording = with_upgraded_engine(lambda engine: RecordingSource(engine).read(session_id), None, None)
-    if recording is None:
-        raise _no_session(session_id)
-    return recording
+    Raises:
+        ServerRefusedError: there is no such session, or no server and no database.
+    """
+    from tarsy.cli.client import TarsyClient, call_server_or_database
 
+    async def read(client: TarsyClient) -> str:
+        return await client.recording(await client.session_id(session))
 
-def _no_session(session_id: str) -> typer.Exit:
-    typer.echo(f"There is no session {session_id} in this database.", err=True)
-    return typer.Exit(1)
+    return call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
 
 
 def replay(
@@ -92,35 +81,27 @@ _MARKDOWN = frozenset({".md", ".markdown"})
 
 
 def report(
-    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")],
+    session: Session,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where to write it: FILE.html or FILE.md.", show_default="standard output, as Markdown"),
     ] = None,
+    url: ServerUrl = None,
+    token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """Write a session as one self-contained file: alert, verdict, analysis, questions, and every cited result."""
-    from tarsy.db.errors import NotFoundError
-    from tarsy.db.repositories import SessionRepositories
-    from tarsy.report.html import as_html
-    from tarsy.report.markdown import as_markdown
-    from tarsy.report.report import read_report
+    from tarsy.cli.client import TarsyClient, call_server_or_database
 
     suffix = output.suffix.lower() if output else ".md"
     if suffix not in _PAGES | _MARKDOWN:
         raise typer.BadParameter(f"{output}: a report is FILE.html or FILE.md.")
 
-    async def read(engine: "AsyncEngine") -> "Report | None":
-        try:
-            return await read_report(SessionRepositories.on(engine), str(UUID(session_id)))
-        except (ValueError, NotFoundError):
-            return None
+    async def read(client: TarsyClient) -> str:
+        return await client.report(await client.session_id(session), "html" if suffix in _PAGES else "md")
 
-    found = with_upgraded_engine(read, database_url, data_dir)
-    if found is None:
-        raise _no_session(session_id)
-    text = as_html(found) if suffix in _PAGES else as_markdown(found)
+    text = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
     if output:
         output.write_bytes(text.encode("utf-8", "replace"))
     else:

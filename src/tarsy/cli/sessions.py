@@ -1,20 +1,26 @@
 """`tarsy sessions`: list, show and erase sessions."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tarsy.cli.db import ACTOR, DatabaseUrl, DataDir, with_upgraded_engine
-from tarsy.cli.terminal import PARTIAL, harmless, parse_choice
+from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Session, Token
+from tarsy.cli.terminal import (
+    ServerRefusedError,
+    cost_text,
+    harmless,
+    minute,
+    object_name,
+    parse_choice,
+    print_table,
+    session_status,
+    short_id,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from sqlalchemy.ext.asyncio import AsyncEngine
-
-    from tarsy.domain.history import ExecutionRecord, StageRecord
-    from tarsy.domain.verdict import JudgedVerdict
 
 
 app = typer.Typer(no_args_is_help=True)
@@ -28,10 +34,11 @@ SORT_HELP = (
 MAX_DAYS = 36_500
 # One line of a wide terminal.
 LINE_LENGTH = 160
+_CONCLUSIONS = frozenset({"final_analysis", "executive_summary"})
 
 
 @app.command("list")
-def list_sessions(
+def list_sessions(  # noqa: PLR0913, PLR0917 - the options of a command
     limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many.")] = 20,
     status: Annotated[str | None, typer.Option(help="Only sessions with this status.", show_default="all")] = None,
     outcome: Annotated[str | None, typer.Option(help="Only verdicts with this outcome.", show_default="all")] = None,
@@ -41,146 +48,166 @@ def list_sessions(
         typer.Option("--object", help="Only verdicts that blame this object: a name, or Kind/namespace/name.", show_default="all"),
     ] = None,
     sort: Annotated[str, typer.Option(help=SORT_HELP)] = "created",
+    url: ServerUrl = None,
+    token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """List sessions, newest first unless --sort says otherwise."""
-    from tarsy.db.session.listing import SessionFilter
-    from tarsy.db.session.repository import SessionRepository
-    from tarsy.db.session.sorting import SessionOrder, SessionSort
+    from tarsy.cli.client import call_server_or_database
+    from tarsy.db.session.sorting import SessionSort
     from tarsy.domain.status import SessionStatus
     from tarsy.domain.verdict import Confidence, VerdictOutcome
 
-    where = SessionFilter(
-        statuses=parse_choice(SessionStatus, "status", status),
-        outcomes=parse_choice(VerdictOutcome, "outcome", outcome),
-        confidences=parse_choice(Confidence, "confidence", confidence),
-        affected=affected,
+    query = {
+        "status": [*parse_choice(SessionStatus, "status", status)],
+        "outcome": [*parse_choice(VerdictOutcome, "outcome", outcome)],
+        "confidence": [*parse_choice(Confidence, "confidence", confidence)],
+        "object": affected,
+        "sort": parse_choice(SessionSort, "sort", sort)[0],
+    }
+    found = call_server_or_database(
+        lambda client: client.sessions(limit, **query), url=url, token=token, database_url=database_url, data_dir=data_dir
     )
-    (by,) = parse_choice(SessionSort, "sort", sort)
-    order = SessionOrder.of(by, None)
-    page = with_upgraded_engine(lambda engine: SessionRepository(engine).list(where, limit=limit, order=order), database_url, data_dir)
-    for session in page.sessions:
-        when = f"{session.created_at:%Y-%m-%d %H:%MZ}"
-        state = session.position.waiting_reason or (session.cancelled_by and f"cancelled by {session.cancelled_by}")
-        waits = f"  ({state})" if state else ""
-        cost = f"{session.cost}  " if str(session.cost) else ""
-        about = f"{session.alert_type}  {session.title}{waits}{_verdict(session.verdict)}"
-        status = f"{session.status}{PARTIAL if session.analysis_is_partial else ''}"
-        typer.echo(harmless(f"{session.id}  {when}  {status:<12}  {cost}{about}"))
-    if not page.sessions:
+    if found:
+        print_table(("SESSION", "CREATED", "STATUS", "COST", "TYPE", "VERDICT", "TITLE"), map(_row, found))
+    else:
         typer.echo("There are no sessions.")
 
 
-def _verdict(judged: "JudgedVerdict | None") -> str:
-    """Summarise a verdict in a few words."""
-    if judged is None:
-        return ""
-    affected = f" {judged.verdict.object}" if judged.verdict.object else ""
-    return f"  [{judged.verdict.outcome}{affected}, confidence {judged.confidence}]"
+def _row(session: Mapping[str, Any]) -> tuple[str, ...]:
+    reason = session["waiting_reason"] or (session["cancelled_by"] and f"cancelled by {session['cancelled_by']}")
+    verdict = session["verdict"]
+    return (
+        short_id(session["id"]),
+        minute(session["created_at"]),
+        session_status(session["status"], session),
+        cost_text(session["cost"]),
+        session["alert_type"],
+        " ".join(part for part in (verdict["outcome"], object_name(verdict["object"]), f"({verdict['confidence']})") if part)
+        if verdict
+        else "",
+        f"{session['title']} ({reason})" if reason else session["title"],
+    )
 
 
 @app.command()
 def show(
-    session_id: Annotated[str, typer.Argument(metavar="ID", help="The session.", show_default=False)],
+    session: Session,
+    url: ServerUrl = None,
+    token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """Show the stages of a session with their agents and sub-agents, their tasks and how they ended."""
-    from tarsy.db.run.history import SessionHistory
+    from tarsy.cli.client import TarsyClient, call_server_or_database
 
-    (wanted,) = _session_ids([session_id])
-    records = with_upgraded_engine(lambda engine: SessionHistory(engine).timelines(wanted), database_url, data_dir)
-    if not records:
-        typer.echo("There is no such session, or it has not begun.", err=True)
+    async def read(client: TarsyClient) -> list[str]:
+        session_id = await client.session_id(session)
+        return [*tree_lines(await client.session(session_id), await client.timeline(session_id))]
+
+    lines = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
+    if not lines:
+        typer.echo("The session has not started yet.", err=True)
         raise typer.Exit(1)
-    for line in tree_lines(records):
+    for line in lines:
         typer.echo(harmless(line))
 
 
-def tree_lines(stages: "Sequence[StageRecord]") -> Iterator[str]:
+def tree_lines(session: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the stages of a session, their agents and sub-agents as indented lines."""
-    for record in stages:
-        yield f"{record.stage.stage_name}  ({record.stage.status})"
-        for execution in record.executions:
-            yield from _agent_lines(execution, "  ")
-
-
-def _agent_lines(record: "ExecutionRecord", indent: str) -> Iterator[str]:
     from tarsy.kit.text import clip
 
     def short(text: str) -> str:
         return clip(" ".join(text.split()), LINE_LENGTH, notice="…")
 
-    execution = record.execution
-    sent = f"[{execution.dispatched_by}] " if execution.dispatched_by else ""
-    yield f"{indent}{sent}{execution.agent_name}  ({execution.status}, {execution.model_name})"
-    if execution.task:
-        yield f"{indent}  task: {short(execution.task)}"
-    for child in record.children:
-        yield from _agent_lines(child, f"{indent}  ")
-    if ended := record.conclusion or execution.error_message:
-        yield f"{indent}  {'said' if record.conclusion else 'why'}: {short(ended)}"
+    # The last ones: an answer may have been corrected.
+    conclusions = {one["execution_id"]: one["content"] for one in timeline if one["event_type"] in _CONCLUSIONS}
+    # By the execution that dispatched them, or else by their stage.
+    below: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for stage in session["stages"]:
+        for execution in stage["executions"]:
+            below[execution["parent_execution_id"] or stage["id"]].append(execution)
+
+    def agents(above: str, indent: str) -> Iterator[str]:
+        for one in below[above]:
+            dispatched = f"[{one['dispatched_by']}] " if one["dispatched_by"] else ""
+            yield f"{indent}{dispatched}{one['agent_name']}  ({one['status']}, {one['model_name']})"
+            if one["task"]:
+                yield f"{indent}  task: {short(one['task'])}"
+            yield from agents(one["id"], f"{indent}  ")
+            if conclusion := conclusions.get(one["id"]):
+                yield f"{indent}  conclusion: {short(conclusion)}"
+            elif one["error_message"]:
+                yield f"{indent}  error: {short(one['error_message'])}"
+
+    for stage in session["stages"]:
+        yield f"{stage['stage_name']}  ({stage['status']})"
+        yield from agents(stage["id"], "  ")
 
 
 @app.command()
 def purge(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Sessions to erase.", show_default=False)] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="SESSION", help="Sessions to erase, by id.", show_default=False)] = None,
     older_than: Annotated[
-        int | None, typer.Option(min=0, max=MAX_DAYS, metavar="DAYS", help="Erase all that ended more than this many days ago.")
+        int | None,
+        typer.Option(
+            min=0, max=MAX_DAYS, metavar="DAYS", help="Erase all that ended more than this many days ago; works on the database itself."
+        ),
     ] = None,
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    url: ServerUrl = None,
+    token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """Erase finished sessions and everything stored about them. Only the audit log keeps a record."""
-    from tarsy.db.retention import PostgresRetentionStore
+    from tarsy.cli.client import ID_DIGITS, TarsyClient, call_server_or_database
 
     if bool(ids) == (older_than is not None):
-        typer.echo("Name sessions by id, or say --older-than DAYS.", err=True)
+        typer.echo("Name sessions by id, or use --older-than DAYS.", err=True)
         raise typer.Exit(2)
-    if older_than is None:
-        _purge_by_id(ids or [], yes=yes, url=database_url, data_dir=data_dir)
+    if older_than is not None:
+        _erase_old(older_than, database_url, data_dir, yes=yes)
         return
-    days = older_than
+    wanted = ids or []
+    if not all(ID_DIGITS.fullmatch(one) for one in wanted):
+        typer.echo("A session's id has hexadecimal digits and hyphens. To see the ids: tarsy sessions list", err=True)
+        raise typer.Exit(2)
+    if not yes:
+        typer.confirm(f"Erase {_counted(len(wanted))}? This cannot be undone.", abort=True)
+
+    async def erase(client: TarsyClient) -> int:
+        erased = 0
+        for one in wanted:
+            try:
+                await client.erase(await client.session_id(one))
+                erased += 1
+            except ServerRefusedError as error:
+                typer.echo(harmless(str(error)), err=True)
+        return erased
+
+    erased = call_server_or_database(erase, url=url, token=token, database_url=database_url, data_dir=data_dir)
+    typer.echo(f"Erased {_counted(erased)}.")
+    raise typer.Exit(0 if erased == len(wanted) else 1)
+
+
+def _erase_old(days: int, database_url: str | None, data_dir: "Path | None", *, yes: bool) -> None:
+    from tarsy.cli.client import COMMAND_LINE
+    from tarsy.cli.db import with_upgraded_engine
+    from tarsy.db.retention import PostgresRetentionStore
+
     count = with_upgraded_engine(lambda engine: PostgresRetentionStore(engine).count_sessions(days=days), database_url, data_dir)
     if count and not yes:
-        typer.confirm(f"Erase {count} sessions that ended more than {days} days ago? This cannot be undone.", abort=True)
+        typer.confirm(f"Erase {_counted(count)} that ended more than {days} days ago? This cannot be undone.", abort=True)
     erased = with_upgraded_engine(
-        lambda engine: PostgresRetentionStore(engine).erase_sessions(days=days, actor=ACTOR, hidden_only=False), database_url, data_dir
+        lambda engine: PostgresRetentionStore(engine).erase_sessions(days=days, actor=COMMAND_LINE, hidden_only=False),
+        database_url,
+        data_dir,
     )
-    typer.echo(f"Erased {erased} sessions.")
+    typer.echo(f"Erased {_counted(erased)}.")
 
 
-def _session_ids(ids: list[str]) -> list[str]:
-    from uuid import UUID
-
-    try:
-        return [str(UUID(text)) for text in ids]
-    except ValueError as error:
-        typer.echo("A session's id looks like 01234567-89ab-cdef-0123-456789abcdef; `tarsy sessions list` shows them.", err=True)
-        raise typer.Exit(2) from error
-
-
-def _purge_by_id(ids: list[str], *, yes: bool, url: str | None, data_dir: "Path | None") -> None:
-    from tarsy.db.errors import ConflictError, NotFoundError
-    from tarsy.db.session.repository import SessionRepository
-
-    wanted = _session_ids(ids)
-    if not yes:
-        typer.confirm(f"Erase {len(wanted)} session{'s' if len(wanted) > 1 else ''}? This cannot be undone.", abort=True)
-
-    async def erase(engine: "AsyncEngine") -> int:
-        failures = 0
-        for session_id in wanted:
-            try:
-                await SessionRepository(engine).purge(session_id, actor=ACTOR)
-            except (NotFoundError, ConflictError) as error:
-                failures += 1
-                typer.echo(str(error), err=True)
-        return failures
-
-    failures = with_upgraded_engine(erase, url, data_dir)
-    typer.echo(f"Erased {len(wanted) - failures} sessions.")
-    raise typer.Exit(1 if failures else 0)
+def _counted(sessions: int) -> str:
+    return f"{sessions} session{'' if sessions == 1 else 's'}"

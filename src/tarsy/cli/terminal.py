@@ -1,24 +1,77 @@
-"""Output for a terminal: text without control characters, and errors as sentences; options that name a member of an enum."""
+"""Output for a terminal: tables, text without control characters, and errors as sentences; options that name a member of an enum."""
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import typer
 
+from tarsy.domain.usage import Spending
 from tarsy.kit.groups import leaves
+
+# Wider than any row.
+_UNLIMITED = 100_000
 
 # All but tab and line feed. A log line could otherwise clear the screen, rename the window or overwrite earlier output.
 _COMMANDS = dict.fromkeys((*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0)))
-# Marks the status of a session whose analysis is partial.
-PARTIAL = " (partial)"
 
 
 def harmless(text: str) -> str:
     """Return `text` without control characters."""
     return text.translate(_COMMANDS)
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows under headers. In a terminal the last column is wrapped; otherwise nothing is shortened, for programs that read it."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, header in enumerate(headers, start=1):
+        table.add_column(header, no_wrap=number < len(headers), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(harmless(cell)) for cell in row))
+    console = Console()
+    if console.is_terminal:
+        console.print(table)
+        return
+    console = Console(width=_UNLIMITED, color_system=None)
+    with console.capture() as printed:
+        console.print(table)
+    for line in printed.get().splitlines():
+        typer.echo(line.rstrip())
+
+
+def short_id(value: str) -> str:
+    """Return as much of an id as a person needs; the whole id if the output is not a terminal."""
+    return value[:8] if sys.stdout.isatty() else value
+
+
+def object_name(affected: Mapping[str, str] | None) -> str:
+    """Return an object of a verdict as `Kind/namespace/name`."""
+    named = affected or {}
+    return "/".join(part for part in (named.get("kind"), named.get("namespace"), named.get("name")) if part)
+
+
+def session_status(status: str, session: Mapping[str, Any]) -> str:
+    """Return the status of a session for people; one whose analysis is partial says so."""
+    return f"{status} (partial)" if session["analysis_is_partial"] else status
+
+
+def minute(time: str | None) -> str:
+    """Return a time of the API for people."""
+    return f"{datetime.fromisoformat(time).astimezone(UTC):%Y-%m-%d %H:%MZ}" if time else ""
+
+
+def cost_text(cost: Mapping[str, Any]) -> str:
+    """Return a cost of the API for people; empty if there is none."""
+    usd = cost.get("usd")
+    return str(Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0)))
 
 
 Choice = TypeVar("Choice", bound=StrEnum)

@@ -1,22 +1,13 @@
-"""`tarsy usage`: the usage and cost of models, read from the database, also while no server runs."""
+"""`tarsy usage`: the usage and cost of models."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
-import anyio
 import typer
 
-from tarsy.cli.db import DatabaseUrl, DataDir, with_upgraded_engine
-from tarsy.cli.environment import process_settings
-from tarsy.cli.terminal import harmless, parse_choice
-
-if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
-
-    from tarsy.domain.period_budget import PeriodState
-    from tarsy.domain.usage import UsageReport, UsageTotals
+from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Token
+from tarsy.cli.terminal import harmless, parse_choice, print_table, short_id
 
 # As many lines of a group as a terminal shows beside the others.
 SHOWN = 8
@@ -29,85 +20,77 @@ def usage(
     config: Annotated[
         Path | None, typer.Option(envvar="TARSY_CONFIG_DIR", help="Directory of the configuration files, which name the budgets.")
     ] = None,
+    url: ServerUrl = None,
+    token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
     """Show the usage of models and tools, and what it cost."""
-    from tarsy.cli.doctor_checks import price_remarks
-    from tarsy.config.load.loader import load_config
-    from tarsy.config.problems import ConfigError
-    from tarsy.db.spending import PostgresSpendingStore
-    from tarsy.db.usage import DETAIL_COLUMNS, UsageRepository
-    from tarsy.domain.usage import Period, csv_lines
+    from tarsy.cli.client import TarsyClient, call_server_or_database
+    from tarsy.domain.usage import Period
 
     (chosen,) = parse_choice(Period, "period", period)
-    now = datetime.now(UTC)
-    span = chosen.until(now.date())
-    if csv:
-        rows = with_upgraded_engine(lambda engine: UsageRepository(engine).details(span), database_url, data_dir)
-        typer.echo(csv_lines([DETAIL_COLUMNS, *([row[name] for name in DETAIL_COLUMNS] for row in rows)]), nl=False)
-        return
-    settings, loaded = process_settings(config), None
-    try:
-        loaded = load_config(settings.config_dir, settings.env)
-    except ConfigError as error:
-        typer.echo(f"The configuration cannot be read, so no budgets are shown: {error}", err=True)
-    budgets = [one.budget for one in loaded.config.system.budgets] if loaded else []
 
-    async def read(engine: "AsyncEngine") -> "tuple[UsageReport, Sequence[PeriodState]]":
-        return await UsageRepository(engine).report(span, now.date()), await PostgresSpendingStore(engine).states(budgets, now)
+    async def read(client: TarsyClient) -> str | dict[str, Any]:
+        return await client.usage_table(chosen) if csv else await client.usage(chosen)
 
-    report, states = with_upgraded_engine(read, database_url, data_dir)
-    _print_report(report)
-    if loaded and states:
-        _print_budgets(states, now)
-        for remark in anyio.run(price_remarks, loaded):
-            if remark.path.startswith("system.budgets"):
-                typer.echo(harmless(f"  {remark.message}; {remark.remedy}"))
+    found = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir, config=config)
+    if isinstance(found, str):
+        typer.echo(found, nl=False)
+    else:
+        _print_report(found)
 
 
-def _print_budgets(states: "Sequence[PeriodState]", now: datetime) -> None:
+def _print_report(report: Mapping[str, Any]) -> None:
+    total = report["total"]
+    unpriced = f", {total['unpriced_calls']} calls of unknown price" if total["unpriced_calls"] else ""
+    typer.echo(
+        f"{report['first_day']} to {report['last_day']}: {_usd(total['cost_usd'])}, {total['calls']} calls, {_tokens(total)} tokens{unpriced}"
+    )
+    typer.echo(f"This month: {_usd(report['month_usd'])} so far, forecast {_usd(report['month_forecast_usd'])}")
+    groups = {"MODEL": "by_model", "CHAIN": "by_chain", "ALERT TYPE": "by_alert_type", "AGENT": "by_agent"}
+    for name, key in groups.items():
+        _print_group((name, "COST", "CALLS", "TOKENS", "CACHED", "UNPRICED"), [_used(one) for one in report[key]])
+    tools = [(f"{one['server']}.{one['tool']}", str(one["calls"]), str(one["failed_calls"])) for one in report["by_tool"]]
+    _print_group(("TOOL", "CALLS", "FAILED"), tools)
+    dearest = [(short_id(one["id"]), _usd(one["cost_usd"]), one["title"]) for one in report["dearest_sessions"]]
+    _print_group(("MOST EXPENSIVE SESSION", "COST", "TITLE"), dearest)
+    _print_group(("BUDGET", "SPENT", "RESERVED", "FORECAST"), [_budget(one) for one in report["budgets"]])
+    for one in report["budgets"]:
+        if one["unpriced_models"]:
+            models = ", ".join(one["unpriced_models"])
+            typer.echo(harmless(f"The ceiling of {_name(one)} does not count calls of {models}, whose price is not known."))
+
+
+def _print_group(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        typer.echo()
+        print_table(headers, rows[:SHOWN])
+    if len(rows) > SHOWN:
+        typer.echo(f"and {len(rows) - SHOWN} more; --csv prints all")
+
+
+def _used(one: Mapping[str, Any]) -> tuple[str, ...]:
+    cached = f"{one['cache_hit_share']:.0%}" if one["cache_hit_share"] else ""
+    return one["name"], _usd(one["cost_usd"]), str(one["calls"]), _tokens(one), cached, str(one["unpriced_calls"] or "")
+
+
+def _budget(one: Mapping[str, Any]) -> tuple[str, ...]:
+    return _name(one), _usd(one["spent_usd"]), _usd(one["reserved_usd"]), _usd(one["forecast_usd"])
+
+
+def _name(budget: Mapping[str, Any]) -> str:
+    scope = next((f" for {kind} {budget[key]}" for key, kind in (("chain", "chain"), ("alert_type", "alert type")) if budget[key]), "")
+    return f"{_usd(budget['usd'])} a {budget['per']}{scope}"
+
+
+def _tokens(used: Mapping[str, Any]) -> str:
+    return f"{used['input_tokens'] + used['output_tokens']:,}"
+
+
+def _usd(amount: float) -> str:
+    from decimal import Decimal
+
     from tarsy.domain.usage import format_usd
 
-    typer.echo("\nbudgets")
-    for state in states:
-        forecast = format_usd(state.forecast(now))
-        used = f"{format_usd(state.spent)} spent, {format_usd(state.reserved)} reserved, at this rate {forecast} at its end"
-        typer.echo(harmless(f"  {state.budget.description.removeprefix('the ')}: {used}"))
-
-
-def _print_report(report: "UsageReport") -> None:
-    from tarsy.domain.usage import format_usd
-
-    typer.echo(f"{report.span.first} to {report.span.last}: {_line(report.total)}")
-    typer.echo(f"this month {format_usd(report.month_usd)}, at this rate {format_usd(report.month_forecast_usd)} at its end")
-    groups = {"model": report.by_model, "chain": report.by_chain, "alert type": report.by_alert_type, "agent": report.by_agent}
-    for name, group in groups.items():
-        if group:
-            typer.echo(f"\nby {name}")
-        for one in group[:SHOWN]:
-            typer.echo(harmless(f"  {one.name}: {_line(one.used)}"))
-        if len(group) > SHOWN:
-            typer.echo(f"  and {len(group) - SHOWN} more (--csv has all)")
-    if report.by_tool:
-        typer.echo("\nby tool")
-    for tool in report.by_tool[:SHOWN]:
-        typer.echo(harmless(f"  {tool.server}.{tool.tool}: {tool.calls} calls, {tool.failed_calls} failed"))
-    if report.dearest_sessions:
-        typer.echo("\ndearest sessions")
-    for session in report.dearest_sessions:
-        typer.echo(harmless(f"  {session.id}  {format_usd(session.cost_usd)}  {session.title}"))
-
-
-def _line(used: "UsageTotals") -> str:
-    from tarsy.domain.usage import format_usd
-
-    share = used.cache_hit_share
-    parts = [
-        format_usd(used.cost_usd),
-        f"{used.calls} calls",
-        f"{used.input_tokens + used.output_tokens:,} tokens",
-        *([f"{share:.0%} of the input cached"] if share else []),
-        *([f"{used.unpriced_calls} calls of unknown price"] if used.unpriced_calls else []),
-    ]
-    return ", ".join(parts)
+    return format_usd(Decimal(str(amount)))

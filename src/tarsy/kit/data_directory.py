@@ -6,6 +6,7 @@ from pathlib import Path
 import platformdirs
 
 DATA_DIRECTORY_VARIABLE = "TARSY_DATA_DIR"
+SERVER_FILE = "server.json"
 
 
 def default_data_dir() -> Path:

@@ -96,6 +96,20 @@ async def application(
             tasks.cancel_scope.cancel()
 
 
+@asynccontextmanager
+async def api_on_database(settings: Settings, overrides: Overrides) -> AsyncGenerator[FastAPI]:
+    """Build the API on its database and run nothing else: for commands while no server runs.
+
+    Raises:
+        ConfigError: the configuration has problems (all of them are in it).
+        DatabaseUnavailableError: there is no database to work with.
+    """
+    loaded = load_config(settings.config_dir, settings.env)
+    configured = Configured(settings, loaded, overrides)
+    async with open_infrastructure(settings, loaded, overrides) as infrastructure:
+        yield create_app(build_services(infrastructure, configured, None, Reload(settings, loaded, clock=SystemClock())))
+
+
 async def _import_sdks(configured: Configured) -> None:
     """Import the SDKs of the configured models and tool servers in a process that calls them, before it takes work."""
     settings = configured.settings

@@ -472,7 +472,7 @@ async def test_sessions_are_found_by_their_verdict(database_url: str) -> None:
             == await listed(confidences=(Confidence.LOW,))
             == []
         )
-        assert "[fault Pod/shop/web-1, confidence high]" in await to_thread.run_sync(_listed, database_url, "high")
+        assert "fault Pod/shop/web-1 (high)" in await to_thread.run_sync(_listed, database_url, "high")
         assert "There are no sessions." in await to_thread.run_sync(_listed, database_url, "low")
         assert "There is no confidence 'certain'; there are: high, medium, low." in await to_thread.run_sync(
             _listed, database_url, "certain"

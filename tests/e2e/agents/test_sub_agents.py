@@ -19,7 +19,6 @@ from tarsy.agent.run import Run
 from tarsy.cli.sessions import tree_lines
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedOrchestrator
 from tarsy.db.connection import pool_use
-from tarsy.db.run.history import SessionHistory
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentExecution
@@ -93,15 +92,15 @@ async def test_agents_that_are_sent_report_and_their_results_are_read_and_cited(
         outcome = await investigated(running)
         rows = await executions(running)
         session = await running.services.repositories.sessions.get(SESSION_ID)
-        tree = list(tree_lines(await SessionHistory(running.engine).timelines(SESSION_ID)))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(running.api), base_url="http://localhost") as client:
             shown = [(await client.get(f"/api/v1/sessions/{SESSION_ID}/{part}")).json() for part in ("timeline", "trace")]
-    assert tree[:7] == [
+            detail = (await client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
+    assert [*tree_lines(detail, shown[0]["events"])][:7] == [
         "look  (completed)",
         "  Lead  (completed, model-1)",
         "    [A1] PodAgent  (completed, model-1)",
         "      task: Which pods restart?",
-        '      said: web-1 restarts [A1.1: "web-1 CrashLoopBackOff"].',
+        '      conclusion: web-1 restarts [A1.1: "web-1 CrashLoopBackOff"].',
         "    [A2] LogAgent  (completed, model-1)",
         "      task: What do they say?",
     ]

@@ -189,9 +189,9 @@ def test_the_command_lists_sessions_with_their_titles(ground: Ground, made: Scen
 def test_the_command_erases_by_age_after_asking(ground: Ground, sessions: tuple[str, str, str]) -> None:
     code, text = tarsy(ground, "purge", "--older-than", "30", say="n\n")
     assert code == 1
-    assert "Erase 1 sessions" in text
+    assert "Erase 1 session " in text
     assert sessions[0] in anyio.run(left, ground)
-    assert "Erased 1 sessions." in tarsy(ground, "purge", "--older-than", "30", "--yes")[1]
+    assert "Erased 1 session." in tarsy(ground, "purge", "--older-than", "30", "--yes")[1]
     assert set(anyio.run(left, ground)) == set(sessions[1:])
 
 
@@ -199,7 +199,7 @@ def test_the_command_erases_by_id_and_refuses_what_runs(ground: Ground, sessions
     code, text = tarsy(ground, "purge", sessions[1], sessions[2], "--yes")
     assert code == 1
     assert "cancel it first" in text
-    assert "Erased 1 sessions." in text
+    assert "Erased 1 session." in text
     assert set(anyio.run(left, ground)) == {sessions[0], sessions[2]}
     assert tarsy(ground, "purge", "nonsense", "--yes")[0] == 2
     assert tarsy(ground, "purge", "--yes")[0] == 2

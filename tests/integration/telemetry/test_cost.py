@@ -117,8 +117,8 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
     for command in (["incidents", "list", *at], ["incidents", "show", incident, *at], ["sessions", "list", *at]):
         await to_thread.run_sync(partial(app, command, standalone_mode=False))
     reported = capsys.readouterr().out
-    assert "Down  $0.0900" in reported
-    assert "its investigations cost $0.0900" in reported
+    assert "$0.0900  Down" in reported
+    assert "investigations cost $0.0900" in reported
     assert (reported.count("$0.0600"), reported.count("$0.0300")) == (1, 1)
 
 

@@ -50,7 +50,7 @@ async def test_ceilings_that_do_not_count_a_model_are_warned_of_in_the_system_an
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     usage = ["usage", "--config", str(tmp_path), "--database-url", database_url]
     await to_thread.run_sync(partial(app, usage, standalone_mode=False))
-    assert f"  the ceiling of $5.00 a day does not count calls of {MODEL}" in capsys.readouterr().out
+    assert f"The ceiling of $5.00 a day does not count calls of {MODEL}" in capsys.readouterr().out
 
 
 def _check(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:

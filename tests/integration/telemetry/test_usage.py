@@ -128,7 +128,7 @@ async def test_the_report_says_how_far_each_budget_is_used(
     assert month["forecast_usd"] >= month["spent_usd"]
     monkeypatch.setenv("TARSY_CONFIG_DIR", str(tmp_path))
     await to_thread.run_sync(partial(app, ["usage", "--database-url", database_url], standalone_mode=False))
-    assert "ceiling of $0.10 a month for chain chain: $0.0900 spent" in capsys.readouterr().out
+    assert "$0.1000 a month for chain chain  $0.0900" in capsys.readouterr().out
 
 
 async def test_what_was_spent_stays_spent_when_its_sessions_are_erased(database_url: str, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tarsy.api.schemas.incidents import (
     SplitOff,
     SplitRequest,
 )
-from tarsy.api.schemas.view import Name, Request, StorableText, UtcTime
+from tarsy.api.schemas.view import IdPrefix, Name, Request, StorableText, UtcTime
 from tarsy.api.services import AuthorDep, ServicesDep
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentFilter
@@ -45,6 +45,7 @@ Label = Annotated[StorableText, Field(max_length=1200)]
 class IncidentQuery(Request):
     """Which incidents to list."""
 
+    id_prefix: IdPrefix | None = Field(default=None, description="Only ids that begin with these hexadecimal digits.")
     state: list[IncidentState] = Field(default=[], max_length=len(IncidentState), description="Only these; repeat it for several.")
     severity: list[Severity] = Field(default=[], max_length=len(Severity), description="Only these; repeat it for several.")
     source: list[Name] = Field(default=[], max_length=20, description="Only from these senders; repeat it for several.")
@@ -69,6 +70,7 @@ class IncidentQuery(Request):
 
     def filter(self) -> IncidentFilter:
         return IncidentFilter(
+            id_prefix=self.id_prefix,
             states=tuple(self.state),
             severities=tuple(self.severity),
             sources=tuple(self.source),

@@ -17,7 +17,7 @@ from tarsy.api.schemas.sessions import (
     SessionList,
 )
 from tarsy.api.schemas.trace import Timeline
-from tarsy.api.schemas.view import Name, Request, SessionId, StorableText, UtcTime
+from tarsy.api.schemas.view import IdPrefix, Name, Request, SessionId, StorableText, UtcTime
 from tarsy.api.services import AuthorDep, ServicesDep
 from tarsy.db.session.listing import SessionFilter
 from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
@@ -40,6 +40,7 @@ class SessionChoice(Request):
     """Which sessions are meant."""
 
     id: list[UUID] = Field(default=[], max_length=MAX_PAGE, description="Only these; repeat it for several.")
+    id_prefix: IdPrefix | None = Field(default=None, description="Only ids that begin with these hexadecimal digits.")
     status: list[SessionStatus] = Field(default=[], max_length=len(SessionStatus), description="Only these; repeat it for several.")
     alert_type: Name | None = None
     chain_id: Name | None = None
@@ -55,6 +56,7 @@ class SessionChoice(Request):
     def filter(self) -> SessionFilter:
         return SessionFilter(
             ids=tuple(str(one) for one in self.id),
+            id_prefix=self.id_prefix,
             statuses=tuple(self.status),
             alert_type=self.alert_type or None,
             chain_id=self.chain_id or None,

@@ -77,6 +77,7 @@ MAX_NAME = 200
 Name = Annotated[StorableText, Field(max_length=MAX_NAME)]
 UtcTime = Annotated[datetime, WrapValidator(_utc_time)]
 Day = Annotated[date, BeforeValidator(_day)]
+IdPrefix = Annotated[str, Field(pattern="^[0-9a-fA-F-]{1,36}$"), AfterValidator(lambda text: text.replace("-", "").lower())]
 SessionId = Annotated[UUID, Path(description="The session's id.")]
 
 

@@ -39,7 +39,7 @@ from tarsy.db.embedded.programs import (
     run,
     running_postmaster,
 )
-from tarsy.kit.data_directory import default_data_dir
+from tarsy.kit.data_directory import SERVER_FILE, default_data_dir
 from tarsy.kit.groups import single_errors
 
 # Short enough not to be noticed at a start, long enough not to be felt by the processor.
@@ -213,7 +213,7 @@ class EmbeddedServer:
 
     def _restrict_permissions(self) -> None:
         """Close the data directory to other accounts, unless it contains files that are not ours."""
-        if any(not entry.name.startswith(self._pgdata.name) for entry in self._home.iterdir()):
+        if any(not entry.name.startswith((self._pgdata.name, SERVER_FILE)) for entry in self._home.iterdir()):
             return
         # On a volume that another user owns, the server's own directory inside is closed all the same.
         with suppress(PermissionError, NoServerAccountError):

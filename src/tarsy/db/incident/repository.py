@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -29,6 +30,8 @@ _BAR_WIDTHS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentFilter:
+    # The first hexadecimal digits of the id.
+    id_prefix: str | None = None
     states: tuple[IncidentState, ...] = ()
     severities: tuple[Severity, ...] = ()
     sources: tuple[str, ...] = ()
@@ -236,6 +239,9 @@ def _conditions(where: IncidentFilter) -> list[sa.ColumnElement[bool]]:
     table = incidents.c
     # One that was merged into another is shown as part of it.
     conditions: list[sa.ColumnElement[bool]] = [table.merged_into.is_(None)]
+    if where.id_prefix is not None:
+        first, last = (str(UUID(where.id_prefix.ljust(32, digit)[:32])) for digit in "0f")
+        conditions.append(table.id.between(first, last))
     if where.severities:
         conditions.append(table.severity.in_([severity.value for severity in where.severities]))
     if where.sources:

@@ -28,6 +28,8 @@ EXCERPT_CHARACTERS = 300
 class SessionFilter:
     # Only these, where any are named.
     ids: tuple[str, ...] = ()
+    # The first hexadecimal digits of the id.
+    id_prefix: str | None = None
     statuses: tuple[SessionStatus, ...] = ()
     alert_type: str | None = None
     chain_id: str | None = None
@@ -122,6 +124,7 @@ _FORCE_CUSTOM_PLAN = sa.text("SET LOCAL plan_cache_mode = force_custom_plan")
 # By parameter.
 _CONDITIONS = {
     "ids": "s.id = ANY(CAST(:ids AS uuid[]))",
+    "id_prefix": "s.id BETWEEN CAST(rpad(:id_prefix, 32, '0') AS uuid) AND CAST(rpad(:id_prefix, 32, 'f') AS uuid)",
     "statuses": "s.status = ANY(CAST(:statuses AS text[]))",
     "alert_type": "s.alert_type = :alert_type",
     "chain_id": "s.chain_id = :chain_id",
