@@ -192,3 +192,18 @@ def test_investigate_ends_with_the_analysis_and_zero_or_with_the_reason_and_one(
     assert "failed after" in failed.stdout
     missing = tarsy("investigate", "no-such-file", cwd=tmp_path, env=env)
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
+
+
+def test_investigate_ends_at_its_ceiling_of_time_though_the_model_never_answers(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "tarsy.yaml").write_text(SILENT)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        # The kernel accepts connections, and nobody reads them.
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        provider = f"silent: {{type: openai, model: m, base_url: '{address}', api_key_env: SILENT_KEY}}"
+        (tmp_path / "config" / "llm-providers.yaml").write_text(f"llm_providers: {{{provider}}}\n")
+        env = {"DATABASE_URL": database_url, "SILENT_KEY": "k"}
+        run = tarsy("investigate", "-", "--budget", "2s", cwd=tmp_path, env=env, stdin="disk full on db-3")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "ended by its ceiling of 2 s" in run.stdout
+    assert "models are out" not in run.stdout

@@ -242,6 +242,7 @@ class MemoryRun:
             mask=Unmasked(),
             clock=self.clock,
         )
+        ceilings = Ceilings(ledger, place, path, services.prices, recorded=self.recorded_inputs)
         yield ExecutionContext(
             place=place,
             services=services,
@@ -257,10 +258,11 @@ class MemoryRun:
                 self.tools or CountingTools(RecordedTools(RecordedToolServers(recording), self.track), self.asked),
                 (ReadResult(self.journal, execution_id=EXECUTION, documents={}, in_part=False),),
                 tool_calling=config.tool_calling,
+                ceilings=ceilings,
                 mask=Unmasked(),
                 clock=self.clock,
             ),
-            ceilings=Ceilings(ledger, place, path, services.prices, recorded=self.recorded_inputs),
+            ceilings=ceilings,
             evidence=EvidenceIds(prefix="A", documents={ALERT: self.scenario.alert}),
             cut=RecordedCut.find(self.recorded_inputs, self.track, self.end),
         )

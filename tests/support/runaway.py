@@ -2,18 +2,22 @@
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import anyio
 import sqlalchemy as sa
 
-from support.agent_scenario import PROVIDER, SESSION_ID, Scenario, agent, answers, chain, helper, stage
+from support.agent_scenario import PROVIDER, SESSION_ID, TOOLS, Scenario, agent, answers, chain, helper, stage
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.db.tables import llm_interactions, mcp_interactions, reservations
 from tarsy.domain.budget import Ceiling, Spent
+from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import Chunk, FinishChunk, FinishReason, GenerateInput, LLMHealth, ProviderType, TextChunk, ToolCallChunk
+from tarsy.domain.tool import ToolCatalog, ToolResult
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.text import estimate_tokens
 from tarsy.wiring.application import Application
@@ -24,6 +28,7 @@ CHAT_TRACK = "2.chat/1.ChatAgent"
 # $10 and $50 for a million tokens.
 RATES = "system:\n  cost_estimation:\n    model_rates:\n      model-1: {input_per_million: 10, output_per_million: 50}\n"
 
+_AT = datetime(2026, 1, 1, tzinfo=UTC)
 Say = Callable[[GenerateInput, int], Sequence[Chunk]]
 
 
@@ -127,3 +132,23 @@ async def used(running: Application, session_id: str = SESSION_ID) -> Spent:
 
 def with_ceiling(made: ResolvedChain, ceiling: Ceiling) -> ResolvedChain:
     return made.model_copy(update={"budget": ceiling})
+
+
+@dataclass
+class ScriptedTools:
+    """The tools of the scenarios: each call takes `seconds` and returns `characters` of a log."""
+
+    seconds: float = 0.0
+    characters: int = 200
+    made: int = 0
+
+    async def list_tools(self) -> ToolCatalog:
+        return ToolCatalog(TOOLS)
+
+    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+        del on_output
+        self.made += 1
+        number = self.made
+        await anyio.sleep(self.seconds)
+        line = f"{number}: no space left on device of node-1\n"
+        return ToolResult(call=call, content=(line * (self.characters // len(line) + 1))[: self.characters], started_at=_AT)

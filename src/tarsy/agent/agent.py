@@ -76,10 +76,11 @@ async def _end_at_ceiling(context: ExecutionContext, recorder: Recorder, error: 
         reason = f"It waits because of {met.description}: {met.detail}."
         return ExecutionResult(status=RunStatus.ACTIVE, waits=Wait(reason, error.waits, error.budget))
     context.ceilings.record(met)
-    reason = f"It was not begun because of {met.description}."
+    begun = context.ceilings.has_begun
+    reason = f"It was {'ended' if begun else 'not begun'} because of {met.description}."
     await recorder.commit(
         closed=recorder.close_all(TimelineStatus.FAILED),
-        opened=(ceiling_warning(recorder, met, "There was not enough for a single call."),),
+        opened=(ceiling_warning(recorder, met, "It has no answer." if begun else "There was not enough for a single call."),),
         execution_changes=(recorder.moved(RunStatus.FAILED, reason),),
     )
     return ExecutionResult(status=RunStatus.FAILED, error=reason)

@@ -39,6 +39,7 @@ _REMEDIES = {
     ErrorCode.EMPTY_RESPONSE: "try another model, or name one in fallback_providers",
     ErrorCode.PARTIAL_STREAM: "check what stands between here and the model (proxies, time limits)",
     ErrorCode.CANCELLED: "start the session again",
+    ErrorCode.CEILING: "raise its budget",
 }
 
 

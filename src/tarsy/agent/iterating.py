@@ -21,7 +21,8 @@ from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import GivesAnswer, Malformed, PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_turn import ToolTurn, use_tools
-from tarsy.domain.conclusion import FORCED_CONCLUSION
+from tarsy.agent.unfinished import unfinished_analysis
+from tarsy.domain.conclusion import FORCED_CONCLUSION, WRITTEN_BY_CODE
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode
@@ -254,21 +255,38 @@ class IteratingController:
     async def _conclude(self) -> ExecutionResult | None:
         """Make one more call, without tools. The prompt is stored with its answer, so that a crash between them leaves nothing behind."""
         run, recorder, context = self._run, self._recorder, self._context
+        begun = ""
         while True:
             now = run.inputs.now(run.turn)
             text = context.prompts.build_forced_conclusion_prompt(run.state.used, context.config.tool_calling, utc(now.value.at))
             prompt = ConversationMessage(Role.USER, text)
             await run.make_room(self._pointer, ())
-            call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._tool_calls.router(concluding=True), extra=(prompt,))
+            try:
+                call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._tool_calls.router(concluding=True), extra=(prompt,))
+            except CeilingMetError as error:
+                return await self._end_unfinished(error.met, begun)
             error = call.answer.error or (None if call.answer.text.strip() else _EMPTY_CONCLUSION)
             if error is None:
                 break
+            begun = call.answer.text_without_loop
             if ended := await self._after_error(call, error, ()):
                 return ended
         turn = self._tool_calls.conclusion(call.answer.text_without_loop)
         messages = (recorder.message(prompt), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
         answered = Answered(turn=turn, call=call, messages=messages, inputs=recorder.inputs(now), metadata=self._forced_metadata())
         return await Conclusion(run, self._tool_calls).end(answered)
+
+    async def _end_unfinished(self, met: CeilingMet, begun: str) -> ExecutionResult:
+        """End with an analysis that code writes, because the ceiling has no room for a conclusion, or ended it; `begun` is what it has of it."""
+        recorder, context = self._recorder, self._context
+        context.ceilings.record(met)
+        results = await context.services.results.cited(context.place.execution_id)
+        text = unfinished_analysis(met.description, results, self._tool_calls.conclusion(begun).text)
+        metadata = {**self._forced_metadata(), WRITTEN_BY_CODE: f"no room for a conclusion under {met.description}"}
+        analysis = recorder.event(TimelineEventType.FINAL_ANALYSIS, text, metadata=metadata)
+        closed, completed = self._run.failures.close(), recorder.moved(RunStatus.COMPLETED)
+        await recorder.commit(closed=closed, opened=(analysis,), execution_changes=(completed,))
+        return ExecutionResult(status=RunStatus.COMPLETED, final_analysis=text)
 
     def _forced_metadata(self) -> dict[str, Any]:
         state = self._run.state

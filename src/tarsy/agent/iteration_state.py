@@ -35,10 +35,10 @@ class IterationState:
         return self.consecutive_failures >= max(self.consecutive_timeouts, MAX_CONSECUTIVE_TIMEOUTS)
 
     def failed(self, error: str, code: ErrorCode) -> "IterationState":
-        """The model call failed. An outage uses up no iterations: it is bounded by the number of calls that fail in a row."""
+        """The model call failed. An outage uses up no iterations: it is bounded by the number of calls that fail in a row; a ceiling ends the loop."""
         return replace(
             self,
-            used=self.used if code.is_outage else self.used + 1,
+            used=self.used if code.is_outage or code is ErrorCode.CEILING else self.used + 1,
             last_error=error,
             consecutive_failures=self.consecutive_failures + 1,
             consecutive_timeouts=self.consecutive_timeouts + 1 if code.is_timeout else 0,

@@ -18,7 +18,6 @@ from tarsy.domain.llm import (
     Chunk,
     CodeExecutionChunk,
     ErrorChunk,
-    ErrorCode,
     FinishChunk,
     FinishReason,
     GenerateInput,
@@ -131,7 +130,7 @@ class ModelCall:
                 self._flush_cancelled()
                 raise
             if scope.cancelled_caught:
-                await self._receive(ErrorChunk(f"the model did not finish within {within:g} s", ErrorCode.TIMEOUT, retryable=True))
+                await self._receive(admission.timed_out(within))
             for chunk in self._masker.finish():
                 await self._keep(chunk)
             await self._show_text(self._router.finish())

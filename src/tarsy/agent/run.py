@@ -29,7 +29,7 @@ from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import ExecutionChange, Wait
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.llm import ErrorChunk, GenerateInput, LLMBackend, ProviderType, ResolvedProvider
+from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.run_input import DeliveredNote, PlacedInput
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Compacted, ExecutionInput, StoredRun
@@ -236,6 +236,10 @@ class Run:
     async def after_failure(self, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         """Store a failed call; return None if the run continues with another call, else how it ends or what it waits for."""
         recorder, mask = self.recorder, self.context.services.mask
+        if error.code is ErrorCode.CEILING:
+            # The next call of this kind is refused for the same reason.
+            await recorder.commit(**self.failures.ended(call, error))
+            return None
         self.failed_calls += 1
         decision = after_failure(error, self.failed_calls, has_fallback=len(self._models) > 1)
         match decision:

@@ -12,6 +12,7 @@ from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import GivesAnswer, NativeToolCalls
+from tarsy.domain.conclusion import WRITTEN_BY_CODE
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.followup import NO_SCORE, parse_score
 from tarsy.domain.interaction import LLMInteractionKind
@@ -77,7 +78,7 @@ async def _end(run: Run, config: SingleShotConfig, call: CompletedCall, text: st
     metadata = run.shortcoming(text, cut=call.answer.finish is not None) if kind is TimelineEventType.FINAL_ANALYSIS else {}
     source = None if run.context.overrides.older_rules else run.context.summarised
     if source and (objection := source.objection(text)):
-        text, metadata = source.written(), {"written_by_code": objection}
+        text, metadata = source.written(), {WRITTEN_BY_CODE: objection}
     shown = show_answer(recorder, call, kind, text, metadata)
     await recorder.commit(
         messages=(message,),

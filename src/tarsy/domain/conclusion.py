@@ -62,6 +62,8 @@ def challenge_of(record: ExecutionRecord) -> Challenge | None:
 # Metadata keys of a final analysis in the timeline. A forced conclusion has its own, which is older.
 SHORTCOMING = "shortcoming"
 FORCED_CONCLUSION = "forced_conclusion"
+# Why code wrote the text, not the model.
+WRITTEN_BY_CODE = "written_by_code"
 
 
 class Shortcoming(StrEnum):

@@ -82,6 +82,8 @@ class ErrorCode(StrEnum):
     INVALID_REQUEST = "invalid_request"
     CONTEXT_TOO_LONG = "context_too_long"
     CANCELLED = "cancelled"
+    # The agent cut the answer off because a time ceiling was reached: no fault of the model, and not sent by one.
+    CEILING = "ceiling"
 
     @property
     def is_timeout(self) -> bool:

@@ -51,7 +51,7 @@ _BACKENDS_BACK = {
 
 
 _FINISHES = {reason.value: reason for reason in FinishReason}
-_CODES = {code.value: code for code in ErrorCode}
+_CODES = {code.value: code for code in ErrorCode if code is not ErrorCode.CEILING}
 # Codes after which another try cannot help.
 _FINAL = {ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG}
 # Codes of the Go project's service for faults that may pass. It sends them as not retryable, because it does not retry them itself.

@@ -174,18 +174,23 @@ async def test_calls_of_workers_that_died_stay_spent(database_url: str, tmp_path
     assert session.analysis_partial_reason == "It was ended by its ceiling of $1.50."
 
 
-async def test_a_model_that_does_not_come_to_an_end_is_ended_by_the_time(database_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("concludes", [True, False])
+async def test_a_model_that_does_not_come_to_an_end_is_ended_by_the_time(database_url: str, tmp_path: Path, *, concludes: bool) -> None:
     class Hangs(Runaway):
         async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
-            if request.tools:
+            if len(self.requests) > 1 and (request.tools or not concludes):
                 await anyio.sleep_forever()
             async for chunk in super().generate(request):
                 yield chunk
 
     scenario = runaway(Hangs(endless_tools), tmp_path, with_ceiling(priced_chain(), Ceiling(seconds=2.0)))
-    _, session, _ = await played(scenario, database_url)
+    found, session, _ = await played(scenario, database_url)
     assert session.status is SessionStatus.COMPLETED
     assert session.analysis_partial_reason == "It was ended by its ceiling of 2 s."
+    assert session.final_analysis
+    if not concludes:
+        assert "- [A1] k8s.logs(since=1): disk full disk full" in session.final_analysis
+    assert await replayed(database_url, found) == []
 
 
 async def test_the_verdict_says_that_a_ceiling_ended_it(database_url: str, tmp_path: Path) -> None:

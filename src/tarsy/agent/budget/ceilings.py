@@ -40,7 +40,7 @@ from tarsy.domain.conversation import Role, ToolCall
 from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.llm import ErrorCode, GenerateInput
+from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput
 from tarsy.domain.period_budget import BudgetWait, PeriodState
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
 from tarsy.domain.step import StoredRun
@@ -66,7 +66,11 @@ _FREE_ERRORS = frozenset(
 # Accounts of parts of a session: meeting their ceilings does not end the session.
 _PARTS = frozenset({"stage", "agent"})
 _SUMMARY = "summary "
-_SIDE_CALLS = frozenset({"correction", "conclusion"})
+_CORRECTION = "correction"
+_CONCLUSION = "conclusion"
+_SIDE_CALLS = frozenset({_CORRECTION, _CONCLUSION})
+# No conclusion follows these: they may use the time that is kept for it.
+_CONCLUDING = frozenset({LLMInteractionKind.FORCED_CONCLUSION, LLMInteractionKind.CORRECTION, LLMInteractionKind.SINGLE_SHOT})
 # Before the first usage report: logs, JSON and the vendors' own text around tools are denser than four bytes a token.
 _CAUTION = 1.8
 # And after it: the new part of a conversation may be denser than the old one.
@@ -121,13 +125,22 @@ class AdmittedCall:
     """
 
     def __init__(
-        self, ceilings: "Ceilings", request: GenerateInput, reservation: Reservation | None = None, price: Price | None = None
+        self,
+        ceilings: "Ceilings",
+        request: GenerateInput,
+        kind: LLMInteractionKind,
+        reservation: Reservation | None = None,
+        price: Price | None = None,
     ) -> None:
         self.request = request
         self._ceilings = ceilings
         self._reservation = reservation
         self._price = price
         self._used = reservation.wanted if reservation else NOTHING
+        self._kind = kind
+        self._began = ceilings.seconds
+        # The account whose time ends before that of the call.
+        self._short: Account | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -138,8 +151,18 @@ class AdmittedCall:
 
     def time_limit(self, seconds: float) -> float:
         """Return how long the call may take: `seconds`, or less if the ceilings leave less."""
-        left = self._ceilings.seconds_left if self._reservation else None
-        return seconds if left is None else min(seconds, max(left, 1.0))
+        left = self._ceilings.time_left(concluding=self._kind in _CONCLUDING) if self._reservation else None
+        if left is None or left[0] >= seconds:
+            return seconds
+        self._short = left[1]
+        return max(left[0], 0.0)
+
+    def timed_out(self, seconds: float) -> ErrorChunk:
+        """Return the error of a call that was cut off after its time limit. A ceiling that cut it refuses the next call of its kind."""
+        if self._short is None:
+            return ErrorChunk(f"the model did not finish within {seconds:g} s", ErrorCode.TIMEOUT, retryable=True)
+        met = self._ceilings.refuse_next(self._kind, self._short)
+        return ErrorChunk(f"the answer was cut off after {seconds:.1f} s by {met.description}", ErrorCode.CEILING)
 
     def charge(self, usage: TokenUsage, error: ErrorCode | None, *, answered: bool) -> str | None:
         """Charge what the call used; return the id of the reservation that the stored call settles.
@@ -149,6 +172,8 @@ class AdmittedCall:
         if self._reservation is None:
             return None
         self._ceilings.estimate.learn(self.request, usage)
+        if error is None:
+            self._ceilings.took(self._ceilings.seconds - self._began)
         if usage.input_tokens or usage.output_tokens:
             self._used = spent_by_call(usage, self._price, 0.0)
         elif error in _FREE_ERRORS and not answered:
@@ -185,8 +210,8 @@ class Ceilings:
         # The ceiling that ends the execution.
         self.met: CeilingMet | None = None
         self._turn_of_end = -1
-        # The ceiling that a tool call met: the next model call is to conclude.
-        self._met_by_tool: CeilingMet | None = None
+        # Ceilings that calls have met, by the kind of model call that is not made any more: after a tool call, the agent is to conclude.
+        self._refused: dict[LLMInteractionKind, CeilingMet] = {}
 
     def begin(self, stored: StoredRun, turn: int) -> None:
         """Restore the ceilings that an execution met before it was interrupted; its next model call has the number `turn`."""
@@ -198,7 +223,7 @@ class Ceilings:
             if not about:
                 self._end(met, met_at)
             elif about not in _SIDE_CALLS and not about.startswith(_SUMMARY):
-                self._met_by_tool = met
+                self._refused[LLMInteractionKind.ITERATION] = met
 
     @contextmanager
     def until_ended(self) -> Generator[None]:
@@ -229,8 +254,29 @@ class Ceilings:
         return self._turn > 0 or self._ledger.called(self._path)
 
     @property
+    def seconds(self) -> float:
+        """The reading of the clock by which time ceilings are counted."""
+        return self._ledger.clock.monotonic()
+
+    @property
     def seconds_left(self) -> float | None:
-        return self._ledger.seconds_left(self._path) if self._is_active else None
+        """The time until the execution has to conclude; None: no limit."""
+        left = self.time_left()
+        return max(left[0], 0.0) if left else None
+
+    def time_left(self, *, concluding: bool = False) -> tuple[float, Account] | None:
+        return self._ledger.seconds_left(self._path, concluding=concluding) if self._is_active else None
+
+    def took(self, seconds: float) -> None:
+        """Take note of how long an answered call took: as much is kept for the conclusion."""
+        self._ledger.longest_call = max(self._ledger.longest_call, seconds)
+
+    def refuse_next(self, kind: LLMInteractionKind, account: Account) -> CeilingMet:
+        """Refuse the next call of this kind, because the time of `account` is up."""
+        self._refused[kind] = met = CeilingMet(
+            "", account.name, Limit.SECONDS, account.ceiling.describe(Limit.SECONDS), "it cut off a call"
+        )
+        return met
 
     @property
     def _is_active(self) -> bool:
@@ -250,9 +296,9 @@ class Ceilings:
         if met := self._known.get((self._turn, about)):
             raise CeilingMetError(met)
         if not self._is_active:
-            return AdmittedCall(self, request)
-        if self._met_by_tool and kind is LLMInteractionKind.ITERATION:
-            raise CeilingMetError(replace(self._met_by_tool, about=about))
+            return AdmittedCall(self, request, kind)
+        if met := self._refused.get(kind):
+            raise CeilingMetError(replace(met, about=about))
         price = await self._prices.price(request.provider, self._ledger.clock.now(), self.estimate.tokens(request))
         refused: PeriodState | None = None
         for _ in range(_ATTEMPTS):
@@ -270,7 +316,7 @@ class Ceilings:
             if refused is None:
                 # A limit that no ceiling needs is not sent.
                 limit = fits.output_tokens if self._limits_output(price) else None
-                return AdmittedCall(self, replace(request, max_output_tokens=limit), reservation, price)
+                return AdmittedCall(self, replace(request, max_output_tokens=limit), kind, reservation, price)
             shorter = self._decide(request, kind, price, refused.account(refused.used))
             if isinstance(shorter, Fits) and (shorter.output_tokens >= _USEFUL_ANSWER or self._ledger.has_begun):
                 continue
@@ -306,7 +352,7 @@ class Ceilings:
         self, request: GenerateInput, kind: LLMInteractionKind, price: Price | None, *periods: Account, longest: int = LONGEST_ANSWER
     ) -> Fits | Exhausted:
         tokens = self.estimate.tokens(request)
-        accounts = [*self._ledger.accounts(self._path), *periods]
+        accounts = [*self._ledger.accounts(self._path, concluding=kind in _CONCLUDING), *periods]
         match kind:
             case LLMInteractionKind.ITERATION:
                 return check_model_call(accounts, tokens, longest, price, self.estimate.opening(request))
@@ -318,7 +364,8 @@ class Ceilings:
                 decision = check_single_model_call(accounts, tokens, longest, price)
                 # Room was kept for it. Its request may be a little longer than estimated, which is no reason not to conclude.
                 last = Fits(CONCLUSION_TOKENS, estimate_model_call(tokens, CONCLUSION_TOKENS, price), NOTHING)
-                return last if isinstance(decision, Exhausted) and self.has_begun else decision
+                is_out_of_time = isinstance(decision, Fits) or decision.limit is Limit.SECONDS
+                return decision if is_out_of_time or not self.has_begun else last
             case _:
                 assert_never(kind)
 
@@ -367,7 +414,7 @@ class Ceilings:
     def refusal(self, call: ToolCall) -> CeilingMet | None:
         """Return why a tool call may not be made, or None after counting it. It needs no reservation: that it was announced is stored."""
         if met := self._known.get((self._turn, call.id)):
-            self._met_by_tool = met
+            self._refused[LLMInteractionKind.ITERATION] = met
             return self.record(met)
         if not self._is_active:
             return None
@@ -375,13 +422,13 @@ class Ceilings:
         if isinstance(decision, Fits):
             self._ledger.settle(self._path, NOTHING, decision.wanted)
             return None
-        self._met_by_tool = self._exhausted(decision, call.id, None)
-        return self.record(self._met_by_tool)
+        self._refused[LLMInteractionKind.ITERATION] = met = self._exhausted(decision, call.id, None)
+        return self.record(met)
 
     def record(self, met: CeilingMet) -> CeilingMet:
         """Make a ceiling that was met an input of the run."""
         self._unstored.append(PlacedInput(self._place.track, self._turn, met))
-        if not met.about:
+        if not met.about or (met.about == _CONCLUSION and self.met is None):
             self._end(met, self._turn)
         return met
 
@@ -396,9 +443,9 @@ def _about(request: GenerateInput, kind: LLMInteractionKind) -> str:
         case LLMInteractionKind.ITERATION | LLMInteractionKind.SINGLE_SHOT:
             return ""
         case LLMInteractionKind.CORRECTION:
-            return "correction"
+            return _CORRECTION
         case LLMInteractionKind.FORCED_CONCLUSION:
-            return "conclusion"
+            return _CONCLUSION
         case LLMInteractionKind.SUMMARIZATION:
             return f"{_SUMMARY}{request.track.rpartition('/')[2]}"
         case _:

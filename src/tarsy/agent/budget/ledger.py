@@ -19,9 +19,11 @@ from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.session import AlertSession
 from tarsy.kit.clock import Clock
 
-# The part of a time ceiling that is kept for the conclusion: a tenth, and never more than a model needs to write it.
-_CONCLUSION_SHARE = 0.1
-_CONCLUSION_SECONDS = 30.0
+# The time kept for the conclusion: that of the longest model call so far, and at least a quarter of the ceiling or 20 s, whichever is less.
+_CONCLUSION_SHARE = 0.25
+_CONCLUSION_SECONDS = 20.0
+# The part of that minimum without which no conclusion is requested.
+_LEAST_SHARE = 0.5
 
 # The path of an account from the root: a session's has one part, an agent's three, a sub-agent's four.
 AccountPath = tuple[str, ...]
@@ -49,6 +51,8 @@ class Ledger:
     may_wait: bool = True
     # The ceiling of the session, or of a period, once it was met.
     ended: CeilingMet | None = None
+    # The longest model call of this run that was answered.
+    longest_call: float = 0.0
     _entries: dict[AccountPath, _OpenAccount] = field(default_factory=dict[AccountPath, _OpenAccount])
     _kept: dict[AccountPath, Spent] = field(default_factory=dict[AccountPath, Spent])
     _freed: anyio.Event = field(default_factory=anyio.Event)
@@ -85,23 +89,30 @@ class Ledger:
         """Whether a model call was made in this session."""
         return any(entry.spent.model_calls for entry in self._entries.values())
 
-    def accounts(self, path: AccountPath) -> list[Account]:
-        """Return all accounts that a call under `path` counts in, without what is kept for the conclusion of that execution itself."""
+    def accounts(self, path: AccountPath, *, concluding: bool = False) -> list[Account]:
+        """Return all accounts that a call under `path` counts in, without what is kept for the conclusion of that execution itself.
+
+        For a call that is `concluding`, only the time without which it is not worth making is reserved.
+        """
         accounts: list[Account] = []
         for above in (path[: length + 1] for length in range(len(path))):
             if (entry := self._entries.get(above)) is None:
                 continue
             kept = sum((kept for other, kept in self._kept.items() if other != path and other[: len(above)] == above), NOTHING)
             elapsed = Spent(seconds=self.clock.monotonic() - entry.opened)
-            limit = entry.ceiling.seconds
-            conclusion = NOTHING if limit is None else Spent(seconds=min(_CONCLUSION_SECONDS, limit * _CONCLUSION_SHARE))
+            least = min(_CONCLUSION_SECONDS, (entry.ceiling.seconds or 0.0) * _CONCLUSION_SHARE)
+            conclusion = Spent(seconds=least * _LEAST_SHARE if concluding else max(least, self.longest_call))
             accounts.append(Account(entry.name, entry.ceiling, entry.spent + elapsed, entry.reserved + kept + conclusion))
         return accounts
 
-    def seconds_left(self, path: AccountPath) -> float | None:
-        """Return how long a call may take; None: no limit."""
-        left = [left for account in self.accounts(path) if (left := account.remaining.seconds) is not None]
-        return min(left) if left else None
+    def seconds_left(self, path: AccountPath, *, concluding: bool = False) -> tuple[float, Account] | None:
+        """Return how long a call may take, and under whose ceiling; None: no limit. One that is `concluding` may take all that is left."""
+        left = [
+            (account.ceiling.seconds - (account.spent if concluding else account.used).seconds, account)
+            for account in self.accounts(path)
+            if account.ceiling.seconds is not None
+        ]
+        return min(left, key=lambda one: one[0], default=None)
 
     def called(self, path: AccountPath) -> bool:
         """Whether a model call was made under an account."""

@@ -67,7 +67,8 @@ class BudgetedTools(ToolWrapper):
             return await super().execute(call, on_output)
         content = f"{call.name} did not answer before the time of this investigation was up."
         waited = milliseconds_since(started, self._clock)
-        return ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at, duration_ms=waited)
+        # Not as a timeout of the tool: after several of those, an agent gives up, and here it has to conclude.
+        return ToolResult(call=call, content=content, is_error=True, started_at=started_at, duration_ms=waited)
 
 
 class CallRefusedError(Exception):
