@@ -21,6 +21,9 @@ export function AlertStep({ state }: { state: SetupState }) {
       <Snippet title="From a terminal" text={curlSnippet(sender)} name="Copy the curl command" />
       <Snippet title="From Alertmanager (alertmanager.yml)" text={alertmanagerSnippet(sender)} name="Copy the Alertmanager configuration" />
       <Typography variant="body2">
+        Merge this into your <code>alertmanager.yml</code>, and write the receiver of your root route instead of <code>YOUR_DEFAULT_RECEIVER</code>. Your paging stays as it is.
+      </Typography>
+      <Typography variant="body2">
         Grafana, PagerDuty, Datadog and others have recipes of their own: <Link href="/help/sender-recipes.md">sender recipes</Link>.
       </Typography>
     </Stack>
@@ -63,7 +66,22 @@ export function curlSnippet({ url, token }: Sender): string {
   return `curl -s ${quoted(`${url}/api/v1/alerts`)}${header} \\\n  -H 'Content-Type: text/plain' \\\n  --data-binary 'Pod cart-6f7b9c4d8-tw5bd in namespace shop is crash-looping'`;
 }
 
+/** A child route that continues, so that paging stays as it is. The last route is needed because an alert that one child takes no longer
+ * reaches the receiver of the root. Pasted unchanged, or over a whole configuration, Alertmanager refuses it instead of paging nobody. */
 export function alertmanagerSnippet({ url, token }: Sender): string {
   const login = token === null ? "" : `\n        http_config: {authorization: {credentials: ${JSON.stringify(token)}}}`;
-  return `receivers:\n  - name: tarsy\n    webhook_configs:\n      - url: ${JSON.stringify(`${url}/api/v1/webhook/alertmanager`)}\n        send_resolved: true${login}\n\nroute:\n  receiver: tarsy`;
+  return `receivers:
+  # Add to your receivers.
+  - name: tarsy
+    webhook_configs:
+      - url: ${JSON.stringify(`${url}/api/v1/webhook/alertmanager`)}
+        send_resolved: true${login}
+
+route:
+  # Keep your receiver and all other settings here.
+  routes:
+    - receiver: tarsy
+      continue: true
+    # Your own routes stay between these two.
+    - receiver: YOUR_DEFAULT_RECEIVER`;
 }

@@ -18,6 +18,35 @@ test("the Alertmanager snippet is YAML that names the webhook and the token", ()
   ]);
 });
 
+interface Route {
+  receiver?: string;
+  matches?: string;
+  continue?: boolean;
+  routes?: Route[];
+}
+
+/** The receivers of an alert, as Alertmanager finds them. */
+function notified(route: Route, alert: string): string[] {
+  const found: string[] = [];
+  for (const child of route.routes ?? []) {
+    if (child.matches !== undefined && child.matches !== alert) continue;
+    found.push(...notified(child, alert));
+    if (!child.continue) break;
+  }
+  return found.length > 0 ? found : [route.receiver ?? "none"];
+}
+
+test("merged into a configuration that pages, the Alertmanager snippet adds TARSy and redirects nothing", () => {
+  const { route } = parse(alertmanagerSnippet({ url: "http://t:1", token: null }).replace("YOUR_DEFAULT_RECEIVER", "pager")) as { route: Route };
+  const own: Route = { receiver: "pager", routes: [{ receiver: "dba", matches: "database" }] };
+  const [first, last] = route.routes ?? [];
+  const merged: Route = { ...own, ...route, routes: [first ?? {}, ...(own.routes ?? []), last ?? {}] };
+  expect(notified(merged, "database")).toEqual(["tarsy", "dba"]);
+  expect(notified(merged, "disk")).toEqual(["tarsy", "pager"]);
+  // Pasted over the root route, there is no receiver at the root, which Alertmanager refuses.
+  expect(route.receiver).toBeUndefined();
+});
+
 test("steps follow each other, and an unknown one is the first", () => {
   expect(readStep("nonsense")).toBe("model");
   expect(readStep("alert")).toBe("alert");
