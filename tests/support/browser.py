@@ -17,6 +17,8 @@ PICTURES = ROOT / "artifacts" / "dashboard"
 DESKTOP = (1440, 900)
 TABLET = (1024, 768)
 PHONE = (390, 844)
+# A desktop at 200 % zoom.
+ZOOMED = (720, 450)
 # A machine that runs other tests too takes its time.
 PATIENCE_MS = 30_000
 expect.set_options(timeout=15_000)
@@ -179,6 +181,23 @@ def _violations(page: Page, rules: dict[str, Any]) -> list[str]:
 def assert_fits(page: Page) -> None:
     """Nothing has to be scrolled sideways."""
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def assert_verdict_first(page: Page) -> None:
+    """The verdict and the first command of *Do now* are directly under the title: they are seen without scrolling."""
+    page.evaluate("window.scrollTo(0, 0)")
+    verdict = page.get_by_role("region", name="Verdict")
+    title, card, command = (
+        located.bounding_box()
+        for located in (page.get_by_role("heading", level=1), verdict, verdict.get_by_role("region", name="Do now").locator("pre").first)
+    )
+    assert title
+    assert card
+    assert command
+    # Only the actions of the page are between them.
+    assert 0 <= card["y"] - title["y"] - title["height"] <= 120
+    assert page.viewport_size
+    assert command["y"] + command["height"] <= page.viewport_size["height"]
 
 
 def expect_status(page: Page, label: str) -> None:

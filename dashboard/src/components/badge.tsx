@@ -5,7 +5,7 @@ import type { LucideIcon } from "lucide-react";
 /** The meaning of a colour. Colour is never the only sign: an icon or a label comes with it. */
 type Tone = "neutral" | "running" | "good" | "warning" | "bad";
 
-const COLOR = {
+export const TONE_COLORS = {
   neutral: "text.secondary",
   running: "info.main",
   good: "success.main",
@@ -30,7 +30,7 @@ const ROTATION = {
 export function BadgeIcon({ badge, size = 16 }: { badge: BadgeStyle; size?: number }) {
   const Icon = badge.icon;
   return (
-    <Box component="span" sx={{ display: "inline-flex", color: COLOR[badge.tone], ...(badge.busy ? ROTATION : {}) }}>
+    <Box component="span" sx={{ display: "inline-flex", color: TONE_COLORS[badge.tone], ...(badge.busy ? ROTATION : {}) }}>
       <Icon size={size} aria-hidden />
     </Box>
   );
@@ -40,7 +40,7 @@ export function Badge({ badge, label = badge.label }: { badge: BadgeStyle; label
   return (
     <Box
       component="span"
-      sx={{ display: "inline-flex", alignItems: "center", verticalAlign: "bottom", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: COLOR[badge.tone] }}
+      sx={{ display: "inline-flex", alignItems: "center", verticalAlign: "bottom", gap: 0.75, whiteSpace: "nowrap", fontWeight: 600, color: TONE_COLORS[badge.tone] }}
     >
       <BadgeIcon badge={badge} />
       {label}

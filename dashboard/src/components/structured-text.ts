@@ -29,6 +29,62 @@ export function prettyJson(text: string): string | null {
   return formatted(text);
 }
 
+interface Field {
+  name: string;
+  value: string;
+}
+
+/** The fields of one object; `name` is its path in the data, empty for the outermost. */
+export interface FieldGroup {
+  name: string;
+  fields: Field[];
+}
+
+// More fields are data to search in, not a table to read.
+const MOST_FIELDS = 200;
+
+/** The values of a JSON object, grouped by the objects that hold them; null for any other text, and for too many values. */
+export function fieldsOf(text: string): FieldGroup[] | null {
+  if (!text.trimStart().startsWith("{")) return null;
+  const groups: FieldGroup[] = [];
+  const collect = (value: object, path: string) => {
+    const entries = Object.entries(value) as [string, unknown][];
+    const plain = entries.filter(([, one]) => !isNested(one));
+    if (plain.length > 0) groups.push({ name: path, fields: plain.map(([name, one]) => ({ name, value: Array.isArray(one) ? one.join(", ") : one === null ? "" : String(one as string | number | boolean) })) });
+    for (const [name, one] of entries) {
+      if (isNested(one)) collect(one, path === "" ? name : `${path}.${name}`);
+    }
+  };
+  try {
+    collect(JSON.parse(text) as object, "");
+  } catch {
+    // Not JSON, or nested too deeply.
+    return null;
+  }
+  return groups.length > 0 && groups.reduce((sum, { fields }) => sum + fields.length, 0) <= MOST_FIELDS ? groups : null;
+}
+
+const HEADING = /^## (.+)$/;
+const LISTED_FIELD = /^- ([^=]+?) = (.*)$/;
+
+/** The fields in the text of an incident, grouped by its alerts; null if there are none. */
+export function incidentFields(text: string): FieldGroup[] | null {
+  const groups: FieldGroup[] = [{ name: "", fields: [] }];
+  for (const line of text.split("\n")) {
+    const [, heading] = HEADING.exec(line) ?? [];
+    const [, name, value] = LISTED_FIELD.exec(line) ?? [];
+    if (heading !== undefined) groups.push({ name: heading, fields: [] });
+    else if (name !== undefined && value !== undefined) groups.at(-1)?.fields.push({ name, value });
+  }
+  const filled = groups.filter(({ fields }) => fields.length > 0);
+  return filled.length > 0 ? filled : null;
+}
+
+/** Whether a value is an object or an array that holds one. */
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null && (!Array.isArray(value) || value.some((one) => typeof one === "object" && one !== null));
+}
+
 // An unclosed string extends to the end of the text: there is only one way to match, so no text makes the expression slow.
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"?/.source;
 const JSON_PART = new RegExp(`${STRING}|[{}[\\],:]|[^\\s{}[\\],:"]+`, "g");

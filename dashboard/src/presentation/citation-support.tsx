@@ -6,9 +6,9 @@ import { ChevronRight } from "lucide-react";
 import { use, useId, useState } from "react";
 import { BadgeIcon } from "@/components/badge";
 import { MONO } from "@/components/text-styles";
-import { openEvidence } from "@/presentation/cited-text";
-import { CITATION_BADGES, describeCitation, EvidenceLinksContext, evidenceTarget, worstFirst } from "@/presentation/evidence";
-import { citationSummary } from "@/presentation/verdict";
+import { openEvidence } from "./cited-text";
+import { CITATION_BADGES, describeCitation, EvidenceLinksContext, evidenceTarget, worstFirst } from "./evidence";
+import { citationSummary } from "./verdict";
 import type { Citation, CitationList, CitationSums } from "@/wire/types";
 
 const PARTS = [

@@ -6,17 +6,18 @@ import { ShieldCheck, ShieldQuestionMark, ShieldX } from "lucide-react";
 import type { ReactNode } from "react";
 import { memo, useId } from "react";
 import type { BadgeStyle } from "@/components/badge";
-import { Badge } from "@/components/badge";
+import { Badge, TONE_COLORS } from "@/components/badge";
 import { CopyIcon } from "@/components/copy-button";
 import type { Marks } from "@/components/markdown-marks";
 import { Fact, Section } from "@/components/section";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime, useMinute } from "@/components/times";
-import { actionLabels, extractSection, RULED_OUT } from "@/presentation/citations";
-import { CitationLink, CITATIONS, CitedMarkdown } from "@/presentation/cited-text";
-import type { CheckedCitations } from "@/presentation/evidence";
-import { checkedEvidence } from "@/presentation/evidence";
-import { CONFIDENCE_BADGES, describeConfidence, outcomeBadge, STILL_HAPPENING_BADGES, utcTime, verdictObject } from "@/presentation/verdict";
+import { actionLabels, extractSection, RULED_OUT } from "./citations";
+import { CitationLink, CITATIONS, CitedMarkdown } from "./cited-text";
+import type { CheckedCitations } from "./evidence";
+import { checkedEvidence } from "./evidence";
+import { StatusBadge } from "./session-status";
+import { CONFIDENCE_BADGES, describeConfidence, outcomeBadge, STILL_HAPPENING_BADGES, utcTime, verdictObject } from "./verdict";
 import type { CitationList, SessionDetail, TimelineEvent, Verdict } from "@/wire/types";
 import { CitationSupport } from "./citation-support";
 
@@ -27,28 +28,32 @@ interface VerdictCardProps {
   list: CitationList | undefined;
   checked: CheckedCitations | null;
   /** The result of a challenge; null if there was none. */
-  challenge: BadgeStyle | null;
+  challenge?: BadgeStyle | null;
+  /** More beside the badges. */
+  actions?: ReactNode;
 }
 
-const EDGE = { fault: "error.main", no_fault: "success.main", inconclusive: "warning.main" } satisfies Record<Verdict["outcome"], string>;
-
-export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked, challenge }: VerdictCardProps) {
+export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked, challenge = null, actions }: VerdictCardProps) {
   const { verdict, citations, final_analysis: analysis } = session;
   if (verdict === null && citations === null) return null;
   const analysisHasRuledOut = analysis !== null && extractSection(analysis, RULED_OUT).section !== null;
-  const badges = verdict && (
+  const badges = (
     <Stack direction="row" component="span" sx={{ flexWrap: "wrap", columnGap: 2.5, fontSize: "0.875rem" }}>
-      <Badge badge={outcomeBadge(verdict)} />
-      <Badge badge={CONFIDENCE_BADGES[verdict.confidence]} />
+      <span>
+        <StatusBadge session={session} />
+      </span>
+      {verdict && <Badge badge={CONFIDENCE_BADGES[verdict.confidence]} />}
       {challenge && <Badge badge={challenge} />}
+      {actions}
     </Stack>
   );
   return (
-    <Box sx={verdict ? { "& > section": { borderTop: 3, borderTopColor: EDGE[verdict.outcome] } } : {}}>
+    <Box sx={verdict ? { "& > section": { borderTop: 3, borderTopColor: TONE_COLORS[outcomeBadge(verdict).tone] } } : {}}>
       <Section title="Verdict" actions={badges}>
         <Stack sx={{ gap: 2 }}>
-          {verdict ? <VerdictFacts verdict={verdict} list={list} /> : <Typography color="textSecondary">No verdict: the agent wrote none, the run was cut short, or several agents ended without a synthesis.</Typography>}
+          {verdict ? <Finding verdict={verdict} /> : <Typography color="textSecondary">No verdict: the agent wrote none, the run was cut short, or several agents ended without a synthesis.</Typography>}
           {doNow !== null && <DoNow text={doNow} checked={checked} />}
+          {verdict && <VerdictFacts verdict={verdict} list={list} />}
           {verdict && verdict.ruled_out.length > 0 && !analysisHasRuledOut && (
             <Box>
               <Typography variant="caption" color="textSecondary">
@@ -70,10 +75,10 @@ export const VerdictCard = memo(function VerdictCard({ session, doNow, list, che
   );
 });
 
-function VerdictFacts({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
+function Finding({ verdict }: { verdict: Verdict }) {
   const object = verdictObject(verdict);
   return (
-    <Stack sx={{ gap: 1.25 }}>
+    <Stack sx={{ gap: 0.5 }}>
       {object !== null && (
         <Box sx={{ display: "flex", alignItems: "center", gap: 0.5 }}>
           <Box component="strong" sx={{ fontFamily: MONO, fontSize: "0.95rem", overflowWrap: "anywhere" }}>
@@ -82,25 +87,30 @@ function VerdictFacts({ verdict, list }: { verdict: Verdict; list: CitationList 
           <CopyIcon text={() => object} label="Copy the name" />
         </Box>
       )}
-      <Typography sx={{ fontSize: "1.08rem", lineHeight: 1.5, overflowWrap: "anywhere" }}>{verdict.mechanism}</Typography>
-      <Box component="dl" sx={{ m: 0, display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1.25, "& > *": { maxWidth: 420 } }}>
-        {verdict.since !== "" && (
-          <Fact name="Since">
-            <Since since={verdict.since} />
-          </Fact>
-        )}
-        <Fact name="Still happening">
-          <Badge badge={STILL_HAPPENING_BADGES[verdict.still_happening]} />
-        </Fact>
-        <Fact name="How sure">{describeConfidence(verdict)}</Fact>
-        {verdict.category !== "" && <Fact name="Category">{verdict.category}</Fact>}
-        {verdict.evidence.length > 0 && (
-          <Fact name="Rests on">
-            <EvidenceIds ids={verdict.evidence} list={list} />
-          </Fact>
-        )}
-      </Box>
+      <Typography sx={{ fontSize: { xs: "1rem", sm: "1.08rem" }, lineHeight: 1.5, overflowWrap: "anywhere" }}>{verdict.mechanism}</Typography>
     </Stack>
+  );
+}
+
+function VerdictFacts({ verdict, list }: { verdict: Verdict; list: CitationList | undefined }) {
+  return (
+    <Box component="dl" sx={{ m: 0, display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1.25, "& > *": { maxWidth: 420 } }}>
+      {verdict.since !== "" && (
+        <Fact name="Since">
+          <Since since={verdict.since} />
+        </Fact>
+      )}
+      <Fact name="Still happening">
+        <Badge badge={STILL_HAPPENING_BADGES[verdict.still_happening]} />
+      </Fact>
+      <Fact name="How sure">{describeConfidence(verdict)}</Fact>
+      {verdict.category !== "" && <Fact name="Category">{verdict.category}</Fact>}
+      {verdict.evidence.length > 0 && (
+        <Fact name="Rests on">
+          <EvidenceIds ids={verdict.evidence} list={list} />
+        </Fact>
+      )}
+    </Box>
   );
 }
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PHONE, TABLET, assert_accessible, assert_fits, open_page, picture, resize
+from support.browser import PHONE, TABLET, ZOOMED, assert_accessible, assert_fits, assert_verdict_first, open_page, picture, resize
 from support.dashboard_sessions import wait_for_end
 from support.recorded_server import AGENT, SUMMARY, recorded_server, says
 from support.tarsy_process import Served
@@ -17,6 +17,14 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 ROUTES = [{"name": "test", "group_by": ["alertname"], "group_wait": "0s"}]
 ANALYSIS = """\
+## Do now
+
+```
+kubectl -n shop rollout undo deployment/cart
+```
+
+Risk: low. Verify: free space. Undo: roll out again.
+
 ## Root cause
 
 The logs of `cart` fill the disk.
@@ -186,8 +194,12 @@ def test_incident_pages_are_accessible_in_both_themes_and_fit_every_screen(brows
             page.get_by_text("DiskFull on").first.click()
             expect(page.get_by_text("Over time")).to_be_visible()
         page.wait_for_load_state("networkidle")
+        if name == "incident":
+            assert_verdict_first(page)
         assert_accessible(page, name)
-        for label, size in (("phone", PHONE), ("tablet", TABLET)):
+        for label, size in (("tablet", TABLET), ("zoomed", ZOOMED), ("phone", PHONE)):
             resize(page, size)
             picture(page, f"{name}-{label}")
             assert_fits(page)
+        if name == "incident":
+            assert_verdict_first(page)

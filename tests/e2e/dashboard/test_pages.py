@@ -3,7 +3,19 @@
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
 
-from support.browser import PATIENCE_MS, PHONE, TABLET, Network, assert_accessible, assert_fits, open_page, picture, resize
+from support.browser import (
+    PATIENCE_MS,
+    PHONE,
+    TABLET,
+    ZOOMED,
+    Network,
+    assert_accessible,
+    assert_fits,
+    assert_verdict_first,
+    open_page,
+    picture,
+    resize,
+)
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -40,11 +52,17 @@ def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(
 ) -> None:
     with open_page(browser, server.url) as page:
         visit(page, name, finished)
+        if name == "session":
+            assert_verdict_first(page)
         assert_accessible(page, name)
+        resize(page, ZOOMED)
+        assert_fits(page)
         resize(page, TABLET)
         assert_fits(page)
         resize(page, PHONE)
         assert_fits(page)
+        if name == "session":
+            assert_verdict_first(page)
         picture(page, f"{name}-phone")
 
 

@@ -3,10 +3,12 @@ import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { isNotFound } from "@/api/client";
 import { incidentDetail, incidentKeys } from "@/api/incidents";
 import { useThrottledRefetch } from "@/api/refetch";
+import { sessionDetail } from "@/api/sessions";
 import { Badge } from "@/components/badge";
 import { formatCost, plural } from "@/components/format";
 import { TextLink } from "@/components/links";
@@ -16,11 +18,15 @@ import { Failure, Loading, Nothing, NotFound } from "@/components/states";
 import { clamped } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
 import { useChannel } from "@/live/connection";
+import { useCheckedAnalysis } from "@/presentation/checked-analysis";
+import type { EvidenceLinks, EvidenceTarget } from "@/presentation/evidence";
+import { EvidenceLinksContext } from "@/presentation/evidence";
 import { MUTED, SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
 import { NoteLine } from "@/presentation/note-line";
 import { findingOf, StatusBadge, statusBadge } from "@/presentation/session-status";
 import { distinctReason } from "@/presentation/statuses";
-import type { IncidentSession, IncidentView, Note } from "@/wire/types";
+import { VerdictCard } from "@/presentation/verdict-card";
+import type { IncidentSession, IncidentView, Note, SessionDetail } from "@/wire/types";
 import { Actions } from "./actions";
 import { ActivityView } from "./activity";
 import { Members } from "./members";
@@ -48,6 +54,8 @@ export function IncidentPage() {
   return (
     <Stack spacing={2}>
       <Header incident={incident} onChanged={refresh} />
+      <LastVerdict incident={incident} />
+      <IncidentFacts incident={incident} />
       <ActivityView incident={incident} />
       <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 3fr) minmax(0, 2fr)" }, alignItems: "start" }}>
         <Members incident={incident} onSplit={(created) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: created } })} />
@@ -61,44 +69,79 @@ export function IncidentPage() {
 }
 
 function Header({ incident, onChanged }: { incident: IncidentView; onChanged: () => void }) {
+  const [last] = incident.sessions;
+  return (
+    <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
+      <Typography component="div" role="status" data-testid="incident-state">
+        <Badge badge={STATE_BADGES[incident.state]} />
+      </Typography>
+      <Typography component="div">
+        <Badge badge={SEVERITY_BADGES[incident.severity]} />
+      </Typography>
+      {last && (
+        <Typography component="div">
+          <StatusBadge session={last} />
+        </Typography>
+      )}
+      <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={incident.title}>
+        {incident.title}
+      </Typography>
+      <Actions incident={incident} onChanged={onChanged} />
+    </Box>
+  );
+}
+
+/** The verdict of the last investigation that has one. */
+function LastVerdict({ incident }: { incident: IncidentView }) {
+  const last = incident.sessions.find((session) => session.verdict !== null);
+  const { data: session } = useQuery({ ...sessionDetail(last?.id ?? ""), enabled: last !== undefined });
+  return session && <SessionVerdict session={session} />;
+}
+
+function SessionVerdict({ session }: { session: SessionDetail }) {
+  const router = useRouter();
+  const { list, checked, doNow } = useCheckedAnalysis(session, true);
+  const links = useMemo((): EvidenceLinks => {
+    const place = (target: EvidenceTarget) => ({ to: "/sessions/$sessionId", params: { sessionId: session.id }, search: { ...target } }) as const;
+    return { sessionId: session.id, hrefOf: (target) => router.buildLocation(place(target)).href, open: (target) => void router.navigate(place(target)) };
+  }, [router, session.id]);
+  const link = (
+    <TextLink to="/sessions/$sessionId" params={{ sessionId: session.id }}>
+      Open the session
+    </TextLink>
+  );
+  return (
+    <EvidenceLinksContext value={links}>
+      <VerdictCard {...{ session, doNow, list, checked }} actions={link} />
+    </EvidenceLinksContext>
+  );
+}
+
+function IncidentFacts({ incident }: { incident: IncidentView }) {
   const [mute] = incident.mutes;
   return (
-    <>
-      <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
-        <Typography component="div" role="status" data-testid="incident-state">
-          <Badge badge={STATE_BADGES[incident.state]} />
-        </Typography>
-        <Typography component="div">
-          <Badge badge={SEVERITY_BADGES[incident.severity]} />
-        </Typography>
-        <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={incident.title}>
-          {incident.title}
-        </Typography>
-        <Actions incident={incident} onChanged={onChanged} />
-      </Box>
-      <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: { xs: 2.5, sm: 4 }, rowGap: 1, m: 0 }}>
-        <Fact name="Source">{incident.source}</Fact>
-        <Fact name="Opened">
-          <RelativeTime at={incident.opened_at} />
+    <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: { xs: 2.5, sm: 4 }, rowGap: 1, m: 0 }}>
+      <Fact name="Source">{incident.source}</Fact>
+      <Fact name="Opened">
+        <RelativeTime at={incident.opened_at} />
+      </Fact>
+      <Fact name={incident.resolved_at ? "Lasted" : "Lasts"}>
+        <Elapsed since={incident.opened_at} until={incident.resolved_at} />
+      </Fact>
+      <Fact name="Heard of">
+        {plural(incident.deliveries, "time")}, last <RelativeTime at={incident.heard_at} />
+      </Fact>
+      {incident.truncated > 0 && <Fact name="Left out">{plural(incident.truncated, "further alert")} of the last delivery</Fact>}
+      <Fact name="Route">{incident.route}</Fact>
+      {(incident.cost.usd !== null || incident.cost.unpriced_calls > 0) && <Fact name="Cost">{formatCost(incident.cost)}</Fact>}
+      {incident.merged.length > 0 && <Fact name="Merged">{plural(incident.merged.length, "other incident")}</Fact>}
+      {mute && (
+        <Fact name="Alerts">
+          <Badge badge={MUTED} /> until <RelativeTime at={mute.ends} />
+          {mute.reason && `: ${mute.reason}`}
         </Fact>
-        <Fact name={incident.resolved_at ? "Lasted" : "Lasts"}>
-          <Elapsed since={incident.opened_at} until={incident.resolved_at} />
-        </Fact>
-        <Fact name="Heard of">
-          {plural(incident.deliveries, "time")}, last <RelativeTime at={incident.heard_at} />
-        </Fact>
-        {incident.truncated > 0 && <Fact name="Left out">{plural(incident.truncated, "further alert")} of the last delivery</Fact>}
-        <Fact name="Route">{incident.route}</Fact>
-        {(incident.cost.usd !== null || incident.cost.unpriced_calls > 0) && <Fact name="Cost">{formatCost(incident.cost)}</Fact>}
-        {incident.merged.length > 0 && <Fact name="Merged">{plural(incident.merged.length, "other incident")}</Fact>}
-        {mute && (
-          <Fact name="Alerts">
-            <Badge badge={MUTED} /> until <RelativeTime at={mute.ends} />
-            {mute.reason && `: ${mute.reason}`}
-          </Fact>
-        )}
-      </Box>
-    </>
+      )}
+    </Box>
   );
 }
 

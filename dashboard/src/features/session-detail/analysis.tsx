@@ -2,30 +2,17 @@
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
-import { useQuery } from "@tanstack/react-query";
-import { memo, useMemo } from "react";
-import { analysisCitations } from "@/api/evidence";
+import { memo } from "react";
 import { CopyButton } from "@/components/copy-button";
 import { formatCost } from "@/components/format";
 import { Markdown } from "@/components/markdown";
 import { Section } from "@/components/section";
-import { DO_NOW, extractSection } from "@/presentation/citations";
 import { CitedMarkdown } from "@/presentation/cited-text";
 import type { CheckedCitations } from "@/presentation/evidence";
-import { citationsByKey } from "@/presentation/evidence";
 import { RECORDED } from "@/presentation/recorded";
 import type { PartialAnalysis } from "@/presentation/statuses";
 import { partialNotice } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
-
-/** The parts in which the analysis of an ended session is shown, and its checked citations. */
-export function useCheckedAnalysis({ id, citations, verdict, final_analysis: analysis }: SessionDetail, ended: boolean) {
-  const { data: list } = useQuery({ ...analysisCitations(id), enabled: ended && citations !== null });
-  const checked = useMemo(() => (list ? citationsByKey(list.citations) : null), [list]);
-  // The verdict card shows what to do now.
-  const { section: doNow, rest: text } = useMemo(() => (verdict && analysis ? extractSection(analysis, DO_NOW) : { section: null, rest: analysis }), [verdict, analysis]);
-  return { list, checked, doNow, text };
-}
 
 interface AnalysisProps {
   session: SessionDetail;

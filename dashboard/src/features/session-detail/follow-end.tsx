@@ -9,6 +9,11 @@ const NEAR_PAGE_END_PX = 120;
 const NEAR_BOX_END_PX = 60;
 const MARGIN_PX = 24;
 
+/** How much of the window's end is covered by what sticks to it. */
+function covered(): number {
+  return document.querySelector("[data-covers-end=true]")?.getBoundingClientRect().height ?? 0;
+}
+
 /** Keeps the end of the page in view until the user scrolls up, and again after scrolling back down. `atFirst` is whether it starts by following. */
 export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolean, atFirst: boolean) {
   const [following, setFollowingState] = useState(atFirst);
@@ -25,14 +30,14 @@ export function useFollowEnd(end: RefObject<HTMLElement | null>, growing: boolea
   const scrollToEnd = useCallback(() => {
     const bottom = end.current?.getBoundingClientRect().bottom;
     if (bottom === undefined) return;
-    const by = bottom + MARGIN_PX - window.innerHeight;
+    const by = bottom + MARGIN_PX + covered() - window.innerHeight;
     if (by > 0) window.scrollBy({ top: by, behavior: "instant" });
   }, [end]);
 
   const noticeScroll = useCallback(() => {
     const by = window.scrollY - lastY.current;
     lastY.current = window.scrollY;
-    const distance = (end.current?.getBoundingClientRect().bottom ?? 0) - window.innerHeight;
+    const distance = (end.current?.getBoundingClientRect().bottom ?? 0) + covered() - window.innerHeight;
     if (by < -4 && distance > NEAR_PAGE_END_PX) setFollowing(false);
     else if (by > 0 && distance <= NEAR_PAGE_END_PX) setFollowing(true);
   }, [end, setFollowing]);

@@ -21,30 +21,25 @@ import type { SessionDetail } from "@/wire/types";
 
 export const Header = memo(function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
   return (
-    <>
-      <Box sx={{ position: { sm: "sticky" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
-        <Typography component="div" role="status" data-testid="session-status" data-status={session.status}>
-          <StatusBadge session={session} />
-        </Typography>
-        <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>
-          {session.title}
-        </Typography>
-        <Actions session={session} onCancel={onCancel} />
-      </Box>
-      <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: { xs: 2.5, sm: 4 }, rowGap: 1, m: 0 }}>
-        <Facts session={session} />
-      </Box>
-    </>
+    <Box sx={{ position: { sm: "sticky" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
+      <Typography component="div" role="status" data-testid="session-status" data-status={session.status}>
+        <StatusBadge session={session} />
+      </Typography>
+      <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>
+        {session.title}
+      </Typography>
+      <Actions session={session} onCancel={onCancel} />
+    </Box>
   );
 });
 
-function Facts({ session }: { session: SessionDetail }) {
+export const Facts = memo(function Facts({ session }: { session: SessionDetail }) {
   const models = [...new Set(session.stages.flatMap((stage) => stage.executions.map((execution) => execution.model_name)))];
   const { usage } = session;
   const cost = formatCost(session.cost);
   const tokens = `${usage.input_tokens.toLocaleString()} in, ${usage.output_tokens.toLocaleString()} out, ${usage.thinking_tokens.toLocaleString()} thinking, ${usage.cached_tokens.toLocaleString()} cached`;
   return (
-    <>
+    <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: { xs: 2.5, sm: 4 }, rowGap: 1, m: 0 }}>
       {session.incident_id && (
         <Fact name="Incident">
           <TextLink to="/incidents/$incidentId" params={{ incidentId: session.incident_id }}>
@@ -94,9 +89,9 @@ function Facts({ session }: { session: SessionDetail }) {
         )
       )}
       {session.recoveries > 0 && <Fact name="Resumed">{session.recoveries} × after a restart</Fact>}
-    </>
+    </Box>
   );
-}
+});
 
 function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
   const [asking, setAsking] = useState(false);

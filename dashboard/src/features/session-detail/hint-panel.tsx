@@ -26,7 +26,7 @@ export function HintPanel({ session }: { session: SessionDetail }) {
     <Section title="Hints">
       <Stack spacing={2}>
         {notes.length > 0 && (
-          <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+          <Box component="ul" aria-label="Sent hints" tabIndex={0} sx={{ listStyle: "none", m: 0, p: 0, maxHeight: "24vh", overflowY: "auto" }}>
             {notes.map((note) => (
               <NoteLine key={note.id} note={note}>
                 {note.state === "too_late" && note.kind === "hint" && session.chat_enabled && (

@@ -15,6 +15,7 @@ import { Section } from "@/components/section";
 import { Failure, Loading, NotFound } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { eventById } from "@/live/timeline-buffer";
+import { useCheckedAnalysis } from "@/presentation/checked-analysis";
 import type { EvidenceLinks, EvidenceTarget } from "@/presentation/evidence";
 import { EvidenceLinksContext } from "@/presentation/evidence";
 import { ForkDialog } from "@/presentation/fork-dialog";
@@ -25,22 +26,22 @@ import { statusLabel } from "@/presentation/session-status";
 import { hasEnded, RUN_BADGES, RunBadgesContext, sessionReason, WAITING_RUN_BADGES } from "@/presentation/statuses";
 import { evidenceIdOf } from "@/presentation/timeline-rows";
 import { FindTextContext } from "@/presentation/tool-entry";
+import { challengeResult, VerdictCard } from "@/presentation/verdict-card";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
 import { AlertPanel } from "./alert-panel";
-import { Analysis, useCheckedAnalysis } from "./analysis";
+import { Analysis } from "./analysis";
 import { ChatPanel } from "./chat-panel";
 import { ChatDrawer, ChatSidePanel, WindowHeightColumn } from "./chat-layout";
 import { Contents, contentsOf } from "./contents";
 import { EvidenceDrawer, evidenceEvent, EvidenceSidePanel, useLoadedCitations } from "./evidence-panel";
 import { FindBar, useFinding } from "./find-bar";
 import { ShowAnalysisButton, useArrival } from "./follow-end";
-import { Header } from "./header";
+import { Facts, Header } from "./header";
 import { HintPanel } from "./hint-panel";
 import { useLiveSession } from "./live-session";
 import { StageGraph, stageGraph } from "./stage-graph";
 import type { StageTarget } from "./timeline";
 import { Timeline } from "./timeline";
-import { challengeResult, VerdictCard } from "./verdict-card";
 
 const route = getRouteApi("/sessions/$sessionId");
 
@@ -112,34 +113,41 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
     ...(concluded && (summary ?? text) ? ["Analysis"] : []),
     "Timeline",
   ];
+  const about = (
+    <>
+      <Facts session={session} />
+      {session.recorded && <RecordedBanner />}
+      {reason && (
+        <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
+          {reason}
+        </Alert>
+      )}
+      {session.waiting_reason && (
+        <Alert severity="info" variant="outlined" role="status" sx={{ overflowWrap: "anywhere" }}>
+          {session.waiting_reason.startsWith("Waiting ") ? session.waiting_reason : `Waiting: ${session.waiting_reason}`}
+          {session.waiting_until && (
+            <>
+              {" It is looked at again "}
+              <RelativeTime at={session.waiting_until} />.
+            </>
+          )}
+        </Alert>
+      )}
+      <StageGraph nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
+    </>
+  );
   return (
     <RunBadgesContext value={session.waiting_reason === null ? RUN_BADGES : WAITING_RUN_BADGES}>
       <Stack spacing={2}>
         <Header session={session} onCancel={cancel.mutate} />
-        {session.recorded && <RecordedBanner />}
         {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
-        {reason && (
-          <Alert severity={session.status === "failed" ? "error" : "warning"} variant="outlined" sx={{ overflowWrap: "anywhere" }}>
-            {reason}
-          </Alert>
-        )}
-        {session.waiting_reason && (
-          <Alert severity="info" variant="outlined" role="status" sx={{ overflowWrap: "anywhere" }}>
-            {session.waiting_reason.startsWith("Waiting ") ? session.waiting_reason : `Waiting: ${session.waiting_reason}`}
-            {session.waiting_until && (
-              <>
-                {" It is looked at again "}
-                <RelativeTime at={session.waiting_until} />.
-              </>
-            )}
-          </Alert>
-        )}
-        <StageGraph nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
+        {!concluded && about}
         <EvidenceLinksContext value={evidenceLinks}>
           <Box sx={{ display: "grid", gridTemplateColumns: evidenceBeside ? WITH_EVIDENCE : withContents ? WITH_CONTENTS : WITH_ALERT, gap: 2, alignItems: "start" }}>
             {withContents && <Contents contents={contentsOf(sections, [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
             <Stack spacing={2} sx={{ minWidth: 0 }}>
               {concluded && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
+              {concluded && about}
               {concluded && <Analysis {...{ session, text, checked }} />}
               <Section title="Timeline" flush actions={<FindBar {...finding} />}>
                 {feed.phase === "loading" && <Loading what="the timeline" />}
@@ -152,7 +160,10 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
                   </FindTextContext>
                 )}
               </Section>
-              {ended && <HintPanel session={session} />}
+              {/* Before the reader's eyes while the session runs, wherever the timeline is read. */}
+              <Box data-covers-end={!ended} sx={ended ? {} : { position: "sticky", bottom: 0, zIndex: 3 }}>
+                <HintPanel session={session} />
+              </Box>
             </Stack>
             <Box sx={{ position: { lg: "sticky", ...(evidenceBeside ? { md: "sticky" } : {}) }, top: SESSION_HEADER_PX, order: { xs: ended ? 1 : -1, lg: 0, ...(evidenceBeside ? { md: 0 } : {}) }, minWidth: 0 }}>
               {evidence && wide && <EvidenceSidePanel {...evidencePanel(evidence)} />}
@@ -166,10 +177,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
                     </ChatSidePanel>
                   </WindowHeightColumn>
                 ) : (
-                  <Stack spacing={2}>
-                    <AlertPanel session={session} />
-                    {!ended && <HintPanel session={session} />}
-                  </Stack>
+                  <AlertPanel session={session} />
                 )}
               </Box>
             </Box>
