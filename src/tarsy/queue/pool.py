@@ -149,8 +149,10 @@ class WorkerPool:
 
     def drain(self) -> None:
         """Stop claiming; running work may finish within the grace time, as long as the database answers."""
+        if not self._draining.is_set():
+            # The next heartbeat shows whether the database answers.
+            self._heartbeat_due.set()
         self._draining.set()
-        self._heartbeat_due.set()
         for wakeup in self._wakeups.values():
             wakeup.wake_all()
 
