@@ -300,7 +300,7 @@ async def test_the_tool_selection_is_stored_as_it_was_sent(database_url: str) ->
 
 CONFIGURATION = """
 mcp_servers:
-  seen: {{transport: {{type: stdio, command: "{python}", args: [-S, "{program}"]}}}}
+  seen: {{transport: {{type: stdio, command: "{python}", args: [-S, "{program}"]}}, approval: never}}
   unseen: {{transport: {{type: stdio, command: no-such-program}}}}
 agents:
   Investigator: {{mcp_servers: [seen]}}

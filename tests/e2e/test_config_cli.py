@@ -67,6 +67,26 @@ def test_check_puts_the_files_of_tarsy_d_together_and_names_them(tmp_path: Path)
     assert (twice.returncode, twice.stderr.splitlines()[0]) == (1, reported)
 
 
+def test_check_says_of_which_servers_tools_are_withheld(tmp_path: Path) -> None:
+    transport = "transport: {type: stdio, command: uvx}"
+    servers = {
+        "default": "",
+        "named": ", tools: [restart]",
+        "trusted": ", approval: never",
+        "strict": ", approval: always, tools: [restart]",
+    }
+    entries = "".join(f"  {name}: {{{transport}{more}}}\n" for name, more in servers.items())
+    (tmp_path / "tarsy.yaml").write_text(f"mcp_servers:\n{entries}")
+    run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
+    said = [line for line in run.stderr.splitlines() if "withheld" in line]
+    assert run.returncode == 0
+    assert [line.partition(" are withheld")[0].rpartition("approval: ")[2] for line in said] == [
+        "tools that may destroy something",
+        "all tools",
+    ]
+    assert "tarsy.yaml:2" in said[0]
+
+
 def test_show_prints_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("mcp_servers: {m: {transport: {type: http, url: 'http://h', bearer_token: hunter2}}}\n")
     run = tarsy_config("show", "--config", tmp_path, cwd=tmp_path)

@@ -14,7 +14,7 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, 
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
-from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolResult
+from tarsy.domain.tool import Approval, ToolCalling, ToolCatalog, ToolResult
 from tarsy.tools.executor import MaskedTools, McpToolServers
 from tarsy.tools.pool import ConnectionPool
 
@@ -37,8 +37,10 @@ class Tools:
         return await self.executor.execute(ToolCall("call-1", name, arguments), self.output.append)
 
 
-def server(name: str, transport: ResolvedTransport, *, tools: tuple[str, ...] | None = None) -> ResolvedMcpServer:
-    return ResolvedMcpServer(name=name, transport=transport, masking=MASKING, tools=tools)
+def server(
+    name: str, transport: ResolvedTransport, *, tools: tuple[str, ...] | None = None, approval: Approval = Approval.NEVER
+) -> ResolvedMcpServer:
+    return ResolvedMcpServer(name=name, transport=transport, masking=MASKING, tools=tools, approval=approval)
 
 
 def stdio(

@@ -13,7 +13,7 @@ from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import ParallelType
-from tarsy.domain.tool import ToolCalling
+from tarsy.domain.tool import Approval, ToolCalling
 
 SERVER = Path(__file__).with_name("ledger_server.py")
 # Tool calls of the whole scenario by key, and whether they may be repeated when nobody knows what became of them.
@@ -153,6 +153,7 @@ def scenario(recording: Recording, directory: Path, *, scored: bool = False) -> 
     provider = ResolvedProvider(name="recorded", type=ProviderType.REPLAY, model="recorded", recording=str(path))
     server = ResolvedMcpServer(
         name="ledger",
+        approval=Approval.NEVER,
         transport=ResolvedTransport(
             type="stdio", command=sys.executable, args=("-I", "-S", str(SERVER)), env={"LEDGER": str(directory / "ledger")}
         ),

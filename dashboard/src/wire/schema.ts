@@ -2336,6 +2336,10 @@ export interface components {
             checked_at: string | null;
             /** Tools */
             tools: components["schemas"]["ServerToolItem"][];
+            /** Withheld */
+            withheld: {
+                [key: string]: string;
+            };
         };
         /** MCPServers */
         MCPServers: {

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import assert_never
 
 import anyio
 
@@ -26,6 +27,7 @@ from tarsy.db.incident.refusals import RefusalRepository, refusal_warnings
 from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
+from tarsy.domain.tool import ALLOWING, Approval
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import CannotServeError, Settings
@@ -214,6 +216,31 @@ async def check_tools(loaded: LoadedConfig) -> list[Finding]:
         for server in servers.values():
             tasks.start_soon(check, server, name=f"check {server.name}")
     return [found[name] for name in servers]
+
+
+def approval_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
+    """Return a remark for each tool server that TARSy withholds tools of; only the server itself knows which: the doctor asks it."""
+    source = tarsy_source(loaded.directory)
+    found: list[Problem] = []
+    for name, server in loaded.config.mcp_servers.items():
+        path = ("mcp_servers", name, "approval")
+        match server.approval:
+            case Approval.NEVER:
+                continue
+            case Approval.DESTRUCTIVE:
+                # The built-in servers only read.
+                if server.tools is not None or not source.holds(path[:2]):
+                    continue
+                withheld = "tools that may destroy something"
+            case Approval.UNLESS_READ_ONLY:
+                withheld = "tools that do not declare readOnlyHint"
+            case Approval.ALWAYS:
+                withheld = "all tools"
+            case _:
+                assert_never(server.approval)
+        message = f"{withheld} are withheld from agents (approval: {server.approval})"
+        found.append(source.problem(path, message, f"`tarsy doctor` lists them; to offer one, {ALLOWING}"))
+    return found
 
 
 async def price_remarks(loaded: LoadedConfig) -> Sequence[Problem]:

@@ -34,6 +34,9 @@ def list_tools(
         marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
         summary = next(iter(tool.description.splitlines()), "")
         typer.echo(harmless("  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part)))
+    for listing in catalog.listings:
+        for name, reason in listing.withheld.items():
+            typer.echo(harmless(f"{listing.server}.{name} is withheld from agents: {reason}."), err=True)
     for warning in catalog.warnings:
         typer.echo(harmless(warning), err=True)
     if catalog.warnings:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -11,8 +11,10 @@ from typing import Any, ClassVar, assert_never
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Wait
 
-# Tools without annotations often have descriptive names: `list_pods`, `pods_list`, `getLogs`.
-_READING = re.compile("get|list|describe|read|search|find|show|view|fetch|query|logs?|top|status|count|watch", re.IGNORECASE)
+# Tools without annotations often have descriptive names: `list_pods`, `getLogs`. Only the first word counts: `delete_logs` ends like one that reads.
+_READING = re.compile(
+    "get|list|describe|read|search|find|lookup|show|view|fetch|query|logs?|top|status|count|watch|inspect|explain", re.IGNORECASE
+)
 # The server part of the names of built-in tools.
 BUILT_IN_SERVER = "tarsy"
 # The built-in tool whose results are written by the operator.
@@ -62,8 +64,7 @@ class ToolDefinition:
     @property
     def may_change(self) -> bool:
         """Return whether a call may change something: neither the annotation nor the name marks the tool as read-only."""
-        words = _WORDS.findall(self.name.rpartition(".")[2])
-        return not (self.read_only or any(_READING.fullmatch(word) for word in (*words[:1], *words[-1:])))
+        return not (self.read_only or begins_with_reading_verb(self.name.rpartition(".")[2]))
 
     @property
     def dispatches_agent(self) -> bool:
@@ -76,12 +77,54 @@ class ToolDefinition:
         return self.read_only or self.idempotent
 
 
+def begins_with_reading_verb(tool: str) -> bool:
+    return any(_READING.fullmatch(word) for word in _WORDS.findall(tool)[:1])
+
+
+# How an operator offers a withheld tool to agents.
+ALLOWING = "name it under `tools` of its server, or set `approval: never`"
+
+
+class Approval(StrEnum):
+    """Which calls of a tool server's tools need a person's approval. Until approvals can be given, these tools are withheld from agents."""
+
+    NEVER = "never"
+    DESTRUCTIVE = "destructive"
+    UNLESS_READ_ONLY = "unless_read_only"
+    ALWAYS = "always"
+
+
+def approval_reason(approval: Approval, tool: str, *, read_only: bool | None, destructive: bool | None, named: bool) -> str | None:
+    """Return why calls of a tool need an approval, or None if they do not.
+
+    `read_only` and `destructive` are the tool's annotations, None if it does not declare them; `named` tools are in `tools` of their server.
+    """
+    match approval:
+        case Approval.NEVER:
+            return None
+        case Approval.ALWAYS:
+            return "every tool of this server needs an approval"
+        case Approval.UNLESS_READ_ONLY:
+            return None if read_only else "it does not declare readOnlyHint"
+        case Approval.DESTRUCTIVE:
+            if named or read_only or destructive is False:
+                return None
+            if destructive or read_only is False:
+                # Without another word, MCP takes a tool that changes something for destructive.
+                return "it declares destructiveHint" if destructive else "it declares readOnlyHint: false, and not destructiveHint: false"
+            return None if begins_with_reading_verb(tool) else "it declares nothing, and its name does not begin with a reading verb"
+        case _:
+            assert_never(approval)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolListing:
     """One server's list of tools, or why it could not be listed."""
 
     server: str
     tools: tuple[str, ...]
+    # The bare names of the tools that agents do not get, because calls of them need an approval, and why.
+    withheld: Mapping[str, str] = field(default_factory=dict[str, str])
     error: str | None
     started_at: datetime
     duration_ms: int
@@ -193,6 +236,8 @@ class ServerHealth:
     checked_at: datetime | None = None
     since: datetime | None = None
     tools: tuple[ToolDefinition, ...] = ()
+    # As in `ToolListing`.
+    withheld: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 MASK_PREFIX = "[MASKED_"

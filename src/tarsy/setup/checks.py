@@ -19,7 +19,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedProvider
 from tarsy.config.templates import variables
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, TextChunk, ThinkingChunk
-from tarsy.domain.tool import ToolCatalog
+from tarsy.domain.tool import ALLOWING, ToolCatalog
 from tarsy.setup.recipes import StepRefusedError
 from tarsy.tools.executor import McpToolServers
 
@@ -229,4 +229,8 @@ async def check_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> Ser
     if catalog.warnings:
         return ServerCheck(fail("tools", "\n".join(catalog.warnings), remedy))
     names = tuple(tool.name.removeprefix(f"{server.name}.") for tool in catalog.tools)
-    return ServerCheck(ok("tools", f"{server.name}: {len(names)} tools"), names)
+    counted = f"{server.name}: {len(names)} tools"
+    if withheld := {name: reason for listing in catalog.listings for name, reason in listing.withheld.items()}:
+        listed = "".join(f"\n{name}: {reason}" for name, reason in withheld.items())
+        return ServerCheck(warn("tools", f"{counted}, and {len(withheld)} withheld from agents:{listed}", ALLOWING), names)
+    return ServerCheck(ok("tools", counted), names)

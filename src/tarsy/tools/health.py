@@ -103,7 +103,10 @@ class HealthMonitor:
                 since = before.since if before.state is state else now
                 # A failed server keeps the tools it had.
                 tools = server.tools or before.tools
-                self._reports[server.name] = replace(before, state=state, error=problem, checked_at=now, since=since, tools=tools)
+                withheld = server.listing.withheld if server.listing and problem is None else before.withheld
+                self._reports[server.name] = replace(
+                    before, state=state, error=problem, checked_at=now, since=since, tools=tools, withheld=withheld
+                )
                 if before.state is not state:
                     log.info("tool_server.state", server=server.name, state=state, problem=problem)
             await anyio.sleep(self._interval)

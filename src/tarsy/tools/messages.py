@@ -17,6 +17,7 @@ class _Shape(BaseModel):
 
 class ToolHints(_Shape):
     read_only_hint: bool | None = None
+    destructive_hint: bool | None = None
     idempotent_hint: bool | None = None
 
 

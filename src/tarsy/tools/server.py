@@ -12,14 +12,14 @@ from anyio.abc import TaskGroup
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
-from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName
+from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName, approval_reason
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.text import clip
 from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
-from tarsy.tools.messages import MAX_DEPTH, CallResult, ListedTool, is_deeper_than
+from tarsy.tools.messages import MAX_DEPTH, CallResult, ListedTool, ToolHints, is_deeper_than
 from tarsy.tools.pool import ConnectionPool
 
 log = structlog.get_logger(__name__)
@@ -109,6 +109,7 @@ class ToolServer:
                 return
             started_at, started = self._clock.now(), self._clock.monotonic()
             error: str | None = None
+            withheld: Mapping[str, str] = {}
             try:
                 try:
                     listed = await self._request_tools()
@@ -129,13 +130,16 @@ class ToolServer:
                     for tool in listed
                     if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
                 }
-                usable, size = self._usable(selected.values())
+                withheld = self._withheld(selected.values())
+                usable, size = self._usable(tool for name, tool in selected.items() if name not in withheld)
                 if size > _QUICK_BYTES:
                     self.tools = await to_thread.run_sync(self._definitions, usable)
                 else:
                     self.tools = self._definitions(usable)
             names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
-            self.listing = ToolListing(server=self.name, tools=names, error=error, started_at=started_at, duration_ms=took)
+            self.listing = ToolListing(
+                server=self.name, tools=names, withheld=withheld, error=error, started_at=started_at, duration_ms=took
+            )
 
     async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | LostCall:
         """Run a tool, over a new connection if the old one is gone; a second time only if that does no harm.
@@ -216,6 +220,22 @@ class ToolServer:
             )
             for tool in tools
         )
+
+    def _withheld(self, listed: Iterable[ListedTool]) -> Mapping[str, str]:
+        """Return the tools whose calls would need an approval, each with the reason."""
+        found: dict[str, str] = {}
+        for tool in listed:
+            hints = tool.annotations or ToolHints()
+            reason = approval_reason(
+                self._config.approval,
+                tool.name,
+                read_only=hints.read_only_hint,
+                destructive=hints.destructive_hint,
+                named=self._config.tools is not None,
+            )
+            if reason:
+                found[tool.name] = reason
+        return found
 
     async def _request_tools(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()

@@ -16,9 +16,9 @@ from support.warm_tarsy import warm_command
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     transport = {"type": "stdio", "command": sys.executable, "args": ["-S", str(FAULT_SERVER)]}
-    server = {"transport": transport, "data_masking": {"pattern_groups": ["all"]}}
-    plain = {"transport": transport}
-    bare = {"transport": transport, "data_masking": {"enabled": False}}
+    server = {"transport": transport, "data_masking": {"pattern_groups": ["all"]}, "approval": "never"}
+    plain = {"transport": transport, "approval": "never"}
+    bare = {"transport": transport, "data_masking": {"enabled": False}, "approval": "never"}
     missing = {"transport": {"type": "stdio", "command": "no-such-program"}}
     (tmp_path / "tarsy.yaml").write_text(
         yaml.safe_dump({"mcp_servers": {"fault": server, "plain": plain, "bare": bare, "missing": missing}})
@@ -71,7 +71,7 @@ def test_a_server_that_says_its_cause_and_then_its_usage_is_told_with_the_cause(
     ]
     program = f"import sys; sys.stderr.write({chr(10).join(said) + chr(10)!r}); sys.exit(1)"
     transport = {"type": "stdio", "command": sys.executable, "args": ["-S", "-c", program]}
-    (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"mcp_servers": {"dying": {"transport": transport}}}))
+    (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"mcp_servers": {"dying": {"transport": transport, "approval": "never"}}}))
     code, _, error = run("list", "dying", "--config", str(tmp_path))
     assert code == 1
     assert "It last said: Error: kubeconfig /root/.kube/config: no such file | … | " in error

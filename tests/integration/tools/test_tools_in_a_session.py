@@ -12,13 +12,16 @@ from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, 
 from support.observed_application import overheard
 from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
+from tarsy.domain.tool import Approval
 
 TRACK = "0.look/1.Investigator"
 MASKING = ResolvedMasking(enabled=True, pattern_groups=("all",))
 
 
 def server(name: str, command: str, *args: str) -> ResolvedMcpServer:
-    return ResolvedMcpServer(name=name, transport=ResolvedTransport(type="stdio", command=command, args=args), masking=MASKING)
+    return ResolvedMcpServer(
+        name=name, approval=Approval.NEVER, transport=ResolvedTransport(type="stdio", command=command, args=args), masking=MASKING
+    )
 
 
 SERVERS = {"f": server("f", sys.executable, "-S", str(FAULT_SERVER)), "gone": server("gone", "no-such-program", "--password=hunter2")}

@@ -52,6 +52,19 @@ function Server({ server }: { server: MCPServerItem }) {
           {server.error}
         </Alert>
       )}
+      {Object.keys(server.withheld).length > 0 && (
+        <Alert severity="warning" variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
+          {plural(Object.keys(server.withheld).length, "tool")} withheld from agents. To offer one, name it under <code>tools</code> of
+          the server, or set <code>approval: never</code>.
+          <Box component="ul" sx={{ m: 0, pl: 2 }}>
+            {Object.entries(server.withheld).map(([name, reason]) => (
+              <li key={name}>
+                <code>{name}</code>: {reason}
+              </li>
+            ))}
+          </Box>
+        </Alert>
+      )}
       {server.tools.length > 0 && (
         <Box component="details" sx={{ mt: 0.5 }}>
           <Box component="summary" sx={{ cursor: "pointer", fontSize: "0.85rem" }}>

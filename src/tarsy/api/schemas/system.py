@@ -70,6 +70,8 @@ class MCPServerItem(View):
     error: str | None
     checked_at: datetime | None
     tools: list[ServerToolItem]
+    # Tools that agents do not get, because calls of them need an approval, and why.
+    withheld: dict[str, str]
 
 
 class MCPServers(View):

@@ -14,7 +14,7 @@ from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
-from tarsy.domain.tool import ToolCalling
+from tarsy.domain.tool import Approval, ToolCalling
 from tarsy.domain.verdict import Confidence
 
 Copied = TypeVar("Copied", bound=BaseModel)
@@ -79,6 +79,7 @@ class ResolvedMcpServer(Resolved):
     instructions: str = ""
     # None: all tools of the server.
     tools: tuple[str, ...] | None = None
+    approval: Approval = Field(default=Approval.DESTRUCTIVE, exclude_if=lambda approval: approval is Approval.DESTRUCTIVE)
     masking: ResolvedMasking = ResolvedMasking()
     summarization: ResolvedSummarization = ResolvedSummarization()
 

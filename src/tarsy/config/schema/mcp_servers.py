@@ -21,6 +21,7 @@ from tarsy.config.schema.values import (
     refuse,
 )
 from tarsy.config.templates import names_session
+from tarsy.domain.tool import Approval
 
 # The masking of a tool server that configures none.
 DEFAULT_GROUPS = ("security",)
@@ -169,6 +170,11 @@ class MCPServerConfig(Section):
     transport: TransportConfig = Field(description="How to reach the server.")
     instructions: Text = Field(default="", description="What agents should know about the server's tools; part of their prompt.")
     tools: tuple[Name, ...] | None = Field(default=None, description="The only tools that agents may use; unset: all.")
+    approval: Approval = Field(
+        default=Approval.DESTRUCTIVE,
+        description="Which tools need a person's approval: `never`, `destructive` (it declares `destructiveHint`, or no hints and a name that does "
+        "not begin with a reading verb, unless `tools` names it), `unless_read_only`, `always`. TARSy cannot ask yet: it withholds these tools from agents.",
+    )
     data_masking: DataMaskingConfig = Field(
         default=DataMaskingConfig(), description="Masking secrets in the server's results; on by default."
     )
