@@ -1,15 +1,20 @@
-"""What one tool server or one client sends stalls nobody: /health answers meanwhile."""
+"""What one tool server, one client or one sender sends stalls nobody: /health answers meanwhile."""
 
+import json
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 
 import anyio
 import pytest
 
+from support.api_world import OPEN_POLICY, world
 from support.live_node import LiveNode, live_node
 from support.live_server import live_server
 from support.opening import fault, opened
 from support.stalls import SUBSCRIBER, AnswerTimes, measured_health
+from tarsy.intake.adapters.generic import GenericMapping
+from tarsy.intake.policy import Route
 
 P99_SECONDS = 0.25
 
@@ -59,3 +64,47 @@ async def test_a_client_that_subscribes_without_end_stalls_nobody(node: LiveNode
         with anyio.move_on_after(10):
             await anyio.run_process([sys.executable, "-c", SUBSCRIBER, address, "60000"])
     judge("60,000 subscriptions", times, capsys)
+
+
+def _group(number: int) -> bytes:
+    """A group of Alertmanager of as many alerts."""
+    alerts = [
+        {
+            "labels": {"alertname": "DiskFull", "namespace": f"team-{name % 40}", "pod": f"pod-{name}", "severity": "critical"},
+            "annotations": {"summary": "The disk is full", "description": "It fills. " * 45},
+            "startsAt": "2026-11-15T10:00:00Z",
+            "fingerprint": f"f{name}",
+        }
+        for name in range(number)
+    ]
+    return json.dumps({"groupKey": "g", "groupLabels": {"a": "b"}, "commonLabels": {}, "alerts": alerts}).encode()
+
+
+def _deep_events() -> bytes:
+    event = '{"specversion": "1.0", "id": "%d", "source": "s", "type": "t", "subject": "%d", "data": ' + "[" * 950 + "]" * 950 + "}"
+    return f"[{','.join(event % (number, number) for number in range(500))}]".encode()
+
+
+DELIVERIES: dict[str, Callable[[], bytes]] = {
+    "a group of 16 MB": lambda: _group(22_000),
+    "4,000 new incidents": lambda: _group(4_000),
+    "500,000 mapped items": lambda: b'{"items": [' + b",".join([b'{"name": "x"}'] * 500_000) + b"]}",
+    "100,000 mapped items": lambda: b'{"items": [' + b",".join([b'{"name": "x"}'] * 100_000) + b"]}",
+    "events nested 950 deep": _deep_events,
+    "a text of 15 MB": lambda: b"password: hunter2 is wrong\n" * 580_000,
+}
+
+
+@pytest.mark.parametrize("what", DELIVERIES)
+async def test_a_sender_that_sends_a_lot_stalls_nobody(database_url: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    body = DELIVERIES[what]()
+    mapping = GenericMapping(each="items", parts={"title": "name"})
+    each = Route(name="each", group_by=("...",))
+    policy = replace(OPEN_POLICY, mappings={"items": mapping}, routes=(each,) if what == "4,000 new incidents" else ())
+    source = "items" if "items" in what else "cloudevents" if "events" in what else "alertmanager"
+    async with world(database_url, policy=policy) as api, measured_health(f"127.0.0.1:{api.port}") as times:
+        statuses = [(await api.client.post(f"/api/v1/webhook/{source}", content=body, timeout=60)).status_code for _ in range(3)]
+    with capsys.disabled():
+        print(f"\n{what}: {len(body) / 1e6:.1f} MB, {statuses}", end="")  # noqa: T201 - the figures are the point
+    assert set(statuses) <= {202, 413}
+    judge(what, times, capsys)

@@ -96,7 +96,10 @@ async def test_a_group_of_thousands_of_alerts_is_taken_whole_and_those_that_the_
     assert (incident["alerts"], incident["firing"], incident["truncated"], after["truncated"]) == (2_500, 2_500, 17, 0)
 
 
-async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_with_sender_reason_and_size(database_url: str) -> None:
+async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_with_sender_reason_and_size(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tarsy.intake.delivery.MAX_VALUES", 1_000)
     counted: Counter[tuple[str, str]] = Counter()
 
     class Counted(NoMetrics):
@@ -124,6 +127,7 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
             await api.client.post("/api/v1/webhook/grafana", content=b"x" * 2_001),
             await api.client.post("/api/v1/webhook/grafana", content=chunks()),
             await api.client.post("/api/v1/webhook", content=b" "),
+            await api.client.post("/api/v1/webhook/sentry", content=b"[" + b",".join([b"{}"] * 700) + b"]"),
             await api.client.post("/api/v1/webhook/grafana?alert_type=none", json=_group("cart-1")),
             await api.client.post("/api/v1/webhook/UPPER", json=_group("cart-1")),
             await api.client.post("/api/v1/webhook/zabbix", json={}, headers={"Origin": "https://evil.example.com"}),
@@ -132,12 +136,13 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
         listed = (await api.client.get("/api/v1/system/refused-deliveries")).json()["deliveries"]
         warnings = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
         taken = await _send(api, {"what": "odd"})
-    assert [answer.status_code for answer in answers] == [413, 413, 400, 400, 400, 403, 500]
+    assert [answer.status_code for answer in answers] == [413, 413, 400, 413, 400, 400, 403, 500]
     assert taken.status_code == 202
     assert [(one["source"], one["reason"], one["status"]) for one in reversed(listed)] == [
         ("grafana", "too-large", 413),
         ("grafana", "too-large", 413),
         ("webhook", "bad-request", 400),
+        ("sentry", "too-large", 413),
         ("grafana", "unknown-alert-type", 400),
         ("UPPER", "bad-request", 400),
         ("zabbix", "forbidden", 403),
@@ -147,8 +152,18 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
     assert 2_000 < listed[-2]["size"] <= 3_000
     assert counted == Counter((one["source"], one["reason"]) for one in listed)
     assert {warning["message"] for warning in warnings if warning["source"] == "sender"} >= {
-        f"2 of the last 7 refused webhook requests came from grafana: {listed[-2]['detail']}"
+        f"2 of the last 8 refused webhook requests came from grafana: {listed[-2]['detail']}"
     }
+
+
+async def test_of_events_that_are_nested_too_deeply_each_keeps_only_its_own_part_of_the_request(database_url: str) -> None:
+    event = '{"specversion": "1.0", "id": "%d", "source": "s", "type": "t", "subject": "%d", "data": ' + "[" * 950 + "]" * 950 + "}"
+    body = f"[{','.join(event % (number, number) for number in range(100))}]"
+    async with world(database_url) as api:
+        answer = (await api.client.post("/api/v1/webhook", content=body)).json()
+        shown = (await api.client.get(f"/api/v1/incidents/{answer['incident_id']}")).json()
+    assert (answer["source"], answer["alerts"], answer["action"]) == ("cloudevents", 100, "opened")
+    assert len(json.dumps(shown)) < 3 * len(event)
 
 
 async def test_two_alertmanagers_with_equal_labels_are_two_and_neither_resolves_alerts_of_the_other(database_url: str) -> None:

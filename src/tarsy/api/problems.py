@@ -24,6 +24,7 @@ from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.domain.fork import ForkRefusedError
+from tarsy.intake.delivery import TooManyValuesError
 from tarsy.intake.service import SenderRefusedError, UnknownSenderError
 from tarsy.intake.sns import CertificateUnavailableError
 from tarsy.kit.text import clip
@@ -121,6 +122,7 @@ TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (CertificateUnavailableError, ProblemKind.NO_CERTIFICATE),
     (KeyReusedError, ProblemKind.CONFLICT),
     (AlertTooLargeError, ProblemKind.TOO_LARGE),
+    (TooManyValuesError, ProblemKind.TOO_LARGE),
     (UnknownAlertTypeError, ProblemKind.UNKNOWN_ALERT_TYPE),
     (AlertRefusedError, ProblemKind.BAD_REQUEST),
     (SelectionError, ProblemKind.BAD_REQUEST),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import anyio.lowlevel
 import sqlalchemy as sa
 import structlog
 from anyio import to_thread
@@ -15,6 +16,7 @@ from tarsy.db.incident.changes import store_changes
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting, raise_priorities
 from tarsy.db.incident.mutes import mutes_at
 from tarsy.db.incident.state import (
+    batches,
     count_activity,
     lock_keys,
     lock_known_incidents,
@@ -29,8 +31,9 @@ from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import InvestigationState, identity_of
 from tarsy.domain.route import RouteAction
-from tarsy.intake.answer import Answer, answer_from, summarise
+from tarsy.intake.answer import Answer, Result, answer_from, summarise
 from tarsy.intake.delivery import Delivery
+from tarsy.intake.fields import QUICK_CHARACTERS
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.masking import masked_alert, masked_change
 from tarsy.intake.policy import Policy, route_for
@@ -42,8 +45,10 @@ log = structlog.get_logger(__name__)
 
 # Deliveries that share a transaction. A larger batch would keep its first delivery waiting.
 MAX_TOGETHER = 32
-# The masker, or an adapter, needs some milliseconds for so many.
-QUICK_CHARACTERS = 16_000
+# Alerts after which other tasks get their turn.
+YIELD_AFTER = 20
+# Sessions that one transaction stores, each with the snapshot of its chain. Maintenance starts the investigations of further incidents.
+MAX_NEW_INVESTIGATIONS = 100
 # PagerDuty gives up after five seconds, most other senders after ten to thirty.
 TAKE_SECONDS = 25.0
 # Longer than storing the largest delivery takes. The server ends a longer statement, and the rest of the batch is stored without that delivery.
@@ -110,7 +115,6 @@ class AlertAcceptance:
         """
         masked_url = self.mask(runbook_url) if runbook_url else None
         runbook = await self.investigations.submissions.secret_runbook(runbook_url)
-        runbook_urls = [masked_url or self.investigations.runbook_of(alert) for alert in delivery.alerts]
 
         def masked_alerts() -> list[IncomingAlert]:
             return [
@@ -120,11 +124,11 @@ class AlertAcceptance:
                     route=(route := route_for(alert, self.policy.routes)),
                     alert_type=alert_type or route.alert_type or self.policy.default_alert_type,
                     author=author,
-                    runbook_url=url,
+                    runbook_url=masked_url or self.investigations.runbook_of(alert),
                     runbook=runbook,
                     truncated=delivery.truncated,
                 )
-                for alert, url in zip(delivery.alerts, runbook_urls, strict=True)
+                for alert in delivery.alerts
             ]
 
         # Masking a long text would block the event loop.
@@ -165,7 +169,13 @@ class AlertAcceptance:
             for number, prepared in enumerate(batch):
                 if prepared.key not in answers:
                     new.setdefault(prepared.key or str(number), prepared)
-            results = {prepared: [unit.apply(alert) for alert in prepared.alerts] for prepared in new.values()}
+            results: dict[PreparedDelivery, list[Result]] = {}
+            for prepared in new.values():
+                results[prepared] = []
+                for alert in prepared.alerts:
+                    results[prepared].append(unit.apply(alert))
+                    if len(results[prepared]) % YIELD_AFTER == 0:
+                        await anyio.lowlevel.checkpoint()
             await store_changes(connection, [change for prepared in new.values() for change in prepared.changes], now)
             chains = {alert_type: chain for prepared in new.values() for alert_type, chain in prepared.chains.items()}
             await self._write_changes(connection, unit, chains)
@@ -204,7 +214,8 @@ class AlertAcceptance:
                 # A worker has claimed it since the decision: the investigation goes on, and stays the incident's.
                 unit.incidents[incident_id] = replace(unit.incidents[incident_id], session_id=session_id)
         planned = sorted(unit.planned.items(), key=lambda item: -item[1].schedule.priority)
-        room = await room_in_queue(connection, self.investigations.submissions.max_queue_size, len(planned))
+        wanted = min(len(planned), MAX_NEW_INVESTIGATIONS)
+        room = await room_in_queue(connection, self.investigations.submissions.max_queue_size, wanted)
         for incident_id, _ in planned[room:]:
             # The incident keeps its alerts; maintenance starts its investigation when there is room.
             unit.drop_investigation(incident_id)
@@ -241,5 +252,6 @@ class AlertAcceptance:
             if incident.session_id and incident.session_id not in waiting
         ]
         notes = await store_updates(connection, updates, unit.now)
-        changed = [(None, live_events.incident_changed(incident, unit.now)) for incident in incidents]
-        await publish_for(connection, [*notes, *started, *changed])
+        await publish_for(connection, [*notes, *started])
+        for some in batches(incidents):
+            await publish_for(connection, [(None, live_events.incident_changed(incident, unit.now)) for incident in some])

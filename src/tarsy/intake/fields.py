@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,10 +25,14 @@ MAX_LABEL = 1024
 MAX_ANNOTATION = 8_192
 # Longer than any address that a browser or a proxy takes.
 MAX_LINK = 2_048
-# A body has at most 1 MiB, and a real alert some 300 bytes.
+# The alerts of a body that are kept; the rest are counted. A real alert has some 900 bytes.
 MAX_ALERTS = 4_000
 # Senders write the first moment of the calendar, or of the epoch, for "no time".
 _EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
+# Reading so many takes some milliseconds; longer texts are read in a thread.
+QUICK_CHARACTERS = 16_000
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\n\r]*")
 # Larger epochs are in milliseconds or nanoseconds: in seconds, this is the year 5138.
 _SECONDS_AT_MOST = 1e11
 
@@ -35,9 +40,51 @@ _SECONDS_AT_MOST = 1e11
 def parse_json(text: str) -> Any:
     """Return the value of a JSON text, or None if it is not JSON or is nested too deeply."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        if len(text) <= QUICK_CHARACTERS:
+            return json.loads(text)
+        value, end = _parse_in_parts(text, _skip(text, 0), levels=4)
+        return value if _skip(text, end) == len(text) else None
+    except (ValueError, IndexError, RecursionError):
         return None
+
+
+def _parse_in_parts(text: str, start: int, *, levels: int) -> tuple[Any, int]:
+    """Parse the JSON value at `start`, and return it with the place behind it.
+
+    The outer containers are parsed item by item: in a thread, other threads get their turn between two of them, but never within a call
+    of the JSON library.
+
+    Raises:
+        ValueError, IndexError: it is not JSON.
+    """
+    if not levels or text[start] not in "{[":
+        return _DECODER.raw_decode(text, start)
+    closing = "}" if text[start] == "{" else "]"
+    members: dict[str, Any] = {}
+    items: list[Any] = []
+    place = _skip(text, start + 1)
+    while text[place] != closing or members or items:
+        if closing == "}":
+            name, place = _DECODER.raw_decode(text, place)
+            place = _skip(text, place)
+            if not isinstance(name, str) or text[place] != ":":
+                raise ValueError(text[place])
+            members[name], place = _parse_in_parts(text, _skip(text, place + 1), levels=levels - 1)
+        else:
+            item, place = _parse_in_parts(text, place, levels=levels - 1)
+            items.append(item)
+        place = _skip(text, place)
+        if text[place] == closing:
+            break
+        if text[place] != ",":
+            raise ValueError(text[place])
+        place = _skip(text, place + 1)
+    return (members if closing == "}" else items), place + 1
+
+
+def _skip(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +249,14 @@ def fingerprint(*parts: str | Mapping[str, str]) -> str:
 
 
 def as_body(value: Any, otherwise: str) -> str:
-    """Return a part of a body as JSON on one line: indentation would multiply the size of deeply nested values."""
+    """Return a part of a body as JSON on one line, or the beginning of `otherwise` if it is nested too deeply.
+
+    Indentation would multiply the size of deeply nested values, and a whole request in place of each of its parts that of the request.
+    """
     try:
         return whole_characters(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
-        return otherwise
+        return clip(whole_characters(otherwise[: MAX_LABEL + 1]), MAX_LABEL)
 
 
 _WORDS: Mapping[Severity, str] = {

@@ -12,13 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.config.problems import nearest
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.db.incident.refusals import RefusalRepository
-from tarsy.intake.acceptance import QUICK_CHARACTERS, AlertAcceptance, DeliveryMetrics, NoMetrics
+from tarsy.intake.acceptance import AlertAcceptance, DeliveryMetrics, NoMetrics
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
 from tarsy.intake.adapters.registry import ADAPTERS, UNKNOWN_SOURCE, matching_adapter, parse_delivery
 from tarsy.intake.answer import Answer
 from tarsy.intake.authentication import Refusal, check_sender, check_sns
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.delivery import WebhookRequest
+from tarsy.intake.fields import QUICK_CHARACTERS
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.maintenance import IncidentMaintenance
 from tarsy.intake.policy import Policy

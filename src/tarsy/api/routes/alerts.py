@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, cast
 from uuid import UUID
 
+from anyio import to_thread
 from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -26,6 +28,7 @@ from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.delivery import parse_request
+from tarsy.intake.fields import QUICK_CHARACTERS
 from tarsy.kit.text import clip
 from tarsy.session.chains import AlertRefusedError
 from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError, Submission, check_runbook_url
@@ -187,8 +190,9 @@ async def _receive(
     if not text.strip():
         raise AlertRefusedError("The alert is empty.")
     check_runbook_url(runbook)
+    parse = partial(parse_request, text, request.headers)
     received = replace(
-        parse_request(text, request.headers),
+        await to_thread.run_sync(parse) if len(text) > QUICK_CHARACTERS else parse(),
         raw=body,
         query=dict(request.query_params),
         source=source,

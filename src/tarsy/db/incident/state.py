@@ -5,14 +5,14 @@ follow each other, on all replicas. Commands of people and periodic maintenance 
 """
 
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.incident.rows import UNKNOWN, InvestigationProgress, incident_of, incident_row, member_of, member_row
@@ -39,6 +39,8 @@ async def store_answers(connection: AsyncConnection, answers: Mapping[str, Any],
         await connection.execute(sa.insert(webhook_deliveries), rows)
 
 
+Value = TypeVar("Value")
+AT_ONCE = 200
 # Two numbers that no other lock uses.
 _ALONE = 0x7A25_0002
 _STRIPE = 0x7A25
@@ -94,8 +96,10 @@ async def lock_known_incidents(connection: AsyncConnection, keys: Collection[str
     """Lock and return the incidents of these keys, and the current alerts of `alert_keys`. The keys must be locked already."""
     found = await connection.execute(_CONCERNED, {"keys": list(keys), "alert_keys": list(alert_keys)})
     locked = await lock_incidents(connection, [str(row.id) for row in found])
-    wanted = sa.select(alerts).where(alerts.c.is_current, alerts.c.key.in_(list(alert_keys)))
-    members = [member_of(row) for row in (await connection.execute(wanted)).mappings()]
+    members: list[Member] = []
+    for some in batches(list(alert_keys)):
+        wanted = sa.select(alerts).where(alerts.c.is_current, alerts.c.key == sa.any_(sa.literal(some, ARRAY(sa.Text))))
+        members += [member_of(row) for row in (await connection.execute(wanted)).mappings()]
     oldest_first = sorted((one for one in locked.values() if one.key in keys), key=lambda one: one.opened_at)
     latest = {incident.key: incident.id for incident in oldest_first}
     return KnownIncidents(locked, latest, {member.key: member for member in members})
@@ -103,9 +107,15 @@ async def lock_known_incidents(connection: AsyncConnection, keys: Collection[str
 
 async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> dict[str, Incident]:
     """Lock and return these incidents, with the progress of their last investigations."""
-    if not ids:
-        return {}
-    wanted = sa.select(incidents).where(incidents.c.id.in_(list(ids))).order_by(incidents.c.id).with_for_update(key_share=True)
+    found: dict[str, Incident] = {}
+    # Always in the same order, so that there is no deadlock.
+    for some in batches(sorted(ids)):
+        found |= await _lock_some(connection, some)
+    return found
+
+
+async def _lock_some(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, Incident]:
+    wanted = sa.select(incidents).where(incidents.c.id.in_(ids)).order_by(incidents.c.id).with_for_update(key_share=True)
     rows = (await connection.execute(wanted)).mappings().all()
     # Read after the locks: a row that was waited for may name an investigation that was not there before.
     session_ids = [row["session_id"] for row in rows if row["session_id"]]
@@ -121,16 +131,16 @@ async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> d
 
 
 async def write_incidents(connection: AsyncConnection, changed: Sequence[Incident]) -> None:
-    if changed:
-        await connection.execute(_upsert(incidents), [incident_row(incident) for incident in changed])
+    for some in batches(changed):
+        await connection.execute(_upsert(incidents), [incident_row(incident) for incident in some])
 
 
 async def write_members(connection: AsyncConnection, changed: Sequence[Member], retired: Collection[str]) -> None:
     """Store alerts; `retired` are the ids of rows that are no longer the current ones of their alerts."""
     if retired:
         await connection.execute(sa.update(alerts).where(alerts.c.id.in_(list(retired))).values(is_current=False))
-    if changed:
-        rows = [member_row(member, is_current=member.id not in retired) for member in changed]
+    for some in batches(changed):
+        rows = [member_row(member, is_current=member.id not in retired) for member in some]
         await connection.execute(_upsert(alerts), rows)
 
 
@@ -155,6 +165,11 @@ async def count_activity(connection: AsyncConnection, received: Mapping[tuple[st
     ]
     if rows:
         await connection.execute(_ADD_ACTIVITY, rows)
+
+
+def batches(rows: Sequence[Value]) -> Iterator[Sequence[Value]]:
+    """Yield the rows in parts that are quickly read or written: nothing else happens in the process meanwhile."""
+    yield from (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE))
 
 
 @cache

@@ -24,29 +24,30 @@ def matches(request: WebhookRequest) -> bool:
 
 
 def _events(request: WebhookRequest) -> list[Fields]:
-    """Return the events of a request, each with its attributes and its data."""
+    """Return the events of a request that are kept, each with its attributes and its data."""
     headers = request.headers
     if "ce-specversion" in headers:
         attributes: dict[str, Any] = {name.removeprefix("ce-"): value for name, value in headers.items() if name.startswith("ce-")}
         return [Fields({**attributes, "data": request.text if request.value is None else request.value})]
     value: Any = request.value
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return [Fields.of(item) for item in items]
+    return [Fields.of(item) for item in items[:MAX_ALERTS]]
 
 
 def parse(request: WebhookRequest) -> Delivery | None:
     events = _events(request)
     if not any(event.text("type") or event.text("source") for event in events):
         return None
-    kept = events[:MAX_ALERTS]
+    value: Any = request.value
+    left_out = max(0, len(cast("list[Any]", value)) - MAX_ALERTS) if isinstance(value, list) else 0
     # An event is the same as another when source and id are.
     ids = fingerprint(*(event.text(name, limit=MAX_LABEL) for event in events for name in ("source", "id")))
     return Delivery(
         source=SOURCE,
-        alerts=tuple(_alert(request, event) for event in kept if not _is_change(event)),
-        changes=tuple(_change(request, event) for event in kept if _is_change(event)),
+        alerts=tuple(_alert(request, event) for event in events if not _is_change(event)),
+        changes=tuple(_change(request, event) for event in events if _is_change(event)),
         delivery_id=ids if all(event.text("id") for event in events) else None,
-        truncated=len(events) - len(kept),
+        truncated=left_out,
     )
 
 

@@ -36,7 +36,7 @@ def parse_mapped(request: WebhookRequest, source: str, mapping: GenericMapping) 
     parts = [Fields({name: value for name, value in values.items() if value is not None}) for values in evaluated]
     if not any(parts):
         return None
-    bodies = [request.text if mapping.each is None else as_body(item, request.text) for item in items]
+    bodies = [request.text if mapping.each is None else as_body(item, request.text) for item in items[:MAX_ALERTS]]
     left_out = max(0, len(items) - MAX_ALERTS)
     found_parts = list(zip(parts, bodies, strict=False))
     if mapping.kind == "change":

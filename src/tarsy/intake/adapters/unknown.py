@@ -6,7 +6,6 @@ from typing import Any, cast
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links
 from tarsy.intake.delivery import Delivery, WebhookRequest
 from tarsy.intake.fields import MAX_ALERTS, MAX_LABEL, Fields, as_body, fingerprint, labels, located, severity_of, title
-from tarsy.kit.text import clip
 
 # Each names one problem by itself.
 _IDS = (
@@ -59,7 +58,7 @@ def parse_unknown(request: WebhookRequest, source: str) -> Delivery | Change | N
         if change := _inventory_change(request.body, source, request.text):
             return change
     else:
-        bodies = [as_body(item, clip(request.text, MAX_LABEL)) for item in items[:MAX_ALERTS]]
+        bodies = [as_body(item, request.text) for item in items[:MAX_ALERTS]]
     alerts = tuple(_alert(Fields.of(item), source, body) for item, body in zip(items, bodies, strict=False))
     return Delivery(source=source, alerts=alerts, truncated=len(items) - len(alerts))
 
