@@ -75,6 +75,10 @@ export const configYaml = queryOptions({
   staleTime: 60_000,
 });
 
+export function reloadConfig() {
+  return expectData(api.POST("/api/v1/system/reload"));
+}
+
 /** An unhealthy server responds with status 503 and the same report. */
 export const health = queryOptions({
   queryKey: ["system", "health"],

@@ -12,6 +12,7 @@ import { Fragment, useDeferredValue, useState } from "react";
 import { foundIncidents } from "@/api/incidents";
 import { foundSessions } from "@/api/sessions";
 import { copyText } from "@/components/copy-button";
+import { Highlighted, searchWords } from "@/components/highlighted";
 import { ONE_LINE } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { StatusBadge } from "@/presentation/session-status";
@@ -68,7 +69,7 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
             )}
             <Box component="li" {...getOptionProps({ option: item, index })} key={item.key} aria-selected={item.key === highlighted?.key} sx={{ display: "flex", gap: 1.5, alignItems: "baseline", px: 2, py: 0.75, cursor: "pointer", "&[aria-selected=true]": { bgcolor: "action.selected" } }}>
               <Typography variant="body2" sx={{ ...ONE_LINE, flex: 1 }}>
-                {item.label}
+                <Highlighted text={item.label} words={item.found ? searchWords(text) : []} />
               </Typography>
               {item.found && <Found found={item.found} />}
             </Box>

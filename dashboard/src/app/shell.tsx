@@ -6,11 +6,12 @@ import Tooltip from "@mui/material/Tooltip";
 import { useColorScheme } from "@mui/material/styles";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Outlet } from "@tanstack/react-router";
-import { Activity, BookOpen, LogOut, Moon, Plus, Search, Sun } from "lucide-react";
-import { useState } from "react";
+import { Activity, BookOpen, LogOut, Moon, Plus, Search, Sun, User } from "lucide-react";
+import { useEffect, useState } from "react";
 import { logout, me } from "@/api/system";
 import { BareLink, LinkButton } from "@/components/links";
 import { clearDrafts } from "@/components/draft";
+import { ONE_LINE } from "@/components/text-styles";
 import { WatchedSessionNotifier } from "@/presentation/watched-sessions";
 import { ConnectionBanner, PauseBanner, VersionBanner, WarningBanner } from "./banners";
 import type { OpenDialog } from "./shortcuts";
@@ -41,7 +42,7 @@ export function Shell() {
       <Box component="a" href="#content" onClick={skip} sx={{ position: "absolute", left: -9999, "&:focus": { left: 8, top: 8, zIndex: 10, bgcolor: "background.paper", p: 1 } }}>
         Skip to the content
       </Box>
-      <Box component="header" sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}>
+      <Box component="header" sx={{ displayPrint: "none", borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}>
         <Box component="nav" aria-label="Main" sx={{ display: "flex", flexWrap: { xs: "wrap", sm: "nowrap" }, alignItems: "center", columnGap: { xs: 0.5, sm: 1 }, px: { xs: 1.5, sm: 3 }, py: { xs: 0.75, sm: 0 }, minHeight: 52, maxWidth: 1680, mx: "auto" }}>
           <BareLink to="/" search={{}} aria-label="TARSy" sx={{ display: "inline-flex", alignItems: "center", gap: 0.75, fontWeight: 700, fontSize: "1.05rem", color: "text.primary", textDecoration: "none", mr: { xs: 0.5, sm: 2 } }}>
             <Box component="span" sx={{ color: "primary.main", display: "inline-flex" }}>
@@ -82,7 +83,7 @@ export function Shell() {
             </IconButton>
           </Tooltip>
           <ThemeToggle />
-          <LogoutButton />
+          <Account />
         </Box>
       </Box>
       <Shortcuts open={open} onOpen={setOpen} />
@@ -98,9 +99,28 @@ export function Shell() {
   );
 }
 
+/** Paper is light: the dark theme prints as the light one. */
+function usePrintedInLight(): void {
+  useEffect(() => {
+    const root = document.documentElement;
+    const shown = root.dataset["theme"];
+    const before = () => void (root.dataset["theme"] = "light");
+    const after = () => void (root.dataset["theme"] = shown);
+    window.addEventListener("beforeprint", before);
+    window.addEventListener("afterprint", after);
+    return () => {
+      window.removeEventListener("beforeprint", before);
+      window.removeEventListener("afterprint", after);
+    };
+  });
+}
+
 function ThemeToggle() {
   const { mode, systemMode, setMode } = useColorScheme();
   const dark = (mode === "system" ? systemMode : mode) === "dark";
+  usePrintedInLight();
+  // The manual has no scripts: the server reads the theme of its pages from here.
+  useEffect(() => void (document.cookie = `theme=${dark ? "dark" : "light"}; path=/help; max-age=31536000; samesite=lax`), [dark]);
   const label = dark ? "Switch to the light theme" : "Switch to the dark theme";
   return (
     <Tooltip title={label}>
@@ -111,7 +131,8 @@ function ThemeToggle() {
   );
 }
 
-function LogoutButton() {
+/** Who is logged in, and the way out. */
+function Account() {
   const { data } = useQuery(me);
   // A reload drops cached data and the live connection, which was opened under the old login.
   const { mutate } = useMutation({
@@ -121,10 +142,20 @@ function LogoutButton() {
       window.location.reload();
     },
   });
-  if (data?.identified_by !== "cookie") return null;
+  if (!data?.author || data.identified_by === "open") return null;
   return (
-    <Button size="small" color="inherit" startIcon={<LogOut size={15} />} onClick={() => mutate()}>
-      Log out
-    </Button>
+    <>
+      <Tooltip title={`You are ${data.author}`}>
+        <Box component="span" sx={{ ...ONE_LINE, display: { xs: "none", md: "inline-flex" }, alignItems: "center", gap: 0.5, maxWidth: 160, color: "text.secondary", fontSize: "0.85rem" }}>
+          <User size={15} aria-hidden />
+          {data.author}
+        </Box>
+      </Tooltip>
+      {data.identified_by === "cookie" && (
+        <Button size="small" color="inherit" startIcon={<LogOut size={15} />} aria-label={`Log out ${data.author}`} onClick={() => mutate()} sx={{ whiteSpace: "nowrap", flexShrink: 0 }}>
+          Log out
+        </Button>
+      )}
+    </>
   );
 }

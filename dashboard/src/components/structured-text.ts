@@ -61,7 +61,13 @@ export function fieldsOf(text: string): FieldGroup[] | null {
     // Not JSON, or nested too deeply.
     return null;
   }
+  groups.sort((a, b) => rank(a.name) - rank(b.name));
   return groups.length > 0 && groups.reduce((sum, { fields }) => sum + fields.length, 0) <= MOST_FIELDS ? groups : null;
+}
+
+/** Labels say what an alert is about, annotations what it means; the rest is of the sender. */
+function rank(path: string): number {
+  return /labels$/i.test(path) ? 0 : /annotations$/i.test(path) ? 1 : 2;
 }
 
 const HEADING = /^## (.+)$/;

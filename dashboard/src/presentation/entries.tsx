@@ -9,6 +9,7 @@ import type { BadgeStyle } from "@/components/badge";
 import { DataView } from "@/components/data-view";
 import { formatDuration, plural } from "@/components/format";
 import { Markdown } from "@/components/markdown";
+import { plainText } from "@/components/plain-text";
 import { Elapsed } from "@/components/times";
 import type { TimelineEvent, TimelineEventType } from "@/wire/types";
 import { AgentText } from "./cited-text";
@@ -101,12 +102,15 @@ function eventBadge(event: TimelineEvent): BadgeStyle {
   return event.status === "streaming" ? { ...TIMELINE_BADGES.streaming, label: badge.label } : badge;
 }
 
+// More than a line has room for.
+const EXCERPT_CHARACTERS = 240;
+
 function ThinkingView({ event, highlighted, onLink }: ViewProps) {
   const folding = useFolding(event.status === "streaming" || highlighted);
   const words = plural(event.content.split(/\s+/).filter(Boolean).length, "word");
   const note = event.completed_at ? `${formatDuration(Date.parse(event.completed_at) - Date.parse(event.created_at))} · ${words}` : words;
   return (
-    <EntryFrame badge={eventBadge(event)} title="Thinking" note={statusNote(event) ?? note} at={event.created_at} onLink={onLink} highlighted={highlighted} folding={folding}>
+    <EntryFrame badge={eventBadge(event)} title="Thinking" note={statusNote(event) ?? note} excerpt={plainText(event.content.slice(0, EXCERPT_CHARACTERS))} at={event.created_at} onLink={onLink} highlighted={highlighted} folding={folding}>
       <Box dir="auto" sx={{ color: "text.secondary", fontSize: "0.85rem", borderLeft: 2, borderColor: "divider", pl: 1.5, mt: 0.5, whiteSpace: "pre-wrap", overflowWrap: "anywhere", lineHeight: 1.55 }}>{event.content}</Box>
     </EntryFrame>
   );

@@ -18,6 +18,8 @@ interface EntryFrameProps {
   title: ReactNode;
   /** Small text beside the title: duration, status, size. */
   note?: ReactNode;
+  /** The beginning of a folded body. */
+  excerpt?: string;
   at: string;
   /** Copies a link to this entry. */
   onLink?: (() => void) | undefined;
@@ -39,7 +41,7 @@ const FRAME = {
 /** A button that is visible while the entry has the pointer or the focus. */
 const QUIET = { opacity: 0, width: 24, height: 24, p: 0, my: "-2px", alignSelf: "center", "@media (hover: none)": { opacity: 1 } } as const;
 
-export function EntryFrame({ badge, title, note, at, onLink, highlighted = false, folding, children }: EntryFrameProps) {
+export function EntryFrame({ badge, title, note, excerpt, at, onLink, highlighted = false, folding, children }: EntryFrameProps) {
   const body = useId();
   const moment = new Date(at);
   const head = (
@@ -88,6 +90,11 @@ export function EntryFrame({ badge, title, note, at, onLink, highlighted = false
             {formatClock(moment)}
           </Typography>
         </Box>
+        {excerpt && folding?.open === false && (
+          <Typography variant="body2" color="textSecondary" dir="auto" sx={{ ...ONE_LINE, fontSize: "0.8125rem" }}>
+            {excerpt}
+          </Typography>
+        )}
         <Box id={body}>{(!folding || folding.open) && children}</Box>
       </Box>
     </Box>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LLMCallItem, SessionDetail } from "@/wire/types";
-import { callOfEntry, describeForkPoint, forkRefusal } from "./forks";
+import { callOfEntry, describeForkPoint, forkRefusal, withOwnTimes } from "./forks";
 
 const call = (turn: number, second: number, more = {}) => ({ turn, kind: "iteration", execution_id: "x", started_at: `2026-01-01T00:00:0${second}.5Z`, ...more }) as LLMCallItem;
 
@@ -27,4 +27,11 @@ test("a fork tells which step it goes on from", () => {
   const step = { session_id: "s", stage: "look", agent: "LogAgent", turn: 1, model: null };
   expect(describeForkPoint({ ...step, dispatched_by: null })).toBe("turn 2 of LogAgent");
   expect(describeForkPoint({ ...step, dispatched_by: "A2" })).toBe("turn 2 of LogAgent (A2)");
+});
+
+test("a stage that a fork continues began for the fork when the fork began", () => {
+  const [before, begun, after] = ["2026-01-01T00:00:00Z", "2026-01-01T05:00:00Z", "2026-01-01T05:01:00Z"];
+  const run = (started_at: string, completed_at: string) => ({ started_at, completed_at, executions: [] });
+  const session = { fork: {}, created_at: begun, started_at: begun, stages: [run(before, before), run(before, after)] } as unknown as SessionDetail;
+  expect(withOwnTimes(session).stages.map((stage) => stage.started_at)).toEqual([before, begun]);
 });

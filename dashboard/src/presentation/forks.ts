@@ -43,3 +43,12 @@ export function callOfEntry(calls: readonly LLMCallItem[], executionId: string, 
   const time = Date.parse(at);
   return calls.filter((call) => call.execution_id === executionId && STARTS_STEP[call.kind] && Date.parse(call.started_at) <= time).toSorted((a, b) => a.turn - b.turn).at(-1);
 }
+
+/** The session with the times of its own: a stage that it shares with the session it was forked from began for it when it began itself. */
+export function withOwnTimes(session: SessionDetail): SessionDetail {
+  if (session.fork === null) return session;
+  const begun = session.started_at ?? session.created_at;
+  const own = <Run extends { started_at: string | null; completed_at: string | null }>(run: Run): Run =>
+    run.started_at !== null && run.started_at < begun && (run.completed_at === null || run.completed_at > begun) ? { ...run, started_at: begun } : run;
+  return { ...session, stages: session.stages.map((stage) => ({ ...own(stage), executions: stage.executions.map(own) })) };
+}

@@ -31,11 +31,12 @@ const show = (...events: TimelineEvent[]) => {
 };
 
 describe("thinking", () => {
-  test("is folded when it is done", async () => {
-    show(event({ content: "deep thoughts" }));
-    expect(screen.queryByText("deep thoughts")).toBeNull();
+  test("is folded to its first line when it is done", async () => {
+    const { container } = show(event({ content: "**deep** thoughts\nand more" }));
+    expect(container.textContent).toContain("deep thoughts and more");
     await userEvent.click(screen.getByRole("button", { name: /Thinking/ }));
-    expect(screen.getByText("deep thoughts")).toBeTruthy();
+    expect(container.textContent).toContain("**deep** thoughts\nand more");
+    expect(container.textContent).not.toContain("thoughts and");
   });
 
   test("is open while it streams", () => {

@@ -10,7 +10,7 @@ export function RecordedBanner() {
   return (
     <Alert severity="warning" icon={<CassetteTape size={22} aria-hidden />} data-testid="recorded-banner" sx={{ border: 2, borderColor: "warning.main", "& a": { color: "inherit" } }}>
       <AlertTitle sx={{ fontWeight: 700 }}>Recorded model</AlertTitle>
-      {RECORDED} The tools and all the rest are real. <a href="/help/models.md">Give TARSy a model</a> to have alerts of your own investigated.
+      {RECORDED} The tools and all the rest are real. <a href="/setup?step=model">Give TARSy a model</a> to have alerts of your own investigated.
     </Alert>
   );
 }

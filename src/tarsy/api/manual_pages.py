@@ -12,7 +12,6 @@ from typing import Annotated
 from fastapi import Query, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from markdown_it import MarkdownIt
-from starlette.exceptions import HTTPException
 
 from tarsy.api.dashboard import file_within
 from tarsy.api.router import plain_router
@@ -34,10 +33,9 @@ MAX_QUERY = 200
 MIN_CONTENTS = 3
 
 STYLE = """
-:root { color-scheme: light dark; --text: #1b2430; --soft: #55606f; --page: #fff; --side: #f6f7f9; --line: #dfe3e8; --link: #1d5bb8; --mark: #ffe08a; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #dde4ed; --soft: #9aa7b6; --page: #0f1319; --side: #161b23; --line: #2a323d; --link: #86b7ff; --mark: #6b5200; }
-}
+:root { color-scheme: light dark; --text: light-dark(#1b2430, #dde4ed); --soft: light-dark(#55606f, #9aa7b6); --page: light-dark(#fff, #0f1319);
+  --side: light-dark(#f6f7f9, #161b23); --line: light-dark(#dfe3e8, #2a323d); --link: light-dark(#1d5bb8, #86b7ff); --mark: light-dark(#ffe08a, #6b5200); }
+[data-theme=light] { color-scheme: light; } [data-theme=dark] { color-scheme: dark; }
 * { box-sizing: border-box; }
 html { scroll-padding-top: 1rem; }
 body { font: 16px/1.6 system-ui, sans-serif; margin: 0; color: var(--text); background: var(--page); overflow-wrap: break-word; }
@@ -81,12 +79,12 @@ async def redirect_to_manual() -> RedirectResponse:
 
 @router.get("/help/{name:path}")
 async def page(request: Request, name: str, q: Annotated[str, Query()] = "") -> Response:
-    manual, nonce = Manual(MANUAL), request.state.csp_nonce
+    manual, nonce = Manual(MANUAL, request.cookies.get("theme", "")), request.state.csp_nonce
     if not name and q.strip():
         return HTMLResponse(search_html(manual, " ".join(q[:MAX_QUERY].split()), nonce))
     file = find(MANUAL, name or START)
     if file is None:
-        raise HTTPException(404, f"The manual has no page {name}.")
+        return HTMLResponse(missing_html(manual, name, nonce), status_code=404)
     if file.suffix in _MEDIA_TYPES:
         return FileResponse(file, media_type=_MEDIA_TYPES[file.suffix])
     return HTMLResponse(page_html(manual, name or START, file.read_text(encoding="utf-8"), nonce))
@@ -125,6 +123,8 @@ class Manual:
     """The chapters and pages that the start page lists."""
 
     directory: Path
+    # As the reader chose it in the dashboard; the system's if it is neither light nor dark.
+    theme: str = ""
 
     @cached_property
     def chapters(self) -> tuple[Chapter, ...]:
@@ -231,6 +231,12 @@ def page_html(manual: Manual, name: str, text: str, nonce: str) -> str:
     return _frame(manual, title, body, nonce, current=name, headings=headings)
 
 
+def missing_html(manual: Manual, name: str, nonce: str) -> str:
+    """Return the page for an address that the manual does not have."""
+    body = f'<h1>There is no such page</h1><p>The manual has no page <code>{escape(name)}</code>. Search it above, or begin at <a href="/help/">its first page</a>.</p>'
+    return _frame(manual, "There is no such page", body, nonce)
+
+
 def search_html(manual: Manual, query: str, nonce: str) -> str:
     """Return the page of search results, with the words of the query marked."""
     hits = manual.search(query)
@@ -259,8 +265,9 @@ def _frame(
     if len(headings) >= MIN_CONTENTS:
         links = "".join(f'<li><a href="#{escape(anchor)}">{escape(words)}</a></li>' for anchor, words in headings)
         contents = f'<nav class="contents" aria-label="On this page"><p>On this page</p><ul>{links}</ul></nav>'
+    theme = f' data-theme="{manual.theme}"' if manual.theme in {"light", "dark"} else ""
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} - TARSy</title>'
+        f'<!doctype html><html lang="en"{theme}><head><meta charset="utf-8"><title>{escape(title)} - TARSy</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style nonce="{nonce}">{STYLE}</style></head><body>'
         '<header><a href="/">TARSy</a><a href="/help/">Manual</a><a href="/docs">API</a><span class="grow"></span>'
         '<form role="search" action="/help/"><input type="search" name="q" aria-label="Search the manual" placeholder="Search the manual" '

@@ -33,7 +33,7 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #21262d; --line: #3d444d; --good: #57ab5a; --bad: #d29922; --mark: #5c4a00; } body { background: #0d1117; } }
 body { font: 16px/1.6 system-ui, sans-serif; color: var(--ink); max-width: 52rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 h1, h2 { border-bottom: 1px solid var(--line); padding-bottom: .3rem; }
-table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; }
+table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top; } th { overflow-wrap: normal; }
 pre { background: var(--soft); padding: .8rem; white-space: pre-wrap; } code { background: var(--soft); padding: .1rem .3rem; } pre code { padding: 0; }
 .caution { border-left: .3rem solid var(--bad); padding-left: .8rem; } .verdict { border: 1px solid var(--line); padding: .2rem 1rem; }
 .quote_found, .id_only, .failed { font-size: .85em; text-decoration: none; } .quote_found { color: var(--good); } .failed, .id_only { color: var(--bad); }

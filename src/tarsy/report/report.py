@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from itertools import accumulate
 
 from tarsy.db.errors import NotFoundError
@@ -14,7 +15,7 @@ from tarsy.domain.citation import CitationStatus, marked_lines
 from tarsy.domain.session import AlertSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
-from tarsy.domain.verdict import JudgedVerdict
+from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 from tarsy.kit.clock import SystemClock
 
 # Evidence of ordinary size is shown whole; of larger evidence only what is quoted, with its surroundings.
@@ -228,7 +229,7 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     session = report.session
     yield "Session", session.id
     yield "Alert type", session.alert_type
-    yield "Status", session.status.value.replace("_", " ")
+    yield "Status", _words(session.status)
     yield "Received", utc_time(session.created_at)
     if session.started_at and session.completed_at:
         yield "Investigated", f"{utc_time(session.started_at)}, {(session.completed_at - session.started_at).total_seconds():.0f} s"
@@ -257,13 +258,27 @@ def cautions(report: Report) -> Iterator[str]:
 def verdict_facts(judged: JudgedVerdict) -> Iterator[tuple[str, str]]:
     verdict = judged.verdict
     because = f" ({judged.confidence_reason})" if judged.confidence_reason else ""
-    yield "Outcome", verdict.outcome.value.replace("_", " ")
+    is_suspected = verdict.outcome is VerdictOutcome.FAULT and judged.confidence is Confidence.LOW
+    yield "Outcome", "Suspected fault" if is_suspected else _words(verdict.outcome)
     yield "Object", str(verdict.object or "")
     yield "Mechanism", verdict.mechanism
-    yield "Confidence", f"{judged.confidence.value}{because}"
-    yield "Since", verdict.since
-    yield "Still happening", verdict.still_happening.value
+    yield "Confidence", f"{_words(judged.confidence)}{because}"
+    yield "Since", _since(verdict.since)
+    yield "Still happening", _words(verdict.still_happening)
     yield "Category", verdict.category
+
+
+def _words(value: StrEnum) -> str:
+    return value.value.replace("_", " ").capitalize()
+
+
+def _since(since: str) -> str:
+    """Return a time with a zone as people read it, and any other text as the agent wrote it."""
+    try:
+        at = datetime.fromisoformat(since)
+    except ValueError:
+        return since
+    return utc_time(at) if at.tzinfo else since
 
 
 def no_analysis(report: Report) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.api.manual_pages import MANUAL, START, Manual, find, page_html, search_html
+from tarsy.api.manual_pages import MANUAL, START, Manual, find, missing_html, page_html, search_html
 
 WHOLE_MANUAL = Manual(MANUAL)
 PAGES = sorted(path.relative_to(MANUAL).as_posix() for path in MANUAL.rglob("*.md"))
@@ -70,3 +70,11 @@ def test_nothing_beyond_the_manual_is_shown(name: str) -> None:
 
 def test_markup_in_a_page_stays_text() -> None:
     assert "<script>" not in page_html(WHOLE_MANUAL, "x.md", "# Title <script>alert(1)</script>\n\n<script>alert(2)</script>", "nonce")
+
+
+def test_a_page_has_the_theme_that_the_reader_chose_and_one_that_is_missing_is_part_of_the_manual() -> None:
+    missing = missing_html(Manual(MANUAL, "dark"), "<nothing>.md", "nonce")
+    assert '<html lang="en" data-theme="dark">' in missing
+    assert "&lt;nothing&gt;.md" in missing
+    assert 'aria-label="Search the manual"' in missing
+    assert "data-theme=" not in missing_html(Manual(MANUAL, '"><script>'), "x", "nonce").partition("<style")[0]

@@ -1,5 +1,6 @@
 """A report shows what models, tools and alerts said, and obeys none of it; each citation leads to what it cites."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -338,3 +339,14 @@ def test_what_there_is_no_room_for_is_named() -> None:
     made = replace(report("Full [A101]."), evidence=kept[:1], left_out=left_out)
     assert '<section id="evidence-A101"><h3>A101</h3><p>Left out for length.</p></section>' in as_html(made)
     assert "## A102\n\nLeft out for length." in as_markdown(made)
+
+
+def test_a_verdict_is_told_in_words_and_its_time_in_utc() -> None:
+    judged = JudgedVerdict(Verdict(outcome=VerdictOutcome.FAULT, since="2026-03-10T10:12:41+01:00"), Confidence.LOW, "")
+    page = as_html(report("Full.", verdict=judged))
+    assert "<td>Suspected fault</td>" in page
+    assert "<td>2026-03-10 09:12:41 UTC</td>" in page
+    healthy = JudgedVerdict(Verdict(outcome=VerdictOutcome.NO_FAULT, since="this morning"), Confidence.HIGH, "")
+    assert {"<td>No fault</td>", "<td>this morning</td>", "<td>High</td>"} <= set(
+        re.findall("<td>[^<]*</td>", as_html(report("Full.", verdict=healthy)))
+    )

@@ -62,7 +62,7 @@ test("what was written is there again after a reload, but not when the next aler
 test("that there is no model is said before anything is written, in one line that leads on", () => {
   show(undefined, false);
   expect(screen.getByText(/No model is configured/).textContent).toBe("No model is configured, so alerts of this type are refused. Set up a model");
-  expect(screen.getByRole("link", { name: "Set up a model" }).getAttribute("href")).toBe("/help/models.md");
+  expect(screen.getByRole("link", { name: "Set up a model" }).getAttribute("href")).toBe("/setup?step=model");
   cleanup();
   show();
   expect(screen.queryByText(/No model/)).toBeNull();

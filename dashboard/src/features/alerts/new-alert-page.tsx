@@ -109,7 +109,7 @@ function Fields({ draft, onDraft, onSubmit, busy, failure }: FieldsProps) {
     <Form spacing={2} onSubmit={send}>
       {chosen?.has_model === false && (
         <Alert severity="warning" variant="outlined" role="status" sx={{ py: 0, alignItems: "center" }}>
-          No model is configured, so alerts of this type are refused. <Link href="/help/models.md">Set up a model</Link>
+          No model is configured, so alerts of this type are refused. <Link href="/setup?step=model">Set up a model</Link>
         </Alert>
       )}
       <Autocomplete

@@ -12,6 +12,7 @@ import { traceList } from "@/api/trace";
 import { formatCost, formatCount, formatDuration } from "@/components/format";
 import { LinkButton, TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
+import { plainText } from "@/components/plain-text";
 import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { RelativeTime } from "@/components/times";
@@ -163,6 +164,8 @@ const DIFF_STYLES = {
   added: { sign: "+", label: "only in the second: ", sx: { color: "success.main", bgcolor: "code.inline" } },
 } satisfies Record<DiffLine["kind"], object>;
 
+const HEADING = /^#{1,6} /;
+
 function Difference({ before, after }: { before: string | null; after: string | null }) {
   const lines = useMemo(() => diffLines(before ?? "", after ?? ""), [before, after]);
   if (before === null && after === null) return <Nothing title="Neither came to an analysis" />;
@@ -174,7 +177,9 @@ function Difference({ before, after }: { before: string | null; after: string | 
           <Box component="span" role="img" aria-label={DIFF_STYLES[kind].label} aria-hidden={kind === "same"}>
             {DIFF_STYLES[kind].sign}
           </Box>
-          <span>{text}</span>
+          <Box component="span" sx={HEADING.test(text) ? { fontWeight: 650 } : {}}>
+            {plainText(text)}
+          </Box>
         </Box>
       ))}
     </Box>

@@ -4,6 +4,7 @@ import Typography from "@mui/material/Typography";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
 import { formatCost, formatCount } from "@/components/format";
+import { Highlighted } from "@/components/highlighted";
 import { BareLink, LIST_ROW, ROW_LINK } from "@/components/links";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
@@ -14,7 +15,9 @@ import type { IncidentItem } from "@/wire/types";
 
 export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 150px 110px 84px 84px" };
 
-export const IncidentRow = memo(function IncidentRow({ incident }: { incident: IncidentItem }) {
+const NO_WORDS: readonly string[] = [];
+
+export const IncidentRow = memo(function IncidentRow({ incident, words = NO_WORDS }: { incident: IncidentItem; words?: readonly string[] }) {
   return (
     <Box component="li" sx={{ ...LIST_ROW, gridTemplateColumns: COLUMNS }}>
       <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
@@ -24,7 +27,7 @@ export const IncidentRow = memo(function IncidentRow({ incident }: { incident: I
         <Typography component="div" sx={{ display: "flex", alignItems: "baseline", gap: 1, fontSize: "0.92rem" }}>
           <BareLink to="/incidents/$incidentId" params={{ incidentId: incident.id }} data-row-link sx={ROW_LINK}>
             <Box component="span" sx={{ ...ONE_LINE, display: "block" }}>
-              {incident.title}
+              <Highlighted text={incident.title} words={words} />
             </Box>
           </BareLink>
           <Box component="span" sx={{ ...ONE_LINE, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>

@@ -32,7 +32,7 @@ export function Contents({ contents, onStage }: ContentsProps) {
     if (element) window.scrollTo({ top: element.getBoundingClientRect().top + window.scrollY - SESSION_HEADER_PX - 8 });
   };
   return (
-    <Box component="nav" aria-label="On this page" sx={{ position: "sticky", top: SESSION_HEADER_PX + 8, maxHeight: `calc(100vh - ${SESSION_HEADER_PX + 24}px)`, overflowY: "auto", fontSize: "0.8rem" }}>
+    <Box component="nav" aria-label="On this page" sx={{ displayPrint: "none", position: "sticky", top: SESSION_HEADER_PX + 8, maxHeight: `calc(100vh - ${SESSION_HEADER_PX + 24}px)`, overflowY: "auto", fontSize: "0.8rem" }}>
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {contents.map((content) => (
           <li key={content.key}>

@@ -21,7 +21,7 @@ import type { SessionDetail } from "@/wire/types";
 
 export const Header = memo(function Header({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
   return (
-    <Box sx={{ position: { sm: "sticky" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
+    <Box sx={{ position: { sm: "sticky" }, "@media print": { position: "static" }, top: 0, zIndex: 4, bgcolor: "background.default", display: "flex", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5, py: 1, borderBottom: 1, borderColor: "divider" }}>
       <Typography component="div" role="status" data-testid="session-status" data-status={session.status}>
         <StatusBadge session={session} />
       </Typography>
@@ -97,7 +97,7 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
   const [asking, setAsking] = useState(false);
   const ended = hasEnded(session.status);
   return (
-    <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.5 }}>
+    <Box sx={{ display: "flex", displayPrint: "none", flexWrap: "wrap", gap: 0.5 }}>
       {!ended && <WatchButton sessionId={session.id} />}
       <LinkButton size="small" color="inherit" startIcon={<ListTree size={15} />} to="/sessions/$sessionId/trace" params={{ sessionId: session.id }}>
         Trace

@@ -20,7 +20,7 @@ import type { EvidenceLinks, EvidenceTarget } from "@/presentation/evidence";
 import { EvidenceLinksContext } from "@/presentation/evidence";
 import { ForkDialog } from "@/presentation/fork-dialog";
 import type { ForkActions, ForkPoint } from "@/presentation/forks";
-import { ForkActionsContext, forkRefusal } from "@/presentation/forks";
+import { ForkActionsContext, forkRefusal, withOwnTimes } from "@/presentation/forks";
 import { RecordedBanner } from "@/presentation/recorded";
 import { statusLabel } from "@/presentation/session-status";
 import { hasEnded, RUN_BADGES, RunBadgesContext, sessionReason, WAITING_RUN_BADGES } from "@/presentation/statuses";
@@ -51,7 +51,7 @@ export function SessionPage() {
   if (session.isPending) return <Loading what="the session" />;
   if (!session.data && isNotFound(session.error)) return <NotFound what="session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
-  return <LoadedSession session={session.data} feed={feed} />;
+  return <LoadedSession session={withOwnTimes(session.data)} feed={feed} />;
 }
 
 // Evidence gets as much room as the text, the alert a column.
@@ -143,29 +143,32 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
         {(cancel.error ?? cancelAgent.error) && <Failure what="It could not be cancelled." error={cancel.error ?? cancelAgent.error} />}
         {!concluded && about}
         <EvidenceLinksContext value={evidenceLinks}>
-          <Box sx={{ display: "grid", gridTemplateColumns: evidenceBeside ? WITH_EVIDENCE : withContents ? WITH_CONTENTS : WITH_ALERT, gap: 2, alignItems: "start" }}>
+          <Box sx={{ display: "grid", displayPrint: "block", gridTemplateColumns: evidenceBeside ? WITH_EVIDENCE : withContents ? WITH_CONTENTS : WITH_ALERT, gap: 2, alignItems: "start" }}>
             {withContents && <Contents contents={contentsOf(sections, [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
             <Stack spacing={2} sx={{ minWidth: 0 }}>
               {concluded && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
               {concluded && about}
               {concluded && <Analysis {...{ session, text, checked }} />}
-              <Section title="Timeline" flush actions={<FindBar {...finding} />}>
-                {feed.phase === "loading" && <Loading what="the timeline" />}
-                {feed.phase === "failed" && <Failure what="The timeline could not be loaded; trying again." error={feed.error} />}
-                {feed.phase === "ready" && (
-                  <FindTextContext value={finding.event === undefined ? "" : finding.text}>
-                    <ForkActionsContext value={forkActions}>
-                      <Timeline {...{ stages, events, currentEvent, stageTarget, repeated, onLink }} growing={!ended} target={finding.event ?? linkedEvent} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
-                    </ForkActionsContext>
-                  </FindTextContext>
-                )}
-              </Section>
+              {/* Only the part of it that is in view is in the page: a report has the whole. */}
+              <Box sx={{ displayPrint: "none" }}>
+                <Section title="Timeline" flush actions={<FindBar {...finding} />}>
+                  {feed.phase === "loading" && <Loading what="the timeline" />}
+                  {feed.phase === "failed" && <Failure what="The timeline could not be loaded; trying again." error={feed.error} />}
+                  {feed.phase === "ready" && (
+                    <FindTextContext value={finding.event === undefined ? "" : finding.text}>
+                      <ForkActionsContext value={forkActions}>
+                        <Timeline {...{ stages, events, currentEvent, stageTarget, repeated, onLink }} growing={!ended} target={finding.event ?? linkedEvent} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+                      </ForkActionsContext>
+                    </FindTextContext>
+                  )}
+                </Section>
+              </Box>
               {/* Before the reader's eyes while the session runs, wherever the timeline is read. */}
               <Box data-covers-end={!ended} sx={ended ? {} : { position: "sticky", bottom: 0, zIndex: 3 }}>
                 <HintPanel session={session} />
               </Box>
             </Stack>
-            <Box sx={{ position: { lg: "sticky", ...(evidenceBeside ? { md: "sticky" } : {}) }, top: SESSION_HEADER_PX, order: { xs: ended ? 1 : -1, lg: 0, ...(evidenceBeside ? { md: 0 } : {}) }, minWidth: 0 }}>
+            <Box sx={{ displayPrint: "none", position: { lg: "sticky", ...(evidenceBeside ? { md: "sticky" } : {}) }, top: SESSION_HEADER_PX, order: { xs: ended ? 1 : -1, lg: 0, ...(evidenceBeside ? { md: 0 } : {}) }, minWidth: 0 }}>
               {evidence && wide && <EvidenceSidePanel {...evidencePanel(evidence)} />}
               {/* Kept mounted while evidence is shown in its place: the chat may hold unsent text. */}
               <Box sx={evidenceBeside ? { display: "none" } : {}}>
@@ -212,10 +215,32 @@ function useSessionLinks(sessionId: string) {
   );
   const isOpen = evidence !== undefined;
   // Opening evidence adds a step to the history; going from one result to the next does not.
-  const onEvidence = useCallback((target: EvidenceTarget | null) => void navigate({ search: target ?? {}, replace: isOpen || target === null, resetScroll: false }), [navigate, isOpen]);
+  const onEvidence = useCallback(
+    (target: EvidenceTarget | null) => {
+      keepInPlace(document.activeElement);
+      void navigate({ search: target ?? {}, replace: isOpen || target === null, resetScroll: false });
+    },
+    [navigate, isOpen],
+  );
   const evidenceHref = useCallback((target: EvidenceTarget) => router.buildLocation({ to: "/sessions/$sessionId", params: { sessionId }, search: { ...target } }).href, [router, sessionId]);
   return { event, evidence: shown, onLink, onEvent, onEvidence, evidenceHref };
 }
+
+/** Scrolls so that an element stays under the pointer, though the text around it is wrapped anew when a panel opens beside it. */
+function keepInPlace(element: Element | null): void {
+  if (!element?.matches("a.citation")) return;
+  const { top } = element.getBoundingClientRect();
+  const until = performance.now() + REFLOW_MS;
+  const follow = () => {
+    if (!element.isConnected) return;
+    window.scrollBy({ top: element.getBoundingClientRect().top - top, behavior: "instant" });
+    if (performance.now() < until) requestAnimationFrame(follow);
+  };
+  requestAnimationFrame(follow);
+}
+
+// The panel loads its content before it has its size.
+const REFLOW_MS = 250;
 
 /** Null for old sessions, whose tool results have no ids: their texts have no citations. */
 function useEvidenceLinks({ id, citations }: SessionDetail, events: readonly TimelineEvent[], hrefOf: EvidenceLinks["hrefOf"], open: EvidenceLinks["open"]): EvidenceLinks | null {

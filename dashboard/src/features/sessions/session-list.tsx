@@ -10,6 +10,7 @@ import type { ReactNode } from "react";
 import { memo, useCallback, useDeferredValue, useMemo, useState } from "react";
 import { VisuallyHidden } from "@/components/badge";
 import { Choice } from "@/components/fields";
+import { searchWords } from "@/components/highlighted";
 import type { SessionListItem, SessionSort } from "@/wire/types";
 import type { Column, ColumnId, SessionSearch, Sorting } from "./search";
 import { chosenColumns, COLUMNS, defaultOrder, gridOf, leastWidth, ROWS, STATUS_COLUMN } from "./search";
@@ -55,6 +56,7 @@ interface SessionListProps {
 export function SessionList({ title, total, sessions, selection, search, onSort, note, actions }: SessionListProps) {
   const columns = useMemo(() => chosenColumns(search.columns), [search.columns]);
   const { has, select, selectAll } = selection;
+  const words = useMemo(() => searchWords(search.text), [search.text]);
   // Deferred: rendering 200 rows at once would block typing. A selection renders its row only.
   const rows = useDeferredValue(sessions);
   return (
@@ -85,7 +87,7 @@ export function SessionList({ title, total, sessions, selection, search, onSort,
               <ColumnName key={column.id} column={column.id === "author" && !onSort ? { ...column, label: "Stage" } : column} sorting={search} onSort={onSort} />
             ))}
           </Box>
-          <Rows sessions={rows} columns={columns} has={has} onSelect={select} />
+          <Rows sessions={rows} columns={columns} words={words} has={has} onSelect={select} />
         </Box>
       </Box>
       {(note ?? actions) && (
@@ -126,16 +128,17 @@ function PlainName({ children, right = false }: { children: string; right?: bool
 interface RowsProps {
   sessions: readonly SessionListItem[];
   columns: readonly ColumnId[];
+  words: readonly string[];
   has: Selection["has"];
   onSelect: Selection["select"];
 }
 
-const Rows = memo(function Rows({ sessions, columns, has, onSelect }: RowsProps) {
+const Rows = memo(function Rows({ sessions, columns, words, has, onSelect }: RowsProps) {
   const grid = gridOf(columns);
   return (
     <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
       {sessions.map((session) => (
-        <SessionRow key={session.id} session={session} columns={columns} grid={grid} selected={has(session.id)} onSelect={onSelect} />
+        <SessionRow key={session.id} session={session} columns={columns} grid={grid} selected={has(session.id)} words={words} onSelect={onSelect} />
       ))}
     </Box>
   );

@@ -7,6 +7,7 @@ import type { CSSProperties } from "react";
 import { memo } from "react";
 import { Badge } from "@/components/badge";
 import { formatCost, formatCount } from "@/components/format";
+import { Highlighted } from "@/components/highlighted";
 import { BareLink, LIST_ROW, ROW_LINK } from "@/components/links";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
@@ -24,10 +25,12 @@ interface SessionRowProps {
   /** The grid columns on a wide screen. */
   grid: string;
   selected: boolean;
+  /** The words of the search. */
+  words: readonly string[];
   onSelect: (id: string, selected: boolean) => void;
 }
 
-export const SessionRow = memo(function SessionRow({ session, columns, grid, selected, onSelect }: SessionRowProps) {
+export const SessionRow = memo(function SessionRow({ session, columns, grid, selected, words, onSelect }: SessionRowProps) {
   return (
     <li className={ROW_CLASS} style={{ "--columns": grid } as CSSProperties} data-session={session.id}>
       <input type="checkbox" aria-label={`Select ${session.title}`} checked={selected} onChange={(event) => onSelect(session.id, event.target.checked)} />
@@ -37,11 +40,13 @@ export const SessionRow = memo(function SessionRow({ session, columns, grid, sel
       <div className="about">
         <div className="title">
           <BareLink to="/sessions/$sessionId" params={{ sessionId: session.id }} data-row-link>
-            {session.title}
+            <Highlighted text={session.title} words={words} />
           </BareLink>
           {session.title !== session.alert_type && <span className="type">{session.alert_type}</span>}
         </div>
-        <div className="line">{secondLine(session)}</div>
+        <div className="line">
+          <Highlighted text={secondLine(session)} words={words} around />
+        </div>
       </div>
       {columns.map((id) => (
         <div key={id} className={cellClass(id)} data-ended={hasEnded(session.status)}>

@@ -71,7 +71,7 @@ function LocalForm() {
   const client = useQueryClient();
   const [url, setUrl] = useState("http://localhost:11434/v1");
   const [model, setModel] = useState("");
-  const find = useMutation({ mutationFn: () => findModels(url), onSuccess: (found) => setModel(found.models[0] ?? "") });
+  const find = useMutation({ mutationFn: () => findModels(url), onSuccess: (found) => setModel(found.models.find((name) => !/embed|rerank/i.test(name)) ?? "") });
   const save = useMutation({ mutationFn: (base: string) => setUpLocalModel(base, model), onSuccess: () => client.invalidateQueries() });
   const found = find.data;
   return (
@@ -100,7 +100,7 @@ function LocalForm() {
       )}
       {save.error && <Failure what="The model was not tried." error={save.error} />}
       {save.data && <OutcomeLine outcome={save.data} />}
-      <Button type="submit" variant="contained" disabled={url.trim() === ""} loading={find.isPending || save.isPending}>
+      <Button type="submit" variant="contained" disabled={url.trim() === "" || (found !== undefined && model === "")} loading={find.isPending || save.isPending}>
         {found ? "Test and save" : "Find models"}
       </Button>
     </Form>

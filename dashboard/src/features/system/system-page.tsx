@@ -1,10 +1,12 @@
 /** The state of the server: health, warnings, tool servers, queue and configuration. */
+import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
+import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
-import { useQuery } from "@tanstack/react-query";
-import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
-import { configYaml, health, version, warnings } from "@/api/system";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { CircleCheck, CircleX, RotateCw, TriangleAlert } from "lucide-react";
+import { configYaml, health, reloadConfig, version, warnings } from "@/api/system";
 import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { DataView } from "@/components/data-view";
@@ -21,14 +23,27 @@ import { Servers } from "./servers";
 
 export function SystemPage() {
   usePageTitle("System");
+  const client = useQueryClient();
+  const reload = useMutation({ mutationFn: reloadConfig, onSuccess: () => client.invalidateQueries() });
   return (
     <Stack spacing={2}>
       <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", gap: 2 }}>
         <Typography variant="h1">System</Typography>
-        <LinkButton to="/setup" search={{}} size="small" variant="outlined">
-          Set up
-        </LinkButton>
+        <Stack direction="row" sx={{ gap: 1 }}>
+          <Button size="small" startIcon={<RotateCw size={15} />} loading={reload.isPending} onClick={() => reload.mutate()}>
+            Reload configuration
+          </Button>
+          <LinkButton to="/setup" search={{}} size="small" variant="outlined">
+            Set up
+          </LinkButton>
+        </Stack>
       </Stack>
+      {reload.error && <Failure what="The configuration was not reloaded." error={reload.error} />}
+      {reload.isSuccess && (
+        <Alert severity="success" variant="outlined" role="status">
+          The configuration was reloaded. Running sessions keep the one that they began with.
+        </Alert>
+      )}
       <Health />
       <Warnings />
       <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>
