@@ -87,10 +87,12 @@ async def grpc_server(
 
 
 class Greeting(asyncio.Protocol):
-    def __init__(self, greeting: bytes | None) -> None:
+    def __init__(self, greeting: bytes | None, connections: list[asyncio.BaseTransport]) -> None:
         self._greeting = greeting
+        self._connections = connections
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._connections.append(transport)
         if self._greeting is None:
             transport.close()
         else:
@@ -100,9 +102,12 @@ class Greeting(asyncio.Protocol):
 @asynccontextmanager
 async def raw_server(greeting: bytes | None) -> AsyncGenerator[str]:
     """A TCP server that is no gRPC service: sends `greeting` and stays silent, or hangs up at once. Yields the address."""
-    server = await asyncio.get_running_loop().create_server(lambda: Greeting(greeting), "127.0.0.1", 0)
+    connections: list[asyncio.BaseTransport] = []
+    server = await asyncio.get_running_loop().create_server(lambda: Greeting(greeting, connections), "127.0.0.1", 0)
     async with server:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        for connection in connections:
+            connection.close()
 
 
 async def echo(request: pb.GenerateRequest, _context: Any) -> AsyncGenerator[pb.GenerateResponse]:
@@ -283,6 +288,9 @@ async def test_the_other_spellings_of_an_address_lead_there() -> None:
             assert await answer_at(spelling) == [TextChunk("Why?")]
         # The first place is not there, the second is.
         assert await answer_at(f"ipv4:127.0.0.1:9,127.0.0.1:{port}") == [TextChunk("Why?")]
+        # The first place accepts connections and says nothing.
+        async with raw_server(b"") as silent:
+            assert await answer_at(f"ipv4:{silent},127.0.0.1:{port}") == [TextChunk("Why?")]
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
