@@ -166,6 +166,19 @@ async def test_of_events_that_are_nested_too_deeply_each_keeps_only_its_own_part
     assert len(json.dumps(shown)) < 3 * len(event)
 
 
+@pytest.mark.parametrize("number", [70, 2_000])
+async def test_severity_and_name_are_read_wherever_they_are_among_many_labels(database_url: str, number: int) -> None:
+    group = _group("cart-1")
+    labels = group["alerts"][0]["labels"]
+    group["alerts"][0]["labels"] = {**{f"a{number}": "x" for number in range(number)}, **labels}
+    async with world(database_url) as api:
+        answer = (await _send(api, group)).json()
+        shown = (await api.client.get(f"/api/v1/incidents/{answer['incident_id']}")).json()
+    [alert] = shown["members"]
+    assert (shown["severity"], shown["title"]) == ("critical", "DiskFull: The disk is full (shop/cart-1)")
+    assert (len(alert["labels"]), alert["labels"] | labels) == (64, alert["labels"])
+
+
 async def test_two_alertmanagers_with_equal_labels_are_two_and_neither_resolves_alerts_of_the_other(database_url: str) -> None:
     east, west = {"externalURL": "https://east.example.com/am"}, {"externalURL": "https://west.example.com/am"}
     policy = replace(OPEN_POLICY, senders=frozenset({"north"}))

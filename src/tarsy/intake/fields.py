@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
@@ -18,6 +18,12 @@ from tarsy.kit.text import clip, whole_characters
 MAX_TITLE = 200
 # Prometheus' own servers commonly allow some 30 labels; senders with tags have a few more.
 MAX_LABELS = 64
+# Kept before all others: severity, title and place of an alert come from these, and routes mostly use them.
+READ_FIRST = (
+    *("alertname", "severity", "priority", "level", "rulename", "cluster", "namespace", "exported_namespace", "pod", "deployment"),
+    *("statefulset", "daemonset", "job_name", "persistentvolumeclaim", "service", "container", "instance", "node", "host", "hostname"),
+    *("device", "region", "environment", "team"),
+)
 MAX_LABEL_NAME = 128
 # Matchers test labels: short enough that no regular expression takes long.
 MAX_LABEL = 1024
@@ -134,7 +140,11 @@ class Fields:
 
     def labels(self, *names: str, limit: int = MAX_LABEL) -> dict[str, str]:
         """Return the texts of the objects `names` as labels. Of two labels of one name, the first counts."""
-        return labels((pair for name in names for pair in self.at(name).values.items()), limit)
+        objects = [self.at(name).values for name in names]
+        # Found by name: in a large object they may be the last of a million.
+        large = (found for found in objects if len(found) > MAX_LABELS)
+        first = ((label, found[label]) for found in large for label in READ_FIRST if label in found)
+        return labels(chain(first, (pair for found in objects for pair in found.items())), limit)
 
     def picked(self, **names: str) -> dict[str, str]:
         """Return labels from single fields, given as `label="field"`."""
@@ -142,14 +152,16 @@ class Fields:
 
 
 def labels(pairs: Iterable[tuple[str, Any]], limit: int = MAX_LABEL) -> dict[str, str]:
-    """Return the pairs that have a name and a text, at most `MAX_LABELS`."""
+    """Return the pairs that have a name and a text, at most `MAX_LABELS`. Those of `READ_FIRST` are never left out for others."""
     found: dict[str, str] = {}
     # Some more than are kept, because pairs without text do not count; not all, because a sender may send a million of them.
     for name, value in islice(pairs, 4 * MAX_LABELS):
         label, content = plain_text(name, MAX_LABEL_NAME), plain_text(value, limit)
-        if label and content and len(found) < MAX_LABELS:
+        if label and content:
             found.setdefault(label, content)
-    return found
+    if len(found) <= MAX_LABELS:
+        return found
+    return {name: found[name] for name in sorted(found, key=lambda name: name not in READ_FIRST)[:MAX_LABELS]}
 
 
 def tags(value: Any) -> dict[str, str]:
