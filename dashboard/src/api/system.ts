@@ -132,7 +132,16 @@ export function usage(period: Period) {
   });
 }
 
-/** The address of the same figures as CSV. */
+/** The usage of each day of a period, and the verdicts of the last weeks. */
+export function usageTrends(period: Period) {
+  return queryOptions({
+    queryKey: ["usage", "trends", period],
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/usage/trends", { params: { query: { period } }, signal })),
+    refetchInterval: 60_000,
+  });
+}
+
+/** The address of the figures of a period as CSV. */
 export function usageTableAddress(period: Period): string {
   return `/api/v1/usage/table.csv?period=${period}`;
 }

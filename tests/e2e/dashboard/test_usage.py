@@ -1,4 +1,4 @@
-"""The usage page: cost, tokens and calls by model, tool and session."""
+"""The usage page: cost, tokens and calls by model, tool and session; charts over days and weeks."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import open_page
+from support.browser import PHONE, TABLET, assert_accessible, assert_fits, open_page, resize
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -29,6 +29,33 @@ def test_the_usage_page_shows_what_the_server_counted(browser: Browser, server: 
             begun = [http.get(f"/api/v1/sessions/{one}").raise_for_status().json() for one in finished.values()]
         of_today = {one["alert_type"] for one in begun if one["started_at"][:10] == counted["first_day"]}
         assert of_today <= {one["name"] for one in counted["by_alert_type"]}
+
+
+# Compressed bytes that the charts may add to a page.
+CHART_LIMIT = 60_000
+# The files of the charts, with their compressed sizes.
+CHART_FILES = """() => Object.fromEntries(performance.getEntriesByType("resource")
+    .filter(one => /[/]chart/.test(one.name)).map(one => [one.name.split("/").pop(), one.encodedBodySize]))"""
+
+
+def test_charts_weigh_little_and_their_numbers_are_a_key_away(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        with page.expect_response("**/api/v1/usage/trends?period=month") as answer:
+            page.goto("/usage")
+        by_model = page.get_by_role("figure", name="Tokens per day, by model")
+        expect(page.locator("figure canvas")).to_have_count(4)
+        files: dict[str, int] = page.evaluate(CHART_FILES)
+        assert 10_000 < sum(files.values()) < CHART_LIMIT, files
+        show = by_model.get_by_role("button", name="Show table")
+        show.focus()
+        page.keyboard.press("Enter")
+        last = by_model.get_by_role("row").last
+        expect(last).to_contain_text(answer.value.json()["last_day"])
+        expect(page.get_by_role("img", name="Verdicts, by week: 3 series")).to_be_visible()
+        assert_accessible(page, "usage-table")
+        for size in (TABLET, PHONE):
+            resize(page, size)
+            assert_fits(page)
 
 
 def test_the_usage_is_downloaded_as_csv(browser: Browser, server: Served, finished: dict[str, str]) -> None:

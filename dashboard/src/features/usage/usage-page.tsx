@@ -1,4 +1,4 @@
-/** Usage and cost by day, model, chain, alert type, agent and tool. */
+/** Usage and cost, as charts and by day, model, chain, alert type, agent and tool. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
@@ -17,6 +17,7 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { ONE_LINE } from "@/components/text-styles";
 import type { DearSessionItem, Period, PeriodBudgetItem, ToolUseItem, UsageOverview, UsedItem } from "@/wire/types";
+import { Trends } from "./trends";
 
 const PERIODS: Record<Period, string> = { day: "Today", week: "7 days", month: "30 days" };
 
@@ -42,25 +43,24 @@ export function UsagePage() {
       {error && <Failure what="The usage could not be loaded." error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the usage" />}
       {data && <Budgets budgets={data.budgets} />}
-      {data && (data.total.calls === 0 ? <Nothing title="No model was asked in this time" /> : <Report overview={data} />)}
+      {data && data.total.calls > 0 && <Totals overview={data} />}
+      <Trends period={period} />
+      {data && (data.total.calls === 0 ? <Nothing title="No model was asked in this time" /> : <Tables overview={data} />)}
     </Stack>
   );
 }
 
-function Report({ overview }: { overview: UsageOverview }) {
+function Tables({ overview }: { overview: UsageOverview }) {
   return (
-    <>
-      <Totals overview={overview} />
-      <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>
-        <Group title="Models" rows={overview.by_model.map(usedRow)} />
-        <Group title="Days" rows={overview.by_day.toReversed().map(usedRow)} />
-        <Group title="Alert types" rows={overview.by_alert_type.map(usedRow)} />
-        <Group title="Chains" rows={overview.by_chain.map(usedRow)} />
-        <Group title="Agents" rows={overview.by_agent.map(usedRow)} />
-        <Group title="Tools" rows={overview.by_tool.map(toolRow)} />
-        <MostExpensive sessions={overview.dearest_sessions} />
-      </Box>
-    </>
+    <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>
+      <Group title="Models" rows={overview.by_model.map(usedRow)} />
+      <Group title="Days" rows={overview.by_day.toReversed().map(usedRow)} />
+      <Group title="Alert types" rows={overview.by_alert_type.map(usedRow)} />
+      <Group title="Chains" rows={overview.by_chain.map(usedRow)} />
+      <Group title="Agents" rows={overview.by_agent.map(usedRow)} />
+      <Group title="Tools" rows={overview.by_tool.map(toolRow)} />
+      <MostExpensive sessions={overview.dearest_sessions} />
+    </Box>
   );
 }
 
