@@ -25,6 +25,8 @@ interface EntryFrameProps {
   onLink?: (() => void) | undefined;
   highlighted?: boolean;
   folding?: { open: boolean; onToggle: () => void };
+  /** Shown also while the body is folded. */
+  preview?: ReactNode;
   children?: ReactNode;
 }
 
@@ -41,7 +43,7 @@ const FRAME = {
 /** A button that is visible while the entry has the pointer or the focus. */
 const QUIET = { opacity: 0, width: 24, height: 24, p: 0, my: "-2px", alignSelf: "center", "@media (hover: none)": { opacity: 1 } } as const;
 
-export function EntryFrame({ badge, title, note, excerpt, at, onLink, highlighted = false, folding, children }: EntryFrameProps) {
+export function EntryFrame({ badge, title, note, excerpt, at, onLink, highlighted = false, folding, preview, children }: EntryFrameProps) {
   const body = useId();
   const moment = new Date(at);
   const head = (
@@ -95,6 +97,7 @@ export function EntryFrame({ badge, title, note, excerpt, at, onLink, highlighte
             {excerpt}
           </Typography>
         )}
+        {preview}
         <Box id={body}>{(!folding || folding.open) && children}</Box>
       </Box>
     </Box>

@@ -1,4 +1,4 @@
-/** A tool call in a timeline: its arguments, its result, and the summary that the model was given instead of a long result. */
+/** A tool call in a timeline: its arguments, its result (series of metrics as a chart), and the summary that the model was given instead of a long result. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
@@ -14,6 +14,7 @@ import type { TextRange } from "@/components/structured-text";
 import { MONO } from "@/components/text-styles";
 import { Elapsed } from "@/components/times";
 import { EntryFrame, useFolding } from "./entry-frame";
+import { MetricChart } from "./metric-chart";
 import { TIMELINE_BADGES } from "./statuses";
 import type { ToolRow } from "./timeline-rows";
 import { evidenceIdOf, nonEmptyText } from "./timeline-rows";
@@ -67,6 +68,7 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
       onLink={onLink && (() => onLink(first.id))}
       highlighted={highlighted}
       folding={folding}
+      preview={result?.status === "completed" && <MetricChart text={result.content} />}
     >
       <Stack ref={body} spacing={1} sx={{ mt: 0.75, mb: 0.5 }}>
         {call && <DataView text={call.content} label="Arguments" maxHeight={240} mark={inCall} />}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture
+from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, resize
 from support.dashboard_sessions import wait_for_end
 from support.recorded_server import AGENT, call, recorded_server, says
 from support.tarsy_process import Served
@@ -128,6 +128,35 @@ def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_clos
 
         page.goto(f"/sessions/{finished['dns-outage']}?evidence=Z9")
         expect(page.get_by_text("Z9 could not be shown.")).to_be_visible()
+
+
+DRAWING_IS_LOADED = "performance.getEntriesByType('resource').some(one => one.name.includes('/chart-plot'))"
+
+
+def test_series_of_metrics_are_drawn_beside_their_citation_and_in_the_timeline(
+    browser: Browser, server: Served, finished: dict[str, str]
+) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto(f"/sessions/{finished['crashloop']}")
+        cpu = chip(page, "A8 (verified)").first
+        expect(cpu).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        # The timeline, with its charts, is below the visible part of the page.
+        assert not page.evaluate(DRAWING_IS_LOADED)
+        cpu.click()
+        panel = page.get_by_role("complementary", name="Evidence A8")
+        drawn = panel.get_by_role(
+            "img", name=re.compile(r"deployment:cpu_utilisation:ratio.+: 1 series, .+, lowest 0\.547, highest 0\.874")
+        )
+        expect(drawn.locator("canvas")).to_be_visible()
+        panel.get_by_role("button", name="Show table").press("Enter")
+        # As many as the result has samples, and the heading.
+        expect(panel.get_by_role("row")).to_have_count(15)
+        assert_accessible(page, "metric-chart")
+        panel.get_by_role("button", name="Show in the timeline").click()
+        expect(page.get_by_role("main").locator("figure canvas").nth(1)).to_be_visible()
+        resize(page, PHONE)
+        assert_fits(page)
 
 
 def test_on_a_phone_the_result_opens_in_a_drawer(browser: Browser, configured: Served, cited: str) -> None:

@@ -20,6 +20,7 @@ import { clamped, MONO } from "@/components/text-styles";
 import { evidenceSource } from "@/presentation/cited-text";
 import type { EvidenceTarget } from "@/presentation/evidence";
 import { CITATION_BADGES, citedRange, describeCitation, findQuote } from "@/presentation/evidence";
+import { MetricChart } from "@/presentation/metric-chart";
 import { evidenceIdOf } from "@/presentation/timeline-rows";
 import { utcTime } from "@/presentation/verdict";
 import type { Citation, CitationList, EvidenceDetail, TimelineEvent, TimelineEventType } from "@/wire/types";
@@ -111,6 +112,9 @@ function Panel({ sessionId, target, citations, label, onTarget, onClose, onCopyL
       {data && (
         <Stack sx={{ flex: 1, minHeight: 0, p: 1.5, gap: 1.5 }}>
           {own.length > 0 && <Quotations citations={own} shown={shown} onChoose={(quotation) => onTarget({ evidence, ...(quotation === null ? {} : { quote: quotation }) })} />}
+          <Box sx={{ flexShrink: 0, maxHeight: "60%", overflow: "auto" }}>
+            <MetricChart text={data.text} />
+          </Box>
           <EvidenceText key={`${data.id} ${quote ?? ""}`} data={data} citation={shown} quote={quote} />
         </Stack>
       )}

@@ -17,6 +17,7 @@ import { Failure, Loading } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { ForkButton } from "@/presentation/fork-dialog";
+import { MetricChart } from "@/presentation/metric-chart";
 import { RUN_AGENT } from "@/presentation/timeline-rows";
 import type { LLMCallDetail, MCPCallDetail } from "@/wire/types";
 import { Conversation, conversationText } from "./conversation";
@@ -149,6 +150,7 @@ function ToolCall({ sessionId, id }: { sessionId: string; id: string }) {
         </Alert>
       )}
       {dispatch ? <DataView text={dispatch.task} label={`Task of ${dispatch.agent}`} raw maxHeight={260} /> : data.arguments && <DataView text={data.arguments} label="Arguments" maxHeight={260} />}
+      {data.result && <MetricChart text={resultText(data)} />}
       {data.result && <DataView text={resultText(data)} label="Result" maxHeight={520} />}
     </Stack>
   );
