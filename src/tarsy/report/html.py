@@ -5,6 +5,7 @@ All text of models, tools and alerts is escaped, or rendered from Markdown witho
 
 import base64
 import hashlib
+import secrets
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -43,9 +44,6 @@ mark { background: var(--mark); color: inherit; } section:target { outline: 2px 
 _HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 # Longer text is not rendered: no analysis is so long, and a hostile text could make rendering slow.
 _MAX_RENDERED = 100_000
-# Placeholders for a citation while the text around it is rendered: private-use characters, which are removed from the text before.
-_OPEN, _CLOSE = "\ue000", "\ue001"
-_NO_MARKS = str.maketrans("", "", _OPEN + _CLOSE)
 _SIGN = {CitationStatus.QUOTE_FOUND: "✓", CitationStatus.ID_ONLY: "○", CitationStatus.FAILED: "✗ not verified"}
 
 
@@ -105,12 +103,14 @@ def _rendered(text: CheckedText, report: Report) -> str:
     if len(text.text) > _MAX_RENDERED:
         return f"<pre>{escape(text.text)}</pre>"
     marked: list[str] = []
+    # Stands for a citation while the text around it is rendered. The text cannot contain it, also not as an entity such as `&#xE000;`.
+    mark = f"citation{secrets.token_hex(16)}n"
     found = tuple(brackets(text))
     position = 0
     for number, (start, end, _) in enumerate(found):
-        marked += (text.text[position:start].translate(_NO_MARKS), f"{_OPEN}{number}{_CLOSE}")
+        marked += (text.text[position:start], f"{mark}{number}e")
         position = end
-    marked.append(text.text[position:].translate(_NO_MARKS))
+    marked.append(text.text[position:])
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
 
     def code_block(_: RendererProtocol, tokens: Sequence[Token], place: int, *__: object) -> str:
@@ -118,9 +118,9 @@ def _rendered(text: CheckedText, report: Report) -> str:
         return f"<pre><code>{escape(tokens[place].content)}</code></pre>\n"
 
     markdown.add_render_rule("fence", code_block)
-    rendered, *others = markdown.render("".join(marked)).split(_OPEN)
+    rendered, *others = markdown.render("".join(marked)).split(mark)
     for other in others:
-        number, _, rest = other.partition(_CLOSE)
+        number, _, rest = other.partition("e")
         cited: list[str] = []
         for one in found[int(number)][2]:
             quotation = one.checked.citation.quotation

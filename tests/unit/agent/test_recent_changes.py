@@ -85,7 +85,9 @@ async def test_labels_and_a_text_narrow_it_down() -> None:
     assert changes.asked[0][2:] == ({"app": "cart"}, "2.1")
 
 
-@pytest.mark.parametrize("arguments", ['{"since": "lately"}', '{"labels": {"app": {"a": 1}}}', '{"since": "99999d 3"}'])
+@pytest.mark.parametrize(
+    "arguments", ['{"since": "lately"}', '{"labels": {"app": {"a": 1}}}', '{"since": "99999d 3"}', '{"since": "0001-01-01T00:00:00+14:00"}']
+)
 async def test_what_cannot_be_understood_is_refused_with_words_for_the_model(arguments: str) -> None:
     with pytest.raises(CallRefusedError):
         await (await tool(Changes())).run(arguments)

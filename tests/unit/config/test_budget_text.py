@@ -3,8 +3,9 @@
 from decimal import Decimal
 
 import pytest
+from pydantic import ValidationError
 
-from tarsy.config.schema.budget import parse_budget
+from tarsy.config.schema.budget import BudgetConfig, parse_budget
 from tarsy.domain.budget import Ceiling
 
 
@@ -21,7 +22,31 @@ def test_a_budget_is_read_from_one_line(text: str, ceiling: Ceiling) -> None:
     assert parse_budget(text).ceiling == ceiling
 
 
-@pytest.mark.parametrize("text", ["", "0.20", "$", "five minutes", "$0.20;5m", "10 calls", "0 tool calls", "0s"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "0.20",
+        "$",
+        "five minutes",
+        "$0.20;5m",
+        "10 calls",
+        "0 tool calls",
+        "0s",
+        "$1e400",
+        "$" + "9" * 400,
+        "9" * 5_000 + " tokens",
+        "9" * 400 + "h",
+    ],
+)
 def test_what_is_no_budget_is_refused_with_a_hint(text: str) -> None:
-    with pytest.raises(ValueError, match=r"write \$0.20|greater than|longer than 0"):
+    with pytest.raises(ValueError, match=r"write \$0.20|greater than|longer than 0|less than|not a duration"):
         parse_budget(text)
+
+
+@pytest.mark.parametrize(
+    "limits", [{"usd": "1e400"}, {"usd": float("inf")}, {"tokens": 10**400}, {"time": float("inf")}, {"time": 10**5_000}]
+)
+def test_a_limit_that_fits_into_no_number_is_refused(limits: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        BudgetConfig.model_validate(limits)

@@ -68,6 +68,25 @@ def test_an_unknown_tag_is_a_problem() -> None:
     assert "could not determine a constructor" in parse("a: !!python/object/apply:os.system [ls]\nb: !odd x\n").problems[0].message
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "\n".join(
+                ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9))]
+            ),
+            "repeat",
+        ),
+        ("[" * 300_000, "nested deeper"),
+        ("- " * 300_000, "nested deeper"),
+    ],
+    ids=["aliases", "brackets", "dashes"],
+)
+def test_a_small_text_that_would_take_all_memory_or_the_stack_is_a_problem(text: str, problem: str) -> None:
+    (found,) = parse(text).problems
+    assert problem in found.message
+
+
 @given(st.text(max_size=60))
 def test_any_text_gives_data_or_problems(text: str) -> None:
     source = parse(text)

@@ -43,6 +43,8 @@ HOSTILE = (
     '[A1: "<svg onload=alert(1)>"]',
     "[A9]",
     "\ue0000\ue001",
+    "&#xE000;0&#xE001;",
+    "&#57344;",
     "</pre></main>",
     "\n# A heading\n",
     "\n## Do now\n",

@@ -104,7 +104,8 @@ def _problems(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with the values of a verdict block. A field that is left out has its default."""
     for name, values in _VALUES.items():
         given = fields.get(name, fields.get("confidence", "") if name.startswith("confidence") else "")
-        if (given not in {"", None} or name == "outcome") and _key(given) not in values:
+        # A model may write a list or a mapping, which no set can hold.
+        if (given not in ("", None) or name == "outcome") and _key(given) not in values:
             yield f"{name}: {_text(given) or 'nothing'} is none of {', '.join(_STATED[name])}"
     since = _text(fields.get("since"))
     if since and since.lower() not in {"unknown", "none"} and not _DATE.search(since):
@@ -170,17 +171,25 @@ def _fields(block: str) -> Mapping[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """Parse YAML; None if that fails. Aliases are never followed: one can expand to gigabytes."""
+    """Parse YAML; None if that fails. Aliases are never followed: one can expand to gigabytes. Tags would make values of any type."""
     try:
         # Deep nesting takes seconds to parse, and is no verdict.
-        odd = re.search(r"[:\-\[,]\s*[&*]\w", text) or text.count("[") + text.count("{") > _MOST_BRACKETS
+        odd = re.search(r"[:\-\[,{?]\s*[&*]\w|(?:^|[:\-\[,{?\s])!", text) or text.count("[") + text.count("{") > _MOST_BRACKETS
         return None if odd else yaml.load(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
 
 
 def _key(name: object) -> str:
-    return str(name).strip().lower().replace(" ", "_").replace("-", "_")
+    return _written(name).strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _written(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        # Python refuses to write an integer of thousands of digits, which YAML reads from `0xfff…`.
+        return ""
 
 
 def _confidence(value: object) -> Confidence:
@@ -223,7 +232,7 @@ def _text(value: object, limit: int = _LONGEST_VALUE) -> str:
         return ""
     if isinstance(value, list):
         return ", ".join(_text(item) for item in cast("list[Any]", value)[:_MOST_ITEMS] if not isinstance(item, list))[:limit]
-    return " ".join(str(value)[: 2 * limit].split())[:limit]
+    return " ".join(_written(value)[: 2 * limit].split())[:limit]
 
 
 _PIECE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -14,6 +14,7 @@ from tarsy.domain.alert import StoredChange
 from tarsy.domain.tool import BUILT_IN_SERVER, ToolCatalog, ToolDefinition
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock
+from tarsy.kit.text import clip
 
 # Older changes have shown their effects before; a week covers slow rollouts.
 LOOK_BACK = timedelta(days=7)
@@ -85,13 +86,13 @@ class RecentChanges:
 def _moment(text: Any, now: datetime, default: datetime) -> datetime:
     if text is None:
         return default
-    if ago := _AGO.fullmatch(str(text).strip()):
-        return now - timedelta(**{_UNITS[ago[2].lower()]: int(ago[1])})
     try:
+        if ago := _AGO.fullmatch(str(text).strip()):
+            return now - timedelta(**{_UNITS[ago[2].lower()]: int(ago[1])})
         moment = datetime.fromisoformat(str(text).strip())
-    except ValueError:
-        raise CallRefusedError(f"{text!r} is no time: write 90m, 6h, 3d, or a time such as 2026-01-31T10:00:00Z.") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise CallRefusedError(f"{clip(str(text), 40)!r} is no time: write 90m, 6h, 3d, or a time such as 2026-01-31T10:00:00Z.") from None
 
 
 def shown(found: Sequence[StoredChange], since: datetime, until: datetime) -> str:

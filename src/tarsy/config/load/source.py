@@ -9,6 +9,7 @@ import yaml
 
 from tarsy.config.parsed_data import as_list, as_mapping
 from tarsy.config.problems import KeyPath, Problem, dotted
+from tarsy.kit.yaml_limits import YamlLimitError, check_yaml
 
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT = "tag:yaml.org,2002:str"
@@ -58,6 +59,14 @@ def read_source(path: Path) -> Source:
 
 def parse_source(source: Source, text: str) -> Source:
     """Parse `text` into `source`."""
+    try:
+        check_yaml(text)
+    except YamlLimitError as error:
+        source.problems.append(Problem(source.file, 0, "", f"this YAML cannot be used: {error}"))
+        return source
+    except yaml.YAMLError:
+        # Reported below, with its line.
+        pass
     loader = yaml.CSafeLoader(text)
     try:
         node = loader.get_single_node()

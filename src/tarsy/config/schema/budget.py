@@ -13,7 +13,13 @@ from tarsy.config.schema.values import Count, Duration, Name, Section, Switch, r
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 
-Dollars = Annotated[Decimal, Field(ge=0, allow_inf_nan=False), WithJsonSchema({"type": "number", "minimum": 0})]
+# More than any bill; a number such as 1e400 fits into no column.
+MOST_DOLLARS = 1_000_000_000
+Dollars = Annotated[
+    Decimal,
+    Field(ge=0, le=MOST_DOLLARS, allow_inf_nan=False),
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": MOST_DOLLARS}),
+]
 
 
 def _moment(value: object) -> object:
@@ -77,7 +83,7 @@ def _has_ceiling(budget: BudgetConfig) -> BudgetConfig:
 
 Budget = Annotated[BudgetConfig, AfterValidator(_has_ceiling)]
 _AMOUNT = re.compile(
-    r"\$(?P<usd>\d+(?:\.\d+)?)|(?P<count>\d+)(?P<thousands>k?) (?P<what>tokens|model calls|tool calls)|(?P<time>\d[\d.]*(?:ms|s|m|h)[\dmsh.]*)"
+    r"\$(?P<usd>\d+(?:\.\d+)?)|(?P<count>\d{1,15})(?P<thousands>k?) (?P<what>tokens|model calls|tool calls)|(?P<time>\d[\d.]*(?:ms|s|m|h)[\dmsh.]*)"
 )
 
 

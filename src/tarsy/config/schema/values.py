@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from tarsy.config.parsed_data import as_mapping
 from tarsy.config.problems import did_you_mean
 from tarsy.domain.llm import LLMBackend
+from tarsy.kit.text import clip
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h))+")
@@ -67,19 +68,27 @@ def refuse(message: str, remedy: str = "") -> PydanticCustomError:
     return PydanticCustomError("refused", "{message}", {"message": message, "remedy": remedy})
 
 
+# A hundred years: later times do not fit into dates.
+LONGEST_SECONDS = 3_200_000_000
+
+
 def parse_duration(value: object) -> float:
     """Parse `90s`, `15m`, `1h30m`, `500ms` or a number of seconds.
 
     Raises:
         PydanticCustomError: it is none of these.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        return float(value)
-    if isinstance(value, str) and _DURATION.fullmatch(value):
-        return sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(value))
-    shown = f': "{value}"' if isinstance(value, str | int | float) else ""
+    seconds: float | None = None
+    if (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LONGEST_SECONDS) or (
+        isinstance(value, str) and _NUMBER.fullmatch(value)
+    ):
+        seconds = float(value)
+    elif isinstance(value, str) and _DURATION.fullmatch(value):
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(value))
+    if seconds is not None and seconds <= LONGEST_SECONDS:
+        return seconds
+    # Python does not write integers of thousands of digits.
+    shown = f': "{clip(str(value), 40)}"' if isinstance(value, str) or (isinstance(value, int | float) and value < LONGEST_SECONDS) else ""
     raise refuse(f"this is not a duration{shown}", "write 90s, 15m, 1h30m, 500ms or a number of seconds")
 
 
@@ -192,7 +201,8 @@ Switch = Annotated[
     BeforeValidator(lambda value: _ON.get(value.lower(), value) if isinstance(value, str) else value),
     Field(strict=True),
 ]
-Count = Annotated[int, Field(strict=True, ge=1)]
+# Fits into PostgreSQL's and JavaScript's integers.
+Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000_000_000_000)]
 Backend = Annotated[
     LLMBackend,
     # The wire format of the LLM service calls it google-native.

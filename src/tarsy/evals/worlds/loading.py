@@ -17,6 +17,7 @@ from tarsy.domain.tool import ToolDefinition
 from tarsy.evals.cases import Case, CaseError, WorldKind
 from tarsy.evals.worlds.snapshot import RecordedSession, Snapshot, SnapshotUnreadableError, read_results
 from tarsy.evals.worlds.world import ToolAnswer, World, altered
+from tarsy.kit.yaml_limits import check_yaml
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 
 
@@ -67,6 +68,7 @@ def open_world(case: Case) -> World:
 def _read(kind: WorldKind, path: Path) -> World:
     match kind:
         case WorldKind.CLUSTER:
+            check_yaml(path.read_text(encoding="utf-8"))
             return SimulatedCluster(read_world(path))
         case WorldKind.SAMPLE:
             return SimulatedCluster(load_world(path.name))
@@ -86,6 +88,6 @@ def read_snapshot(path: Path) -> Snapshot:
     """
     try:
         data: object = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SnapshotUnreadableError(f"{path}: this is not JSON: {error}") from error
     return read_results(data, str(path))

@@ -8,8 +8,10 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
+import orjson
 import yaml
 from pydantic import ValidationError
 
@@ -17,6 +19,7 @@ from tarsy.config.schema.configuration import model_setup_hint, vendor_variables
 from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, UnplayableChunkError, recorded_to_chunk
+from tarsy.kit.yaml_limits import check_yaml
 from tarsy.llm.access import Access
 
 # The pace of a fast hosted model.
@@ -47,12 +50,23 @@ class RecordingFiles:
             version = Path(name).stat().st_mtime_ns
             if self._read.get(name, (None, None))[0] != version:
                 text = Path(name).read_text(encoding="utf-8")
-                # The C parser reads a large recording ten times faster; both are safe loaders.
-                loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-                self._read[name] = (version, Recording.model_validate(yaml.load(text, Loader=loader)))  # noqa: S506 - a safe loader either way
+                self._read[name] = (version, Recording.model_validate(_parsed(text)))
         except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
             raise RecordingUnreadableError(f"the recording {name} cannot be read: {error}") from error
         return self._read[name][1]
+
+
+def _parsed(text: str) -> Any:
+    """Parse JSON, as exports are written, or YAML.
+
+    Raises:
+        yaml.YAMLError: it is neither.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        check_yaml(text)
+        return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 class ReplayProvider:

@@ -1,9 +1,10 @@
 """The verdict is what the answer's own last block says, read leniently; nothing quoted becomes it."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.evidence.verdict import read_verdict, without_verdict
+from tarsy.agent.evidence.verdict import parse_verdict, read_verdict, without_verdict
 from tarsy.domain.verdict import AffectedObject, Confidence, RuledOut, StillHappening, Verdict, VerdictOutcome
 
 BLOCK = """\
@@ -90,3 +91,13 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     read_verdict(f"```verdict\n{text}\n```")
     read_verdict(f"```verdict\noutcome: fault\n{text}\n```")
     without_verdict(text)
+
+
+@pytest.mark.parametrize(
+    "value", ["0x" + "f" * 5_000, "9" * 5_000, "[fault]", "{a: b}", "!!bool maybe", "!!timestamp x", "&a [*a]", "? {*a : b}"]
+)
+@pytest.mark.parametrize("field", ["outcome", "object", "confidence", "since", "still_happening", "evidence", "ruled_out"])
+def test_no_value_of_a_verdict_makes_reading_it_fail(field: str, value: str) -> None:
+    parsed = parse_verdict(f"```verdict\noutcome: fault\n{field}: {value}\nmechanism: a full disk\n```")
+    assert parsed.verdict is None or parsed.verdict.mechanism == "a full disk"
+    assert parsed.verdict is not None or field == "outcome"
