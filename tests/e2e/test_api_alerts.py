@@ -198,7 +198,7 @@ BAD_ALERTS = (
     ('{"data": null}', "empty"),
     ('{"data": {}}', "empty"),
     ('{"data": []}', "empty"),
-    ("{}", "data: Field required"),
+    ("{}", "data: is missing"),
     ("", "Invalid JSON"),
     ('{"data": "x"', "Invalid JSON"),
     ('{"data": "x", "dta": 1}', "dta"),

@@ -209,9 +209,9 @@ def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tarsy:
     assert (provider.base_url, provider.model) == ("http://gpu.lan:8000/v1", 'odd: "name" # here')
 
 
-def test_the_doctor_finds_nothing_wrong_with_a_fresh_installation(tarsy: Tarsy, tmp_path: Path) -> None:
+def test_the_doctor_says_what_a_fresh_installation_cannot_do_yet(tarsy: Tarsy, tmp_path: Path) -> None:
     run = tarsy("doctor", "--port", "0", cwd=tmp_path, env={"TARSY_DATA_DIR": str(tmp_path / "data")})
-    assert run.returncode == 0, run.stdout
+    assert run.returncode == 1, run.stdout
     lines = {line.split()[1]: line.split()[0] for line in run.stdout.splitlines() if line.startswith(("ok", "warn", "fail"))}
     assert lines == {
         "Python": "ok",
@@ -219,9 +219,11 @@ def test_the_doctor_finds_nothing_wrong_with_a_fresh_installation(tarsy: Tarsy, 
         "database": "ok",
         "port": "ok",
         "configuration": "ok",
-        "model": "warn",
-        "tools": "warn",
+        "model": "fail",
+        "tools": "fail",
     }
+    assert "cannot investigate your alerts yet" in run.stdout
+    assert "2 to fix. The samples need neither a model nor tools: tarsy demo" in run.stdout
     assert "KUBECONFIG is not set" in run.stdout
     assert "set OPENAI_API_KEY" in run.stdout
     assert run.stderr == ""

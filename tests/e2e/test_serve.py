@@ -178,8 +178,8 @@ def test_investigate_ends_with_the_analysis_and_zero_or_with_the_reason_and_one(
     env = {"DATABASE_URL": database_url, "TARSY_REPLAY_SPEED": "0"}
     (tmp_path / "alert.txt").write_text("disk full on db-3")
     unset = tarsy("investigate", "alert.txt", cwd=tmp_path, env=env)
-    assert (unset.returncode, unset.stderr.count("\n")) == (1, 1)
-    assert unset.stderr.startswith("no model is configured. Set the key of a vendor")
+    assert (unset.returncode, unset.stderr.count("\n")) == (1, 2)
+    assert unset.stderr.startswith("No model is configured, so TARSy cannot investigate alerts.\nSet the key of a vendor")
     good = tarsy("investigate", "-", "--type", "sample-flapping", cwd=tmp_path, env=env, stdin=load_sample("flapping").alert_data)
     assert (good.returncode, good.stderr) == (0, "")
     assert "Analysis" in good.stdout

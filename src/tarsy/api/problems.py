@@ -28,6 +28,7 @@ from tarsy.intake.delivery import TooManyValuesError
 from tarsy.intake.service import SenderRefusedError, UnknownSenderError
 from tarsy.intake.sns import CertificateUnavailableError
 from tarsy.kit.text import clip
+from tarsy.kit.validation import reason
 from tarsy.session.chains import AlertRefusedError, UnknownAlertTypeError
 from tarsy.session.submission import AlertTooLargeError, KeyReusedError
 from tarsy.setup.recipes import StepRefusedError
@@ -171,7 +172,7 @@ def problem_response(error: Exception) -> ProblemResponse:
 def _validation_problem(error: RequestValidationError) -> Problem:
     errors: list[FieldProblem] = []
     for entry in error.errors()[:MAX_FIELD_PROBLEMS]:
-        message = str(entry["msg"])
+        message = reason(entry)
         if entry["type"] in {"uuid_parsing", "uuid_type", "uuid_version"}:
             message = f'"{clip(str(entry["input"]), MAX_QUOTED)}" is not an id. {ID_FORM}'
         errors.append(FieldProblem(location=clip(".".join(map(str, entry["loc"])), MAX_LOCATION), message=message))

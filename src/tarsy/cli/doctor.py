@@ -34,5 +34,7 @@ def doctor(
         return failed
 
     failed = anyio.run(examine)
-    typer.echo(f"\n{failed} to fix." if failed else "\nReady. Start it with: tarsy serve")
+    typer.echo(
+        f"\n{failed} to fix. The samples need neither a model nor tools: tarsy demo" if failed else "\nReady. Start it with: tarsy serve"
+    )
     raise typer.Exit(1 if failed else 0)

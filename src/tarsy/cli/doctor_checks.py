@@ -31,7 +31,7 @@ from tarsy.domain.tool import ALLOWING, Approval
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import CannotServeError, Settings
-from tarsy.setup.checks import Finding, check_model, check_server, fail, ok, warn
+from tarsy.setup.checks import Finding, FindingStatus, check_model, check_server, fail, ok, warn
 from tarsy.wiring.infrastructure import llm_client
 from tarsy.wiring.installation import models_in_use, servers_in_use
 
@@ -177,9 +177,7 @@ def check_default_model(loaded: LoadedConfig) -> Finding:
     if default is None:
         error = NoProviderError(vendor_variables())
         ways = "\n".join(f"{vendor}: set {' and '.join(names)}" for vendor, names in error.variables.items())
-        return warn(
-            "model", "none: sample incidents use a recorded model, and TARSy refuses other alerts", f"{ways}\nor {error.local_model}"
-        )
+        return fail("model", "none: TARSy can play the samples, but cannot investigate your alerts yet", f"{ways}\nor {error.local_model}")
     provider = config.llm_providers[default]
     described = f"{provider.type} {provider.model}" + (f" at {provider.base_url}" if provider.base_url else "")
     return ok("model", f"{default} ({described}){'; keys set: ' + ', '.join(found) if found else ''}")
@@ -215,7 +213,11 @@ async def check_tools(loaded: LoadedConfig) -> list[Finding]:
     async with anyio.create_task_group() as tasks:
         for server in servers.values():
             tasks.start_soon(check, server, name=f"check {server.name}")
-    return [found[name] for name in servers]
+    listed = [found[name] for name in servers]
+    if any(one.status is FindingStatus.OK for one in listed):
+        return listed
+    nothing = "no tool server can be used: agents could read the alert, but could not examine your systems yet"
+    return [*listed, fail("tools", nothing, "fix one of the servers above" if listed else "add a tool server to mcp_servers in tarsy.yaml")]
 
 
 def approval_remarks(loaded: LoadedConfig) -> Sequence[Problem]:

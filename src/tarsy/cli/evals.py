@@ -12,7 +12,7 @@ import typer
 
 from tarsy.cli.environment import ConfigDir, DatabaseUrl, DataDir, ServerUrl, Session, Token, process_settings
 from tarsy.cli.recordings import read_recording
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import harmless, print_table
 
 if TYPE_CHECKING:
     from tarsy.domain.recording import Recording
@@ -44,9 +44,8 @@ Reference = Annotated[str, typer.Option("--reference", help="The true cause in a
 @app.command("list")
 def list_cases(directory: Directory = None, tag: Tags = [], case: Names = []) -> None:  # noqa: B006 - typer reads them
     """List the cases, with their family, difficulty and tags."""
-    for one in _cases(directory, tag, case):
-        about = ", ".join((one.file.difficulty.value, *one.groups))
-        typer.echo(f"{one.name:<36} {harmless(one.file.title)} ({harmless(about)})")
+    rows = ((one.name, one.file.difficulty.value, ", ".join(one.groups), one.file.title) for one in _cases(directory, tag, case))
+    print_table(("CASE", "DIFFICULTY", "FAMILY AND TAGS", "TITLE"), rows)
 
 
 @app.command("run")

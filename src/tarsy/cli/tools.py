@@ -1,5 +1,6 @@
 """`tarsy tools`: list the tools of the tool servers, and call a tool as an agent would."""
 
+import json
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -10,10 +11,10 @@ import anyio
 import typer
 
 from tarsy.cli.config import Directory
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import harmless, print_table
 
 if TYPE_CHECKING:
-    from tarsy.domain.tool import ToolCatalog, ToolResult
+    from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
     from tarsy.tools.executor import MaskedTools
 
 app = typer.Typer(no_args_is_help=True)
@@ -30,10 +31,8 @@ def list_tools(
             return await tools.list_tools()
 
     catalog = anyio.run(run)
-    for tool in catalog.tools:
-        marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
-        summary = next(iter(tool.description.splitlines()), "")
-        typer.echo(harmless("  ".join(part for part in (tool.name, f"[{', '.join(marks)}]" if marks else "", summary) if part)))
+    if catalog.tools:
+        print_table(("TOOL", "MARKS", "DESCRIPTION"), map(_row, catalog.tools))
     for listing in catalog.listings:
         for name, reason in listing.withheld.items():
             typer.echo(harmless(f"{listing.server}.{name} is withheld from agents: {reason}."), err=True)
@@ -43,26 +42,46 @@ def list_tools(
         raise typer.Exit(1)
 
 
+def _row(tool: "ToolDefinition") -> tuple[str, ...]:
+    marks = [mark for mark, holds in (("read-only", tool.read_only), ("idempotent", tool.idempotent)) if holds]
+    return tool.name, ", ".join(marks), next(iter(tool.description.splitlines()), "")
+
+
 @app.command()
 def call(
     tool: Annotated[str, typer.Argument(metavar="SERVER.TOOL", help="The tool.")],
-    arguments: Annotated[str, typer.Argument(metavar="JSON", help="Its arguments: JSON, YAML or key=value.")] = "{}",
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGUMENTS", help="JSON, or key=value pairs, which are converted to the types of the tool's schema."),
+    ] = None,
     config: Directory = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the result.")] = 60.0,
 ) -> None:
     """Call a tool and print its result, masked as an agent would get it; exit status 1 if it failed."""
     from tarsy.domain.conversation import ToolCall
 
+    given = _joined(arguments or [])
+
     async def run() -> "ToolResult":
         async with _opened(config, (tool.partition(".")[0],), timeout) as tools:
             return await tools.execute(
-                ToolCall("command-line", tool, arguments), lambda output: typer.echo(harmless(output), err=True, nl=False)
+                ToolCall("command-line", tool, given), lambda output: typer.echo(harmless(output), err=True, nl=False)
             )
 
     result = anyio.run(run)
     typer.echo(harmless(result.content), err=result.is_error)
     if result.is_error:
         raise typer.Exit(1)
+
+
+def _joined(words: list[str]) -> str:
+    """Return the arguments as one text. Several pairs become JSON, because their values may contain blanks."""
+    if len(words) < 2:
+        return "".join(words) or "{}"
+    unpaired = [word for word in words if "=" not in word]
+    if unpaired:
+        raise typer.BadParameter(f"{unpaired[0]} is not key=value; quote JSON as one argument")
+    return json.dumps(dict(word.split("=", 1) for word in words))
 
 
 @asynccontextmanager

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tarsy.kit.validation import reason
+
 MAX_CHANNEL_LENGTH = 100
 
 
@@ -53,9 +55,9 @@ def parse_action(text: str | bytes) -> ClientAction:
     try:
         return _ACTION.validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise BadActionError(f"{where}: {first['msg']}" if where else first["msg"]) from error
+        raise BadActionError(f"{where} {reason(first)}" if where else f"The message {reason(first)}") from error
 
 
 class ConnectionEstablished(BaseModel):

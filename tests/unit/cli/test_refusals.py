@@ -3,13 +3,16 @@
 import io
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from tarsy.cli.client import TarsyClient
 from tarsy.cli.investigate import investigate
 from tarsy.cli.main import app
-from tarsy.cli.terminal import explained
+from tarsy.cli.terminal import ServerRefusedError, explained
+from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.settings import CannotServeError, settings_from
 
 
@@ -52,3 +55,48 @@ def test_a_file_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path, cap
 def test_a_pace_that_means_nothing_is_refused(speed: str) -> None:
     with pytest.raises(CannotServeError, match=f'TARSY_REPLAY_SPEED is "{speed}"'):
         settings_from({"TARSY_REPLAY_SPEED": speed})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reported"),
+    [
+        (("hint", "latest", " "), "the hint is empty"),
+        (("ask", "latest", ""), "the question is empty"),
+        (("fork", "latest", "--hint", ""), "the hint is empty"),
+        (("tools", "call", "cluster.pods_list", "namespace=shop", "{}"), "is not key=value"),
+    ],
+)
+def test_an_argument_that_means_nothing_is_refused_before_a_server_is_asked(arguments: tuple[str, ...], reported: str) -> None:
+    status, answered = _run(*arguments)
+    assert (status, reported in answered) == (2, True), answered
+
+
+@pytest.mark.parametrize("text", ['{"calls": [{"x": 1}]}', "calls: [", "[]"])
+def test_a_file_that_is_no_recording_is_refused_without_the_words_of_a_validator(tmp_path: Path, text: str) -> None:
+    (tmp_path / "odd.json").write_text(text)
+    with pytest.raises(RecordingUnreadableError, match=r"odd\.json is not a recording of TARSy: [\w. ]+\.$"):
+        RecordingFiles()(str(tmp_path / "odd.json"))
+
+
+def test_the_help_lists_every_command_under_a_heading_with_its_whole_description() -> None:
+    status, answered = _run("--help")
+    assert status == 0
+    assert "Getting started" in answered
+    assert "Commands" not in answered
+    assert "everything else is real." in answered.replace("│", " ")
+
+
+async def test_a_session_is_named_by_its_first_digits_if_they_are_unique() -> None:
+    ids = ["4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21", "4f1c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21"]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        prefix = request.url.params.get("id_prefix", "")
+        return httpx.Response(
+            200, json={"sessions": [{"id": one} for one in ids if one.startswith(prefix)][: int(request.url.params["limit"])]}
+        )
+
+    client = TarsyClient(httpx.AsyncClient(base_url="http://tarsy", transport=httpx.MockTransport(answer)))
+    assert [await client.session_id(wanted) for wanted in ("4f0", ids[1], "latest")] == [ids[0], ids[1], ids[0]]
+    for wanted, reported in (("4f", "Several sessions"), ("5", "There is no session 5."), ("../me", "There is no session ../me.")):
+        with pytest.raises(ServerRefusedError, match=reported):
+            await client.session_id(wanted)

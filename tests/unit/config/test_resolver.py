@@ -354,7 +354,7 @@ def test_without_any_key_the_error_names_the_variable_of_every_vendor(directory:
     config = directory.load("").config
     with pytest.raises(NoProviderError) as caught:
         resolve_chain(config, "kubernetes")
-    for name in ("GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "XAI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "base_url"):
+    for name in ("GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "XAI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "local-model"):
         assert name in str(caught.value)
 
 

@@ -15,7 +15,7 @@ from tarsy.config.resolve.hierarchy import Level
 from tarsy.config.resolve.resolved import reaches, resolved_server
 from tarsy.config.resolve.resolver import explain_chain, variants_in_use
 from tarsy.config.schema import documents
-from tarsy.config.schema.configuration import Config, NoProviderError, UnknownEntryError, vendor_variables, with_any_model
+from tarsy.config.schema.configuration import Config, UnknownEntryError, model_setup_hint, vendor_variables, with_any_model
 from tarsy.config.schema.mcp_servers import MCPServerConfig
 from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.values import LATER, NO_EFFECT, as_text
@@ -171,7 +171,7 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
         *_unfit_same_as(config, files),
     ]
     if config.default_provider is None and in_use.needs_default_provider:
-        remarks.append(files.providers.problem((), str(NoProviderError(vendor_variables()))))
+        remarks.append(files.providers.problem((), "no model is configured", model_setup_hint(vendor_variables())))
     wanted = config.defaults.alert_type
     if wanted not in config.chains.alert_types:
         remarks.append(files.tarsy.problem(("defaults",), f'no chain handles the default alert type "{wanted}"', "set defaults.alert_type"))

@@ -74,10 +74,7 @@ class ChainRegistry(Registry[ChainConfig]):
             raise UnknownEntryError("chain for alert type", alert_type, self._by_alert_type) from None
 
 
-_LOCAL_MODEL = (
-    "for a model on your own machine or network (Ollama, llama.cpp, vLLM) run `tarsy init local-model --url ADDRESS --model NAME`, which writes an entry "
-    "with `type: openai`, `model` and `base_url` to llm-providers.yaml and names it in tarsy.yaml as `defaults.llm_provider`"
-)
+_LOCAL_MODEL = "for a model of your own (Ollama, llama.cpp, vLLM) run `tarsy init local-model --url ADDRESS --model NAME`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +108,13 @@ class NoProviderError(Exception):
     def __init__(self, variables: Mapping[str, tuple[str, ...]]) -> None:
         self.variables = variables
         self.local_model = _LOCAL_MODEL
-        super().__init__(f"no model is configured. {model_setup_hint(variables)}")
+        super().__init__(f"No model is configured, so TARSy cannot investigate alerts.\n{model_setup_hint(variables)}.")
 
 
 def model_setup_hint(variables: Mapping[str, tuple[str, ...]]) -> str:
     """Describe for people how to configure a model."""
-    ways = "; ".join(f"{vendor}: {' and '.join(names)}" for vendor, names in variables.items())
-    return f"Set the key of a vendor in the environment or in .env ({ways}), or {_LOCAL_MODEL}"
+    ways = ", ".join(" and ".join(names) for names in variables.values())
+    return f"Set the key of a vendor in the environment or in .env (one of {ways}), or {_LOCAL_MODEL}"
 
 
 def vendor_variables() -> Mapping[str, tuple[str, ...]]:

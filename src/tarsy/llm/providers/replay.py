@@ -19,6 +19,7 @@ from tarsy.config.schema.configuration import model_setup_hint, vendor_variables
 from tarsy.domain.conversation import Role
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk, ThinkingChunk
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording, UnplayableChunkError, recorded_to_chunk
+from tarsy.kit.validation import reason
 from tarsy.kit.yaml_limits import check_yaml
 from tarsy.llm.access import Access
 
@@ -51,7 +52,13 @@ class RecordingFiles:
             if self._read.get(name, (None, None))[0] != version:
                 text = Path(name).read_text(encoding="utf-8")
                 self._read[name] = (version, Recording.model_validate(_parsed(text)))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"])) or "it"
+            raise RecordingUnreadableError(f"{name} is not a recording of TARSy: {where} {reason(first)}.") from error
+        except yaml.MarkedYAMLError as error:
+            raise RecordingUnreadableError(f"{name} is not a recording of TARSy: it is neither JSON nor YAML.") from error
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise RecordingUnreadableError(f"the recording {name} cannot be read: {error}") from error
         return self._read[name][1]
 
