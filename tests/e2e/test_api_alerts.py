@@ -15,6 +15,8 @@ from structlog.testing import capture_logs
 
 from support.api_world import World, serving, world
 from support.paths import FAULT_SERVER
+from tarsy.api.auth import auth_settings
+from tarsy.api.tokens import read_tokens
 from tarsy.cli.main import app
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import listen_connection
@@ -86,8 +88,18 @@ async def test_a_webhook_body_is_the_alert_itself_whatever_it_is(database_url: s
             assert answer.status_code == 202, answer.text
             session = await _stored(api, answer.json()["session_id"])
             assert (session["alert_data"], session["alert_type"]) == (body, "silent")
-        refused = [await api.client.post("/api/v1/webhook", content=body) for body in (b" \n", b"\xff", b"x" * (MIB + 1))]
+        refused = [await api.client.post("/api/v1/webhook", content=body) for body in (b" \n", b"\xff", b"x" * (16 * MIB + 1))]
     assert [answer.status_code for answer in refused] == [400, 400, 413]
+
+
+async def test_only_senders_that_are_known_may_send_more_than_a_megabyte(database_url: str) -> None:
+    login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
+    async with world(database_url, auth=login) as api:
+        statuses = [
+            (await api.client.post("/api/v1/webhook", content=b"x" * (MIB + 1), headers=headers)).status_code
+            for headers in ({}, {"Authorization": "Bearer secret-token"})
+        ]
+    assert statuses == [413, 202]
 
 
 async def test_a_title_with_half_a_character_does_not_take_the_list_from_the_others(database_url: str) -> None:
