@@ -2924,6 +2924,10 @@ export interface components {
             waiting_until: string | null;
             /** Waiting For Model */
             waiting_for_model: boolean;
+            /** Pod Id */
+            pod_id: string | null;
+            /** Last Interaction At */
+            last_interaction_at: string | null;
             /** Chat Enabled */
             chat_enabled: boolean;
             /** Scoring Enabled */

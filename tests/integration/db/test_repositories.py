@@ -150,6 +150,11 @@ async def test_a_row_shows_how_far_a_session_is_and_what_it_cost(sessions: Sessi
     await _add_stage_with_call(engine, running.id)
     shown = {session.id: session for session in (await sessions.list()).sessions}
     assert (shown[waiting.id].position.queue_position, shown[running.id].position.queue_position) == (1, None)
+    async with engine.begin() as connection:
+        beats = {"claimed_by": "pod-1", "heartbeat_at": AT}
+        await connection.execute(sa.update(work).where(work.c.subject_id == running.id).values(**beats))
+    details = [(await sessions.detail(session.id)).position for session in (waiting, running)]
+    assert [(one.pod_id, one.last_interaction_at) for one in details] == [(None, None), ("pod-1", AT)]
     assert (shown[running.id].current_stage_name, shown[running.id].current_stage_index) == ("b", 1)
     # Two stages, one synthesis, the executive summary.
     assert shown[running.id].stage_count == 4

@@ -262,6 +262,9 @@ class SessionDetail(View):
     waiting_until: datetime | None
     # No model answers it for now: it is parked for that, or its last call failed and is made again.
     waiting_for_model: bool
+    # The process that works on it, and when its worker last sent a heartbeat; absent while none does.
+    pod_id: str | None
+    last_interaction_at: datetime | None
     chat_enabled: bool
     scoring_enabled: bool
     # The models' text comes from a recording: a sample without a key, or a replay.

@@ -29,6 +29,9 @@ class QueuePosition:
     waiting_until: datetime | None = None
     # Whether no model answers it for now: it is parked for that, or its last call failed and is made again.
     waiting_for_model: bool = False
+    # The process whose worker has claimed it, and that worker's last heartbeat; None while no worker has.
+    pod_id: str | None = None
+    last_interaction_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ PROCESS_STOPPED = "Waiting to be taken over: the process that worked on it has s
 # The ready sessions are numbered once for all sessions that are asked for, if any of these is ready.
 _POSITIONS = sa.text(
     f"""
-    SELECT CAST(w.subject_id AS text) AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state,
+    SELECT CAST(w.subject_id AS text) AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state, w.claimed_by, w.heartbeat_at,
         coalesce(w.handed_back_at, CASE WHEN w.state = '{WorkState.CLAIMED}' AND w.heartbeat_at < now() - :silence * interval '1 second'
             AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
             THEN w.heartbeat_at END) AS left_at,
@@ -122,7 +125,9 @@ async def queue_positions(connection: AsyncConnection, session_ids: Sequence[str
             reason = Pause(row.pause or None, row.since, row.actor, row.reason, row.parks_running).description
         else:
             reason = row.parked_reason or (PROCESS_STOPPED if row.left_at else None)
-        positions[row.id] = QueuePosition(row.number, row.recoveries, reason, row.wake_at, row.waiting_for_model)
+        positions[row.id] = QueuePosition(
+            row.number, row.recoveries, reason, row.wake_at, row.waiting_for_model, row.claimed_by, row.heartbeat_at
+        )
     return positions
 
 
