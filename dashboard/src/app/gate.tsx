@@ -31,7 +31,7 @@ export function LoginGate({ children }: { children: ReactNode }) {
   }
   return (
     <Box component="main" sx={{ p: 2 }}>
-      {error ? <Failure what="TARSy does not answer." error={error} onRetry={() => void refetch()} /> : <Loading what="TARSy" />}
+      {error ? <Failure what="TARSy is not responding." error={error} onRetry={() => void refetch()} /> : <Loading what="TARSy" />}
     </Box>
   );
 }
@@ -46,10 +46,10 @@ function LoginPage() {
         <Form spacing={2} onSubmit={mutate}>
           <Typography variant="h1">Log in to TARSy</Typography>
           <Typography variant="body2" color="textSecondary">
-            This server wants an API token. Its operator can give you one.
+            This server requires an API token. Ask its operator for one.
           </Typography>
           <TextField label="API token" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} autoFocus fullWidth />
-          {error && <Failure what="You were not let in." error={error} />}
+          {error && <Failure what="Login failed." error={error} />}
           <Button type="submit" variant="contained" disabled={token.trim() === ""} loading={isPending}>
             Log in
           </Button>

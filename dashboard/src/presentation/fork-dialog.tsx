@@ -72,8 +72,8 @@ export function ForkDialog({ session, point, onClose }: ForkDialogProps) {
     <ConfirmDialog
       width="sm"
       title={turn === undefined ? "Fork from here" : `Fork from turn ${turn + 1} of ${agent}`}
-      text={<>A new session begins with a copy of all steps before this one and goes on by itself. It asks its tools for what they say today. {parent && `${parent} waits for the new report of ${agent}. `}This session stays as it is.</>}
-      keep="Keep it as it is"
+      text={<>A new session starts with a copy of all steps before this one and continues by itself. It calls its tools again. {parent && `${parent} waits for the new report of ${agent}. `}This session stays as it is.</>}
+      keep="Cancel"
       onClose={onClose}
       actions={
         <Button variant="contained" disabled={turn === undefined || fork.isPending} onClick={() => turn !== undefined && fork.mutate(turn)}>

@@ -10,12 +10,12 @@ import type { Note, NoteKind, NoteState } from "@/wire/types";
 
 const NOTE_BADGES = {
   hint: { label: "Hint", tone: "running", icon: Lightbulb },
-  alerts: { label: "News of the alerts", tone: "warning", icon: BellRing },
-  resolved: { label: "The alerts are over", tone: "good", icon: CircleCheck },
+  alerts: { label: "Update about the alerts", tone: "warning", icon: BellRing },
+  resolved: { label: "The alerts have resolved", tone: "good", icon: CircleCheck },
 } satisfies Record<NoteKind, BadgeStyle>;
 
 const NOTE_STATE_BADGES = {
-  waiting: { label: "Told before the next call", tone: "running", icon: Hourglass },
+  waiting: { label: "Read before the next model call", tone: "running", icon: Hourglass },
   delivered: { label: "Told", tone: "good", icon: CheckCheck },
   too_late: { label: "Came too late", tone: "warning", icon: Clock },
 } satisfies Record<NoteState, BadgeStyle>;

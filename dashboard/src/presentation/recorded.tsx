@@ -4,7 +4,7 @@ import AlertTitle from "@mui/material/AlertTitle";
 import Chip from "@mui/material/Chip";
 import { CassetteTape } from "lucide-react";
 
-export const RECORDED = "No model was asked. What you read was said once about this sample's alert, and is played back.";
+export const RECORDED = "No model was called. These answers were recorded for this sample and are played back.";
 
 export function RecordedBanner() {
   return (
@@ -25,7 +25,7 @@ export function RecordedMark() {
       variant="outlined"
       icon={<CassetteTape size={14} aria-hidden />}
       label="Recorded model"
-      title="The model's words come from a recording: none was asked, and nothing was paid for. The rest of the investigation is real."
+      title="The model's answers come from a recording: no model was called, at no cost. Everything else in the investigation is real."
       sx={{ color: "text.secondary", fontSize: "0.75rem", "& .MuiChip-icon": { color: "inherit", ml: 0.75 } }}
     />
   );

@@ -46,7 +46,7 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
       title={
         <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.82rem" }}>
           {evidenceId !== null && (
-            <Box component="span" title="By this id agents cite the result" sx={{ color: "text.secondary", fontWeight: 400, mr: 1 }}>
+            <Box component="span" title="Agents cite the result by this id" sx={{ color: "text.secondary", fontWeight: 400, mr: 1 }}>
               {evidenceId}
             </Box>
           )}

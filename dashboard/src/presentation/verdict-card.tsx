@@ -103,10 +103,10 @@ function VerdictFacts({ verdict, list }: { verdict: Verdict; list: CitationList 
       <Fact name="Still happening">
         <Badge badge={STILL_HAPPENING_BADGES[verdict.still_happening]} />
       </Fact>
-      <Fact name="How sure">{describeConfidence(verdict)}</Fact>
+      <Fact name="Confidence">{describeConfidence(verdict)}</Fact>
       {verdict.category !== "" && <Fact name="Category">{verdict.category}</Fact>}
       {verdict.evidence.length > 0 && (
-        <Fact name="Rests on">
+        <Fact name="Based on">
           <EvidenceIds ids={verdict.evidence} list={list} />
         </Fact>
       )}
@@ -174,9 +174,9 @@ const DO_NOW_MARKS: Marks = {
 const CHALLENGE_BADGES = {
   upheld: { label: "Upheld by a second look", tone: "good", icon: ShieldCheck },
   weakened: { label: "Weakened by a second look", tone: "warning", icon: ShieldQuestionMark },
-  refuted: { label: "Refuted by a second look, and answered anew", tone: "warning", icon: ShieldX },
+  refuted: { label: "Refuted by a second look, then answered again", tone: "warning", icon: ShieldX },
 } satisfies Record<string, BadgeStyle>;
-const NO_RESULT: BadgeStyle = { label: "A second look came to no result", tone: "neutral", icon: ShieldQuestionMark };
+const NO_RESULT: BadgeStyle = { label: "A second look was inconclusive", tone: "neutral", icon: ShieldQuestionMark };
 
 // As on the server, the last line with a result counts.
 const RESULT = /^[\s>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b/gim;

@@ -46,8 +46,8 @@ export function WatchButton({ sessionId }: { sessionId: string }) {
     if (!watched && "Notification" in window && Notification.permission === "default") void Notification.requestPermission();
   };
   return (
-    <Tooltip title={watched ? "You are told when it ends or waits" : "Tell me when it ends or waits"}>
-      <IconButton size="small" aria-label="Tell me when it ends or waits" aria-pressed={watched} color={watched ? "primary" : "default"} onClick={toggle}>
+    <Tooltip title={watched ? "You are notified when it ends or waits" : "Notify me when it ends or waits"}>
+      <IconButton size="small" aria-label="Notify me when it ends or waits" aria-pressed={watched} color={watched ? "primary" : "default"} onClick={toggle}>
         {watched ? <BellRing size={17} /> : <Bell size={17} />}
       </IconButton>
     </Tooltip>

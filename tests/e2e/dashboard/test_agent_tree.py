@@ -53,9 +53,9 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
         sent.get_by_role("button", name="Hide its work").click()
         expect(back).to_have_count(0)
 
-        page.get_by_role("button", name="Hide those that were sent").click()
+        page.get_by_role("button", name="Hide sub-agents").click()
         expect(agents.get_by_role("button", name=re.compile("LogAgent"))).to_have_count(0)
-        page.get_by_role("button", name="Show the 4 agents that were sent").click()
+        page.get_by_role("button", name="Show 4 sub-agents").click()
         expect(agents.get_by_role("button", name=re.compile("LogAgent"))).to_have_count(2)
 
         # In the trace the call that started a sub-agent is labelled with the agent and its task.

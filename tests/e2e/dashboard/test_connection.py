@@ -114,7 +114,7 @@ def test_a_server_that_requires_a_login_shows_nothing_before(browser: Browser, g
         assert_accessible(page, "login")
         page.get_by_label("API token").fill("wrong")
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_text("You were not let in.")).to_be_visible()
+        expect(page.get_by_text("Login failed.")).to_be_visible()
         log_in(page)
         expect(page.get_by_role("link", name="New alert")).to_be_visible()
         page.get_by_role("button", name="Log out").click()

@@ -141,7 +141,7 @@ def test_an_incident_shows_its_history_and_its_investigation_links_back(browser:
             "The logs of cart fill the disk of node-1.",
         ):
             expect(page.get_by_text(part).locator("visible=true").first).to_be_visible()
-        expect(page.get_by_role("img", name="Alerts of this incident were heard of 3 times; 1 change around it.")).to_be_visible()
+        expect(page.get_by_role("img", name="The alerts of this incident were received 3 times; 1 change around it.")).to_be_visible()
         expect(page.get_by_role("link", name="Source").first).to_have_attribute("href", "http://prometheus.example/graph")
         page.get_by_role("link", name="ago by").click()
         expect(page.get_by_text("Root cause").first).to_be_visible()

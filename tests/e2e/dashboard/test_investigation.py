@@ -35,7 +35,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
     with open_page(browser, paced.url) as page:
         investigate(page, "A pod crash-loops")
         expect_status(page, "Running")
-        expect(page.get_by_role("alert").filter(has_text="No model was asked.")).to_be_in_viewport()
+        expect(page.get_by_role("alert").filter(has_text="No model was called.")).to_be_in_viewport()
         feed = page.get_by_role("feed")
         expect(feed.get_by_text("Thinking").first).to_be_visible()
         before = feed_length(page)

@@ -46,7 +46,7 @@ def test_a_pause_is_shown_on_every_page_holds_new_sessions_and_parks_running_one
         page.get_by_role("button", name="Pause all work").click()
         page.get_by_label("Reason").fill("the cluster is being upgraded")
         assert_accessible(page, "pause")
-        page.get_by_role("button", name="Pause and park what runs").click()
+        page.get_by_role("button", name="Pause and park running sessions").click()
         for shown in (page, other):
             expect(shown.get_by_text("All work is paused")).to_contain_text("the cluster is being upgraded")
         row = other.get_by_role("region", name="Active sessions").get_by_role("listitem").filter(has_text="The one that runs.")

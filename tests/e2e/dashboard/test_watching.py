@@ -33,8 +33,8 @@ ICON = "document.querySelector('link[rel=icon]').getAttribute('href')"
 def watch(page: Page, session: str) -> None:
     page.goto(f"/sessions/{session}")
     expect_status(page, "Running")
-    page.get_by_role("button", name="Tell me when it ends or waits").click()
-    expect(page.get_by_role("button", name="Tell me when it ends or waits", pressed=True)).to_be_visible()
+    page.get_by_role("button", name="Notify me when it ends or waits").click()
+    expect(page.get_by_role("button", name="Notify me when it ends or waits", pressed=True)).to_be_visible()
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(brow
         page.wait_for_url(re.compile(session))
         expect_status(page, "Cancelled")
         # An ended session is no longer watched.
-        expect(page.get_by_role("button", name="Tell me when it ends or waits")).to_have_count(0)
+        expect(page.get_by_role("button", name="Notify me when it ends or waits")).to_have_count(0)
 
 
 def test_without_permission_to_notify_only_the_tab_has_a_mark(browser: Browser, configured: Served, silent: Silent) -> None:

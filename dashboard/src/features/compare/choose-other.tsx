@@ -80,7 +80,7 @@ function AddressForm({ onOther }: Pick<ChooseOtherProps, "onOther">) {
       </Form>
       {invalid && (
         <Alert severity="warning" variant="outlined" sx={{ mt: 1 }}>
-          There is no id of a session in that. An id looks like 4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21; the address of a session’s page ends with it.
+          This contains no session id. An id looks like 4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21; the address of a session’s page ends with it.
         </Alert>
       )}
     </Box>

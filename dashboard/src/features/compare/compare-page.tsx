@@ -63,7 +63,7 @@ function Comparison({ session, other, onOther }: { session: SessionDetail; other
   if (!data) return <Loading what="the other session" />;
   return (
     <>
-      <Section title="What they came to" flush>
+      <Section title="Results" flush>
         <Figures sessions={[session, data]} figures={figuresOf([session, data], [trace.data, otherTrace.data])} />
       </Section>
       <Section title="Where their analyses differ" flush>
@@ -168,7 +168,7 @@ const HEADING = /^#{1,6} /;
 
 function Difference({ before, after }: { before: string | null; after: string | null }) {
   const lines = useMemo(() => diffLines(before ?? "", after ?? ""), [before, after]);
-  if (before === null && after === null) return <Nothing title="Neither came to an analysis" />;
+  if (before === null && after === null) return <Nothing title="Neither session has an analysis" />;
   if (before === after) return <Nothing title="Their analyses are the same, word for word" />;
   return (
     <Box role="region" aria-label="Difference" tabIndex={0} sx={{ py: 1, fontSize: "0.85rem", lineHeight: 1.6, maxHeight: "80vh", overflowY: "auto" }}>

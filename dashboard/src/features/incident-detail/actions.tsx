@@ -72,8 +72,8 @@ function MuteDialog({ incident, onClose, onDone }: DialogProps) {
     <ConfirmDialog
       width="xs"
       title="Mute this incident?"
-      text="Its alerts are recorded and not investigated, until the time is over."
-      keep="Keep it loud"
+      text="Until the mute ends, its alerts are recorded but not investigated."
+      keep="Cancel"
       onClose={onClose}
       actions={
         <Button variant="contained" loading={mute.isPending} onClick={() => mute.mutate()}>
@@ -93,8 +93,8 @@ function ResolveDialog({ incident, onClose, onDone }: DialogProps) {
   return (
     <ConfirmDialog
       title="End this incident?"
-      text="An investigation that waits is cancelled. If a sender says that it fires again, it is opened again."
-      keep="Keep it open"
+      text="Waiting investigations are cancelled. If an alert fires again, the incident reopens."
+      keep="Cancel"
       onClose={onClose}
       actions={
         <Button variant="contained" loading={resolve.isPending} onClick={() => resolve.mutate()}>
@@ -111,7 +111,7 @@ function MergeDialog({ incident, onClose, onDone }: DialogProps) {
   const [text, setText] = useState("");
   const merge = useMutation({ mutationFn: (other: string) => mergeIncident(incident.id, other), onSuccess: onDone });
   return (
-    <ConfirmDialog width="sm" title="Merge another incident into this one" text="Its alerts become part of this incident, with whatever is said of them from now on." keep="Keep them apart" onClose={onClose}>
+    <ConfirmDialog width="sm" title="Merge another incident into this one" text="Its alerts become part of this incident, and so do later deliveries of them." keep="Cancel" onClose={onClose}>
       <SearchBox label="Search open incidents" text={text} onText={setText} />
       {merge.error && <Failure what="They could not be merged." error={merge.error} />}
       <Candidates text={text} own={incident.id} busy={merge.isPending} onChoose={(other) => merge.mutate(other)} />

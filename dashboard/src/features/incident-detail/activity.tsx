@@ -28,7 +28,7 @@ export function ActivityView({ incident }: { incident: IncidentView }) {
     <Section title="Over time">
       <Stack spacing={1.5}>
         <Box>
-          <Bars chart={chart} label={`Alerts of this incident were heard of ${incident.deliveries} times; ${plural(incident.changes.length, "change")} around it.`} />
+          <Bars chart={chart} label={`The alerts of this incident were received ${incident.deliveries} times; ${plural(incident.changes.length, "change")} around it.`} />
           <Stack direction="row" sx={{ justifyContent: "space-between" }}>
             <Typography variant="caption" color="textSecondary">
               {formatClock(chart.begin)}
@@ -73,7 +73,7 @@ function Changes({ changes }: { changes: ChangeItem[] }) {
   return (
     <Box>
       <Typography variant="h3" sx={{ mb: 0.5 }}>
-        What was changed around it
+        Changes around this time
       </Typography>
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {changes.slice(0, SHOWN_CHANGES).map((change) => (

@@ -125,10 +125,10 @@ function IncidentFacts({ incident }: { incident: IncidentView }) {
       <Fact name="Opened">
         <RelativeTime at={incident.opened_at} />
       </Fact>
-      <Fact name={incident.resolved_at ? "Lasted" : "Lasts"}>
+      <Fact name="Duration">
         <Elapsed since={incident.opened_at} until={incident.resolved_at} />
       </Fact>
-      <Fact name="Heard of">
+      <Fact name="Received">
         {plural(incident.deliveries, "time")}, last <RelativeTime at={incident.heard_at} />
       </Fact>
       {incident.truncated > 0 && <Fact name="Left out">{plural(incident.truncated, "further alert")} of the last delivery</Fact>}

@@ -68,7 +68,7 @@ function Member({ member, chosen, onToggle }: { member: AlertItem; chosen: boole
           <Typography sx={{ fontWeight: 600, fontSize: "0.92rem", overflowWrap: "anywhere" }}>{member.title}</Typography>
         </Stack>
         <Typography variant="body2" color="textSecondary">
-          heard of {plural(member.count, "time")}, first <RelativeTime at={member.first_at} />, last <RelativeTime at={member.heard_at} />
+          received {plural(member.count, "time")}, first <RelativeTime at={member.first_at} />, last <RelativeTime at={member.heard_at} />
           {member.reason && ` (${member.reason})`}
         </Typography>
         <Labels labels={member.labels} />

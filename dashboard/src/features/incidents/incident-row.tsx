@@ -47,7 +47,7 @@ export const IncidentRow = memo(function IncidentRow({ incident, words = NO_WORD
         <Outcome incident={incident} />
       </Typography>
       <Cell>
-        <span title={`${incident.firing} of ${incident.alerts} alerts fire; heard of ${incident.deliveries} times`}>
+        <span title={`${incident.firing} of ${incident.alerts} alerts firing; received ${incident.deliveries} times`}>
           {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
         </span>
         {((incident.cost.usd ?? 0) > 0 || incident.cost.unpriced_calls > 0) && (
@@ -96,6 +96,6 @@ function noSummaryText(incident: IncidentItem): string {
     case "waiting":
       return "is being investigated";
     default:
-      return "the investigation came to no summary";
+      return "the investigation has no summary";
   }
 }

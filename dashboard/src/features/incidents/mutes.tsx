@@ -82,8 +82,8 @@ function MuteDialog({ onClose }: { onClose: () => void }) {
     <ConfirmDialog
       width="sm"
       title="Mute alerts"
-      text="Alerts that fit all matchers are recorded and not investigated, until the time is over."
-      keep="Keep them loud"
+      text="Until the mute ends, alerts that match all matchers are recorded but not investigated."
+      keep="Cancel"
       onClose={onClose}
       actions={
         <Button variant="contained" disabled={match.trim() === ""} loading={add.isPending} onClick={() => add.mutate()}>
@@ -91,7 +91,7 @@ function MuteDialog({ onClose }: { onClose: () => void }) {
         </Button>
       }
     >
-      <TextField autoFocus multiline minRows={2} size="small" label="Matchers, one on a line" placeholder={'cluster = "eu1"'} value={match} onChange={(event) => setMatch(event.target.value)} />
+      <TextField autoFocus multiline minRows={2} size="small" label="Matchers, one per line" placeholder={'cluster = "eu1"'} value={match} onChange={(event) => setMatch(event.target.value)} />
       <HoursField value={hours} onValue={setHours} />
       <TextField size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
       {add.error && <Failure what="It could not be muted." error={add.error} />}

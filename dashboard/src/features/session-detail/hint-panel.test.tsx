@@ -35,8 +35,8 @@ test("each note says what became of it", () => {
     { ...HINT, id: "NOTE2", kind: "alerts", author: "alertmanager", text: "Joined the incident (1)" },
   ]);
   expect(screen.getByText("Told to One, Other")).toBeTruthy();
-  expect(screen.getByText("News of the alerts")).toBeTruthy();
-  expect(screen.getByText("Told before the next call")).toBeTruthy();
+  expect(screen.getByText("Update about the alerts")).toBeTruthy();
+  expect(screen.getByText("Read before the next model call")).toBeTruthy();
 });
 
 test("a hint that came too late is offered as a question", async () => {

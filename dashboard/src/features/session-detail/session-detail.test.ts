@@ -100,5 +100,5 @@ test("the report says why an analysis is partial", () => {
 });
 
 test("the report of a recorded model begins with that", () => {
-  expect(reportOf({ executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, analysis_partial_reason: null, recorded: true, cost: FREE })).toMatch(/^> \*\*Recorded model\.\*\* No model was asked\./);
+  expect(reportOf({ executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, analysis_partial_reason: null, recorded: true, cost: FREE })).toMatch(/^> \*\*Recorded model\.\*\* No model was called\./);
 });

@@ -140,7 +140,7 @@ function Branches({ node, ended, onAgent }: Omit<NodeProps, "onStage">) {
       {subAgents > 0 && (
         <ButtonBase aria-expanded={!folded} onClick={() => setFolded(!folded)} sx={{ ml: 1.25, px: 0.5, minHeight: 24, borderRadius: 0.5, ...HOVER }}>
           <Typography component="span" variant="caption" color="textSecondary" sx={{ textDecoration: "underline" }}>
-            {folded ? `Show the ${plural(subAgents, "agent")} that ${subAgents === 1 ? "was" : "were"} sent` : "Hide those that were sent"}
+            {folded ? `Show ${plural(subAgents, "sub-agent")}` : "Hide sub-agents"}
           </Typography>
         </ButtonBase>
       )}

@@ -61,14 +61,14 @@ function CancelMatchingText({ filtered }: { filtered: boolean }) {
   return (
     <>
       {data && `In all ${data.running.toLocaleString()} run, ${data.pending.toLocaleString()} are in the queue and ${data.waiting.toLocaleString()} wait. `}
-      {filtered ? "Those that fit the filters are stopped, listed or not; what they found so far is kept." : "All of them are stopped; what they found so far is kept."}
+      {filtered ? "All sessions that match the filters are stopped, also those on other pages. What they found so far is kept." : "All of them are stopped; what they found so far is kept."}
     </>
   );
 }
 
 const ACTIONS = {
   cancel: { title: "Cancel", confirm: "Cancel them", text: "They are stopped; what they found so far is kept.", failure: "They could not all be cancelled." },
-  delete: { title: "Delete", confirm: "Delete them", text: "No page shows them any more. The audit log keeps who deleted them.", failure: "They could not be deleted." },
+  delete: { title: "Delete", confirm: "Delete them", text: "They disappear from all pages. The audit log records who deleted them.", failure: "They could not be deleted." },
 };
 type Action = keyof typeof ACTIONS;
 

@@ -24,7 +24,7 @@ export interface SessionSearch extends SessionFilters {
   order?: SortOrder;
   /** From 1, which is omitted. */
   page?: number;
-  /** Rows of a page. */
+  /** Rows per page. */
   rows?: number;
   columns?: string;
 }

@@ -168,7 +168,7 @@ export function Pages({ page, rows, total, onPage, onRows }: PagesProps) {
         Next page
       </Button>
       {total > ROWS[0] && (
-        <Choice label="Rows of a page" value={rows === ROWS[0] ? "" : String(rows)} all={`${ROWS[0]} rows`} onValue={(value) => onRows(Number(value ?? ROWS[0]))}>
+        <Choice label="Rows per page" value={rows === ROWS[0] ? "" : String(rows)} all={`${ROWS[0]} rows`} onValue={(value) => onRows(Number(value ?? ROWS[0]))}>
           {ROWS.slice(1).map((number) => [String(number), `${number} rows`] as const)}
         </Choice>
       )}

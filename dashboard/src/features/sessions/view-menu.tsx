@@ -71,7 +71,7 @@ export function ViewsMenu({ search, onChange }: ViewMenuProps) {
               >
                 {view.name}
               </Button>
-              <IconButton size="small" aria-label={`Forget ${view.name}`} onClick={() => remove(view.name)}>
+              <IconButton size="small" aria-label={`Delete ${view.name}`} onClick={() => remove(view.name)}>
                 <Trash2 size={14} />
               </IconButton>
             </Stack>

@@ -36,13 +36,13 @@ function PauseButton() {
       <ConfirmDialog
         open={asking}
         title="Pause all work?"
-        text="Alerts are taken and wait; nothing new is begun. What runs goes on to its end, or is parked and goes on after the pause."
-        keep="Go on"
+        text="Alerts are still accepted, but wait. Running sessions finish, or are parked and continue after the pause."
+        keep="Cancel"
         onClose={() => setAsking(false)}
         actions={
           <>
             <Button loading={pause.isPending} onClick={() => pause.mutate(true)}>
-              Pause and park what runs
+              Pause and park running sessions
             </Button>
             <Button variant="contained" loading={pause.isPending} onClick={() => pause.mutate(false)}>
               Pause

@@ -45,7 +45,7 @@ export function UsagePage() {
       {data && <Budgets budgets={data.budgets} />}
       {data && data.total.calls > 0 && <Totals overview={data} />}
       <Trends period={period} />
-      {data && (data.total.calls === 0 ? <Nothing title="No model was asked in this time" /> : <Tables overview={data} />)}
+      {data && (data.total.calls === 0 ? <Nothing title="No model calls in this period" /> : <Tables overview={data} />)}
     </Stack>
   );
 }
@@ -77,7 +77,7 @@ function Totals({ overview }: { overview: UsageOverview }) {
       <Fact name="Tokens">{formatCount(total.input_tokens + total.output_tokens)}</Fact>
       {cached !== null && <Fact name="Input from the cache">{cached}</Fact>}
       <Fact name="This month">{formatDollars(overview.month_usd)}</Fact>
-      <Fact name="At this rate">{formatDollars(overview.month_forecast_usd)} at its end</Fact>
+      <Fact name="Forecast">{formatDollars(overview.month_forecast_usd)} by the end of the month</Fact>
     </Box>
   );
 }
@@ -87,7 +87,7 @@ function Budgets({ budgets }: { budgets: PeriodBudgetItem[] }) {
   const unpriced = unpricedWarning(budgets);
   return (
     <Section title="Budgets" flush>
-      <FigureTable label="Budgets" head={["Budget", "Ceiling", "Spent", "Reserved", "At its end"]} rows={budgets.map(budgetRow)} />
+      <FigureTable label="Budgets" head={["Budget", "Ceiling", "Spent", "Reserved", "Forecast"]} rows={budgets.map(budgetRow)} />
       {unpriced && (
         <Alert severity="warning" sx={{ m: 1 }}>
           {unpriced}
