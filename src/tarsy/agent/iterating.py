@@ -93,13 +93,11 @@ class IteratingController:
             return await self._resume(stored)
         run.catalog = run.catalog.only(run.inputs.first_tools(run.catalog.names))
         prompts, inputs = run.opening()
-        bodies = prompts.build_messages(context.config.tool_calling, run.catalog.tools, previous=context.previous, chat=context.chat)
-        run.messages = [recorder.message(body) for body in bodies]
-        question = (recorder.event(TimelineEventType.USER_QUESTION, context.chat.question),) if context.chat else ()
+        run.messages = [recorder.message(body) for body in run.first_messages(prompts)]
         warnings = (recorder.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings)
         await recorder.commit(
             messages=tuple(run.messages),
-            opened=(*question, *warnings),
+            opened=(*run.asked(), *warnings),
             mcp_interactions=self._listings(run.catalog),
             inputs=inputs,
         )
