@@ -54,14 +54,21 @@ async def test_incidents_are_found_by_what_they_are_and_counted_over_all_pages(d
         assert [await total(severity="critical"), await total(severity=["critical", "warning"]), await total(severity="info")] == [2, 5, 0]
         assert [await total(source="monitor"), await total(source="grafana"), await total(text="WITH pod-3")] == [5, 0, 1]
         assert [await total(label="team=t0"), await total(label=["team=t0", "team=t1"])] == [3, 2]
-        pages, cursor = list[str](), None
-        while cursor or not pages:
-            page = (await api.client.get("/api/v1/incidents", params={"limit": 2, **({"cursor": cursor} if cursor else {})})).json()
-            assert page["total"] == 5
-            pages += [item["title"] for item in page["incidents"]]
-            cursor = page["next_cursor"]
+
+        async def titles(**query: Any) -> list[str]:
+            found, cursor = list[str](), None
+            while cursor or not found:
+                more = {"cursor": cursor} if cursor else {}
+                page = (await api.client.get("/api/v1/incidents", params={"limit": 2, **query, **more})).json()
+                assert page["total"] == 5
+                found += [item["title"] for item in page["incidents"]]
+                cursor = page["next_cursor"]
+            return found
+
+        latest, worst = await titles(), await titles(sort="severity")
         wrong = [await api.client.get("/api/v1/incidents", params=query) for query in ({"label": "team"}, {"state": "odd"}, {"nope": "1"})]
-    assert pages == [f"Trouble with pod-{number}" for number in (4, 3, 2, 1, 0)]
+    assert latest == [f"Trouble with pod-{number}" for number in (4, 3, 2, 1, 0)]
+    assert worst == [f"Trouble with pod-{number}" for number in (1, 0, 4, 3, 2)]
     assert [answer.status_code for answer in wrong] == [400] * 3
 
 

@@ -4,6 +4,7 @@ import type { IncidentState, Severity, VerdictOutcome } from "@/wire/types";
 import { api, expectData } from "./client";
 
 export interface IncidentFilter {
+  sort?: "opened" | "severity";
   state?: IncidentState[] | undefined;
   severity?: Severity[] | undefined;
   source?: string[] | undefined;

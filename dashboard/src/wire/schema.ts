@@ -155,7 +155,7 @@ export interface paths {
         };
         /**
          * List Incidents
-         * @description Incidents, the latest first.
+         * @description Incidents, the latest or the worst first.
          */
         get: operations["listIncidents"];
         put?: never;
@@ -2054,6 +2054,12 @@ export interface components {
             completed_at: string | null;
         };
         /**
+         * IncidentSort
+         * @description How a list of incidents is sorted.
+         * @enum {string}
+         */
+        IncidentSort: "opened" | "severity";
+        /**
          * IncidentState
          * @enum {string}
          */
@@ -3873,6 +3879,8 @@ export interface operations {
                 from?: string | null;
                 /** @description Opened before. */
                 to?: string | null;
+                /** @description `opened`: the latest first. `severity`: the worst first. */
+                sort?: components["schemas"]["IncidentSort"];
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
                 cursor?: string | null;

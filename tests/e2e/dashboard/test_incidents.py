@@ -1,5 +1,6 @@
 """Incidents in a browser: the list, an incident with its investigations, and its actions."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -113,6 +114,24 @@ def test_the_front_page_lists_incidents_and_its_filters_are_in_the_address(brows
         page.reload()
         expect(page.locator("[data-row-link]")).to_have_count(1)
         expect(page.get_by_text("SlowQueries on a node")).to_be_visible()
+        # Columns are in the address too, a view is saved under a name, and several are acted on together.
+        page.get_by_role("button", name="Columns").click()
+        page.get_by_role("menuitemcheckbox", name="Route").click()
+        page.keyboard.press("Escape")
+        assert "show=verdict%2Calerts%2Croute%2Cstate%2Cage" in page.url
+        page.get_by_role("button", name="Views").click()
+        page.get_by_label("Name this view").fill("US")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name="US", exact=True)).to_be_visible()
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("button", name="All 2").click()
+        expect(page.locator("[data-row-link]")).to_have_text([re.compile("^DiskFull"), re.compile("^SlowQueries")])
+        page.get_by_label("Select all listed incidents").check()
+        page.get_by_role("button", name="Resolve 1").click()
+        expect(page.get_by_role("dialog").get_by_role("button", name="Resolve 1 incident")).to_be_visible()
+        assert_accessible(page, "incidents-selected")
+        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
         page.get_by_role("link", name="Sessions", exact=True).click()
         expect(page.get_by_role("region", name="Ended sessions")).to_be_visible()
 
@@ -141,7 +160,7 @@ def test_an_incident_shows_its_history_and_its_investigation_links_back(browser:
             "The logs of cart fill the disk of node-1.",
         ):
             expect(page.get_by_text(part).locator("visible=true").first).to_be_visible()
-        expect(page.get_by_role("img", name="The alerts of this incident were received 3 times; 1 change around it.")).to_be_visible()
+        expect(page.get_by_role("img", name="3 alerts received, 1 change, 1 session.")).to_be_visible()
         expect(page.get_by_role("link", name="Source").first).to_have_attribute("href", "http://prometheus.example/graph")
         page.get_by_role("link", name="ago by").click()
         expect(page.get_by_text("Root cause").first).to_be_visible()
@@ -168,6 +187,10 @@ def test_an_incident_is_muted_investigated_again_split_and_merged(browser: Brows
         whole = page.url
         page.get_by_label("Choose DiskFull on node-3").check()
         page.get_by_role("button", name="Split off 1 alert").click()
+        confirm = page.get_by_role("dialog").get_by_role("button", name="Split off")
+        expect(confirm).to_be_visible()
+        assert_accessible(page, "split")
+        confirm.click()
         expect(page.get_by_text("1 of 1 alert firing")).to_be_visible()
         assert page.url != whole
         page.goto(whole)
@@ -177,6 +200,7 @@ def test_an_incident_is_muted_investigated_again_split_and_merged(browser: Brows
         expect(other).to_be_visible()
         assert_accessible(page, "merge")
         other.click()
+        page.get_by_role("dialog").get_by_role("button", name="Merge", exact=True).click()
         expect(page.get_by_text("3 of 3 alerts firing")).to_be_visible()
         page.goto("/incidents")
         expect(page.get_by_text("one incident", exact=True)).to_be_visible()

@@ -16,7 +16,7 @@ import { HoursField, SearchBox } from "@/components/fields";
 import { plural } from "@/components/format";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { hasEnded } from "@/presentation/statuses";
-import type { IncidentView } from "@/wire/types";
+import type { IncidentItem, IncidentView } from "@/wire/types";
 
 interface ActionsProps {
   incident: IncidentView;
@@ -109,17 +109,35 @@ function ResolveDialog({ incident, onClose, onDone }: DialogProps) {
 
 function MergeDialog({ incident, onClose, onDone }: DialogProps) {
   const [text, setText] = useState("");
+  const [chosen, setChosen] = useState<IncidentItem | null>(null);
   const merge = useMutation({ mutationFn: (other: string) => mergeIncident(incident.id, other), onSuccess: onDone });
+  if (chosen) {
+    return (
+      <ConfirmDialog
+        width="sm"
+        title={`Merge “${chosen.title}” into this incident?`}
+        text={`Its ${plural(chosen.alerts, "alert")} and everything that is received about them from now on become part of this incident. To undo it, split them off again.`}
+        keep="Cancel"
+        onClose={() => setChosen(null)}
+        actions={
+          <Button variant="contained" loading={merge.isPending} onClick={() => merge.mutate(chosen.id)}>
+            Merge
+          </Button>
+        }
+      >
+        {merge.error && <Failure what="They could not be merged." error={merge.error} />}
+      </ConfirmDialog>
+    );
+  }
   return (
     <ConfirmDialog width="sm" title="Merge another incident into this one" text="Its alerts become part of this incident, and so do later deliveries of them." keep="Cancel" onClose={onClose}>
       <SearchBox label="Search open incidents" text={text} onText={setText} />
-      {merge.error && <Failure what="They could not be merged." error={merge.error} />}
-      <Candidates text={text} own={incident.id} busy={merge.isPending} onChoose={(other) => merge.mutate(other)} />
+      <Candidates text={text} own={incident.id} onChoose={setChosen} />
     </ConfirmDialog>
   );
 }
 
-function Candidates({ text, own, busy, onChoose }: { text: string; own: string; busy: boolean; onChoose: (id: string) => void }) {
+function Candidates({ text, own, onChoose }: { text: string; own: string; onChoose: (incident: IncidentItem) => void }) {
   const { data, error } = useQuery(openIncidents(text));
   if (error) return <Failure what="The incidents could not be loaded." error={error} />;
   if (!data) return <Loading what="incidents" />;
@@ -129,7 +147,7 @@ function Candidates({ text, own, busy, onChoose }: { text: string; own: string; 
     <List dense>
       {others.map((incident) => (
         <ListItem key={incident.id} disablePadding>
-          <ListItemButton disabled={busy} onClick={() => onChoose(incident.id)}>
+          <ListItemButton onClick={() => onChoose(incident)}>
             <ListItemText primary={incident.title} secondary={`${incident.source}, ${plural(incident.alerts, "alert")}`} />
           </ListItemButton>
         </ListItem>

@@ -3,7 +3,7 @@ import type { ChangeItem } from "@/wire/types";
 import { chartOf } from "./activity";
 
 const NOW = new Date("2026-03-01T12:00:00Z");
-const INCIDENT = { opened_at: "2026-03-01T11:00:00Z", resolved_at: null };
+const INCIDENT = { opened_at: "2026-03-01T11:00:00Z", resolved_at: null, sessions: [] };
 
 function change(at: string): ChangeItem {
   return { id: at, source: "argocd", title: `deployed at ${at}`, outcome: "succeeded", labels: {}, link: null, at };
@@ -21,6 +21,14 @@ test("bars stand at their time, as high as they were loud", () => {
     [0.5, 0.25, 0.25],
   ]);
   expect(chart.bars[1]?.title).toBe("11:30 UTC: 1 firing, 1 resolved");
+});
+
+test("sessions are marked from their start to their end, with the tone of their verdict, and the axis has times", () => {
+  const session = { id: "s", status: "completed", analysis_is_partial: false, waiting_for_model: false, started_at: "2026-03-01T11:15:00Z", completed_at: "2026-03-01T11:30:00Z", verdict: { outcome: "fault", confidence: "low" } } as never;
+  const chart = chartOf({ bar_seconds: 60, bars: [] }, [], { ...INCIDENT, sessions: [session] }, NOW);
+  expect(chart.sessions).toEqual([{ id: "s", left: 0.25, width: 0.25, verdict: "warning", title: "Session: Suspected fault" }]);
+  expect(chart.ticks.map(({ at }) => at)).toEqual([0, 0.25, 0.5, 0.75, 1]);
+  expect(new Set(chart.ticks.map(({ text }) => text)).size).toBe(5);
 });
 
 test("a change before it all began widens the chart to its left", () => {

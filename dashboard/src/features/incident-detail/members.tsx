@@ -11,6 +11,7 @@ import { Scissors } from "lucide-react";
 import { useState } from "react";
 import { splitIncident } from "@/api/incidents";
 import { Badge } from "@/components/badge";
+import { ConfirmDialog } from "@/components/confirm-dialog";
 import { plural } from "@/components/format";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
@@ -21,7 +22,14 @@ import type { AlertItem, IncidentView } from "@/wire/types";
 
 export function Members({ incident, onSplit }: { incident: IncidentView; onSplit: (incidentId: string) => void }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const split = useMutation({ mutationFn: () => splitIncident(incident.id, [...chosen]), onSuccess: (created) => onSplit(created.incident_id) });
+  const [asking, setAsking] = useState(false);
+  const split = useMutation({
+    mutationFn: () => splitIncident(incident.id, [...chosen]),
+    onSuccess: (created) => {
+      setAsking(false);
+      onSplit(created.incident_id);
+    },
+  });
   const toggle = (id: string) => setChosen((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
   const canSplit = incident.members.length > 1;
   const hidden = incident.alerts - incident.members.length;
@@ -32,13 +40,26 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
       actions={
         chosen.size > 0 &&
         chosen.size < incident.alerts && (
-          <Button size="small" variant="outlined" startIcon={<Scissors size={15} />} loading={split.isPending} onClick={() => split.mutate()}>
+          <Button size="small" variant="outlined" startIcon={<Scissors size={15} />} onClick={() => setAsking(true)}>
             Split off {plural(chosen.size, "alert")}
           </Button>
         )
       }
     >
-      {split.error && <Failure what="They could not be split off." error={split.error} />}
+      <ConfirmDialog
+        open={asking}
+        title={`Split off ${plural(chosen.size, "alert")}?`}
+        text="They become an incident of their own, with everything that is received about them from now on. To undo it, merge the new incident into this one."
+        keep="Cancel"
+        onClose={() => setAsking(false)}
+        actions={
+          <Button variant="contained" loading={split.isPending} onClick={() => split.mutate()}>
+            Split off
+          </Button>
+        }
+      >
+        {split.error && <Failure what="They could not be split off." error={split.error} />}
+      </ConfirmDialog>
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {incident.members.map((member) => (
           <Member key={member.id} member={member} chosen={chosen.has(member.id)} onToggle={canSplit ? () => toggle(member.id) : undefined} />

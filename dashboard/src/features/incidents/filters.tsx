@@ -4,14 +4,14 @@ import Stack from "@mui/material/Stack";
 import ToggleButton from "@mui/material/ToggleButton";
 import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import { X } from "lucide-react";
-import type { RefObject } from "react";
+import type { ReactNode, RefObject } from "react";
 import { Choice, SearchBox } from "@/components/fields";
 import { formatCount } from "@/components/format";
 import { hasFilters, PERIODS } from "@/components/search-params";
 import { SEVERITY_BADGES } from "@/presentation/incidents";
 import { OUTCOME_BADGES } from "@/presentation/verdict";
 import type { IncidentSearch, ShownState } from "./search";
-import { readIncidentSearch, STATES } from "./search";
+import { readIncidentSearch, STATES, withoutFilters } from "./search";
 
 interface Totals {
   open: number;
@@ -24,9 +24,11 @@ interface FiltersProps {
   searchBox: RefObject<HTMLInputElement | null>;
   totals: Totals | undefined;
   sources: string[];
+  /** More controls in the bar. */
+  children?: ReactNode;
 }
 
-export function Filters({ search, onChange, searchBox, totals, sources }: FiltersProps) {
+export function Filters({ search, onChange, searchBox, totals, sources, children }: FiltersProps) {
   const set = (change: Record<string, string | undefined>) => onChange(readIncidentSearch({ ...search, ...change }));
   const known = search.source === undefined || sources.includes(search.source) ? sources : [search.source, ...sources];
   return (
@@ -46,11 +48,15 @@ export function Filters({ search, onChange, searchBox, totals, sources }: Filter
         {Object.entries(PERIODS).map(([period, { label }]) => [period, label])}
       </Choice>
       <SearchBox label="Label, as cluster=eu1" text={search.label ?? ""} onText={(label) => set({ label })} />
-      {hasFilters(search) && (
-        <Button size="small" startIcon={<X size={15} />} onClick={() => onChange({})}>
+      <Choice label="Order" value={search.by ?? ""} onValue={(by) => set({ by })} all="Worst first">
+        {[["opened", "Latest first"]]}
+      </Choice>
+      {hasFilters({ ...search, by: undefined, show: undefined }) && (
+        <Button size="small" startIcon={<X size={15} />} onClick={() => onChange(withoutFilters(search))}>
           Clear
         </Button>
       )}
+      {children}
     </Stack>
   );
 }

@@ -14,19 +14,19 @@ const INCIDENT: IncidentItem = {
 };
 
 test("an incident tells what its investigations cost, and that a price is missing", () => {
-  const { rerender } = render(<IncidentRow incident={INCIDENT} />);
+  const { rerender } = render(<IncidentRow columns={["verdict", "cost"]} words={[]} selected={false} onSelect={() => undefined} incident={INCIDENT} />);
   expect(screen.getByTitle("What its investigations cost").textContent).toBe("$1.25");
-  rerender(<IncidentRow incident={{ ...INCIDENT, cost: { usd: null, unpriced_calls: 2 } }} />);
+  rerender(<IncidentRow columns={["verdict", "cost"]} words={[]} selected={false} onSelect={() => undefined} incident={{ ...INCIDENT, cost: { usd: null, unpriced_calls: 2 } }} />);
   expect(screen.getByTitle("What its investigations cost").textContent).toBe("2 calls of unknown price");
 });
 
 test("an incident without investigations has no cost", () => {
-  render(<IncidentRow incident={{ ...INCIDENT, cost: { usd: null, unpriced_calls: 0 } }} />);
+  render(<IncidentRow columns={["verdict", "cost"]} words={[]} selected={false} onSelect={() => undefined} incident={{ ...INCIDENT, cost: { usd: null, unpriced_calls: 0 } }} />);
   expect(screen.queryByTitle("What its investigations cost")).toBeNull();
 });
 
 test("an incident tells that the analysis of its last investigation is partial", () => {
-  render(<IncidentRow incident={{ ...INCIDENT, last_session_status: "completed", analysis_is_partial: true, executive_summary: "The disk is full." }} />);
+  render(<IncidentRow columns={["verdict", "cost"]} words={[]} selected={false} onSelect={() => undefined} incident={{ ...INCIDENT, last_session_status: "completed", analysis_is_partial: true, executive_summary: "The disk is full." }} />);
   expect(screen.getByText("partial")).toBeDefined();
   expect(screen.getByText("The disk is full.")).toBeDefined();
 });

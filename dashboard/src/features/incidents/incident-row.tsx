@@ -12,14 +12,35 @@ import { SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
 import { findingOf, StatusBadge } from "@/presentation/session-status";
 import { CONFIDENCE_BADGES } from "@/presentation/verdict";
 import type { IncidentItem } from "@/wire/types";
+import type { IncidentColumn } from "./search";
+import { INCIDENT_COLUMNS } from "./search";
 
-export const COLUMNS = { xs: "1fr auto", md: "104px minmax(0, 1fr) 150px 110px 84px 84px" };
+/** The grid of a row: checkbox, severity, problem and the chosen columns; on a small screen severity and age above the problem. */
+export function gridOf(columns: readonly IncidentColumn[]) {
+  const widths = INCIDENT_COLUMNS.filter(({ id }) => columns.includes(id)).map(({ width }) => `${width}px`);
+  return { xs: "1fr auto", md: `20px 104px minmax(220px, 1fr) ${widths.join(" ")}` };
+}
 
-const NO_WORDS: readonly string[] = [];
+interface IncidentRowProps {
+  incident: IncidentItem;
+  columns: readonly IncidentColumn[];
+  /** The words of the search. */
+  words: readonly string[];
+  selected: boolean;
+  onSelect: (id: string, selected: boolean) => void;
+}
 
-export const IncidentRow = memo(function IncidentRow({ incident, words = NO_WORDS }: { incident: IncidentItem; words?: readonly string[] }) {
+export const IncidentRow = memo(function IncidentRow({ incident, columns, words, selected, onSelect }: IncidentRowProps) {
   return (
-    <Box component="li" sx={{ ...LIST_ROW, gridTemplateColumns: COLUMNS }}>
+    <Box component="li" data-incident={incident.id} sx={{ ...LIST_ROW, gridTemplateColumns: gridOf(columns) }}>
+      <Box
+        component="input"
+        type="checkbox"
+        aria-label={`Select ${incident.title}`}
+        checked={selected}
+        onChange={(event: React.ChangeEvent<HTMLInputElement>) => onSelect(incident.id, event.target.checked)}
+        sx={{ display: { xs: "none", md: "block" }, position: "relative", zIndex: 1, m: 0, width: 16, height: 16, accentColor: "var(--mui-palette-primary-main)" }}
+      />
       <Typography variant="body2" component="div" sx={{ gridRow: { xs: 1, md: "auto" } }}>
         <Badge badge={SEVERITY_BADGES[incident.severity]} />
       </Typography>
@@ -30,9 +51,11 @@ export const IncidentRow = memo(function IncidentRow({ incident, words = NO_WORD
               <Highlighted text={incident.title} words={words} />
             </Box>
           </BareLink>
-          <Box component="span" sx={{ ...ONE_LINE, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
-            {incident.source}
-          </Box>
+          {!columns.includes("source") && (
+            <Box component="span" sx={{ ...ONE_LINE, flexShrink: 0, maxWidth: "40%", fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
+              {incident.source}
+            </Box>
+          )}
         </Typography>
         <Typography variant="body2" color="textSecondary" sx={ONE_LINE}>
           {incident.verdict_object !== null && (
@@ -43,26 +66,44 @@ export const IncidentRow = memo(function IncidentRow({ incident, words = NO_WORD
           {findingOf(incident) ?? noSummaryText(incident)}
         </Typography>
       </Box>
-      <Typography variant="body2" component="div" color="textSecondary" sx={{ gridColumn: { xs: "1 / -1", md: "auto" }, display: { xs: "flex", md: "block" }, columnGap: 1 }}>
-        <Outcome incident={incident} />
-      </Typography>
-      <Cell>
-        <span title={`${incident.firing} of ${incident.alerts} alerts firing; received ${incident.deliveries} times`}>
-          {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
-        </span>
-        {((incident.cost.usd ?? 0) > 0 || incident.cost.unpriced_calls > 0) && (
-          <Box sx={{ fontSize: "0.78rem" }} title="What its investigations cost">
-            {formatCost(incident.cost)}
-          </Box>
-        )}
-      </Cell>
-      <Cell>{incident.resolved_at ? <Badge badge={STATE_BADGES.resolved} label="over" /> : <Badge badge={STATE_BADGES.open} label="open" />}</Cell>
-      <Typography variant="body2" component="div" color="textSecondary" sx={{ textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 }}>
-        {incident.resolved_at ? <RelativeTime at={incident.opened_at} /> : <Elapsed since={incident.opened_at} until={null} />}
-      </Typography>
+      {columns.map((id) => (
+        <Typography key={id} variant="body2" component="div" color="textSecondary" sx={CELL[id] ?? HIDDEN_IF_SMALL}>
+          <Cell id={id} incident={incident} />
+        </Typography>
+      ))}
     </Box>
   );
 });
+
+const HIDDEN_IF_SMALL = { ...ONE_LINE, display: { xs: "none", md: "block" } } as const;
+/** The columns that a small screen shows too. */
+const CELL: { [Id in IncidentColumn]?: object } = {
+  verdict: { gridColumn: { xs: "1 / -1", md: "auto" }, display: { xs: "flex", md: "block" }, columnGap: 1, whiteSpace: "nowrap" },
+  age: { textAlign: "right", whiteSpace: "nowrap", gridRow: { xs: 1, md: "auto" }, gridColumn: { xs: 2, md: "auto" }, position: "relative", zIndex: 1 },
+};
+
+function Cell({ id, incident }: { id: IncidentColumn; incident: IncidentItem }) {
+  switch (id) {
+    case "verdict":
+      return <Outcome incident={incident} />;
+    case "alerts":
+      return (
+        <span title={`${incident.firing} of ${incident.alerts} alerts fire; received ${incident.deliveries} times`}>
+          {formatCount(incident.firing)} of {formatCount(incident.alerts)} firing
+        </span>
+      );
+    case "source":
+      return incident.source;
+    case "route":
+      return incident.route;
+    case "cost":
+      return ((incident.cost.usd ?? 0) > 0 || incident.cost.unpriced_calls > 0) && <span title="What its investigations cost">{formatCost(incident.cost)}</span>;
+    case "state":
+      return incident.resolved_at ? <Badge badge={STATE_BADGES.resolved} label="over" /> : <Badge badge={STATE_BADGES.open} label="open" />;
+    case "age":
+      return incident.resolved_at ? <RelativeTime at={incident.opened_at} /> : <Elapsed since={incident.opened_at} until={null} />;
+  }
+}
 
 /** The status of the last investigation. */
 function Outcome({ incident }: { incident: IncidentItem }) {
@@ -75,14 +116,6 @@ function Outcome({ incident }: { incident: IncidentItem }) {
       </span>
       {outcome !== null && confidence !== null && <Box sx={{ fontSize: "0.78rem", pl: { md: "22px" }, alignSelf: "center" }}>{CONFIDENCE_BADGES[confidence].label.toLowerCase()}</Box>}
     </>
-  );
-}
-
-function Cell({ children }: { children: React.ReactNode }) {
-  return (
-    <Typography variant="body2" component="div" color="textSecondary" sx={{ display: { xs: "none", md: "block" }, whiteSpace: "nowrap" }}>
-      {children}
-    </Typography>
   );
 }
 

@@ -1,4 +1,4 @@
-/** The incidents, the latest first. */
+/** The incidents, the worst first. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Paper from "@mui/material/Paper";
@@ -6,23 +6,28 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useRef } from "react";
+import { useMemo, useRef } from "react";
 import { incidentKeys, incidentPages } from "@/api/incidents";
 import { useThrottledRefetch } from "@/api/refetch";
 import { queue } from "@/api/system";
 import { plural } from "@/components/format";
+import { searchWords } from "@/components/highlighted";
 import { moveRowFocus, TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
+import type { Selection } from "@/components/selection";
+import { useSelection } from "@/components/selection";
 import { useShortcuts } from "@/components/shortcuts";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { RelativeTime, useMinute } from "@/components/times";
+import { ColumnsMenu, ViewsMenu } from "@/components/view-menu";
 import { useChannel } from "@/live/connection";
 import type { IncidentItem } from "@/wire/types";
 import { Filters } from "./filters";
-import { COLUMNS, IncidentRow } from "./incident-row";
+import { gridOf, IncidentRow } from "./incident-row";
 import { Mutes } from "./mutes";
 import type { IncidentSearch } from "./search";
-import { incidentFilterOf, readIncidentSearch } from "./search";
+import { chosenColumns, INCIDENT_COLUMNS, incidentFilterOf, joinColumns, readIncidentSearch } from "./search";
+import { SelectedActions } from "./selected-actions";
 
 // Limits requests during an alert storm.
 const REFETCH_EVERY_MS = 2_000;
@@ -39,9 +44,14 @@ export function IncidentsPage() {
   const onSearch = (next: IncidentSearch) => void navigate({ to: ".", search: next, replace: true });
   const list = useRef<HTMLDivElement>(null);
   const searchBox = useRef<HTMLInputElement>(null);
+  const selection = useSelection();
   useShortcuts({
     j: () => moveRowFocus(list.current, 1),
     k: () => moveRowFocus(list.current, -1),
+    x: () => {
+      const id = document.activeElement?.closest<HTMLElement>("[data-incident]")?.dataset["incident"];
+      if (id !== undefined) selection.select(id, !selection.has(id));
+    },
     "/": () => searchBox.current?.focus(),
   });
   const pages = useInfiniteQuery({ ...incidentPages(incidentFilterOf(search, useMinute())), placeholderData: keepPreviousData });
@@ -50,41 +60,58 @@ export function IncidentsPage() {
   return (
     <Stack spacing={2}>
       <QueueLine />
-      <Filters search={search} onChange={onSearch} searchBox={searchBox} totals={first} sources={[...new Set(incidents.map((incident) => incident.source))].sort()} />
+      <Filters search={search} onChange={onSearch} searchBox={searchBox} totals={first} sources={[...new Set(incidents.map((incident) => incident.source))].sort()}>
+        <Stack direction="row" sx={{ ml: "auto", gap: 1 }}>
+          <ViewsMenu list="incidents" search={search} read={readIncidentSearch} onChange={onSearch} />
+          <ColumnsMenu columns={INCIDENT_COLUMNS} chosen={chosenColumns(search.show)} onChosen={(chosen) => onSearch(readIncidentSearch({ ...search, show: joinColumns(chosen) }))} />
+        </Stack>
+      </Filters>
       <Box ref={list}>
         <Typography variant="h1" sx={{ position: "absolute", left: -9999 }}>
           Incidents
         </Typography>
         {pages.isLoadingError && <Failure what="The incidents could not be loaded." error={pages.error} onRetry={() => void pages.refetch()} />}
         {pages.isPending && <Loading what="incidents" />}
-        {first && (incidents.length === 0 ? <NoIncidents search={search} resolved={first.resolved} onAll={() => onSearch({ ...search, state: "all" })} /> : <List incidents={incidents} total={first.total} />)}
+        {first && (incidents.length === 0 ? <NoIncidents search={search} resolved={first.resolved} onAll={() => onSearch({ ...search, state: "all" })} /> : <List incidents={incidents} total={first.total} search={search} selection={selection} />)}
       </Box>
       {pages.hasNextPage && (
         <Button onClick={() => void pages.fetchNextPage()} loading={pages.isFetchingNextPage} sx={{ alignSelf: "center" }}>
-          Show older incidents
+          Show more incidents
         </Button>
       )}
+      <SelectedActions selected={incidents.filter(({ id }) => selection.has(id))} onClear={selection.clear} />
       <Mutes />
     </Stack>
   );
 }
 
-function List({ incidents, total }: { incidents: IncidentItem[]; total: number }) {
+function List({ incidents, total, search, selection }: { incidents: IncidentItem[]; total: number; search: IncidentSearch; selection: Selection }) {
+  const columns = useMemo(() => chosenColumns(search.show), [search.show]);
+  const words = useMemo(() => searchWords(search.text), [search.text]);
   return (
     <Paper component="section" aria-label="Incidents" variant="outlined" sx={{ overflow: "hidden" }}>
-      <Box sx={{ display: "grid", gridTemplateColumns: COLUMNS, columnGap: 2, px: 2, py: 0.9, alignItems: "baseline" }}>
+      <Box sx={{ display: "grid", gridTemplateColumns: gridOf(columns), columnGap: 2, px: 2, py: 0.9, alignItems: "baseline" }}>
+        <Box
+          component="input"
+          type="checkbox"
+          aria-label="Select all listed incidents"
+          checked={incidents.every(({ id }) => selection.has(id))}
+          onChange={(event: React.ChangeEvent<HTMLInputElement>) => selection.selectAll(incidents.map(({ id }) => id), event.target.checked)}
+          sx={{ display: { xs: "none", md: "block" }, m: 0, width: 16, height: 16, alignSelf: "center" }}
+        />
         <Typography variant="h2" sx={{ whiteSpace: "nowrap" }}>
           {plural(total, "incident")}
         </Typography>
-        <Heading>Problem, and what was found</Heading>
-        <Heading>Verdict</Heading>
-        <Heading>Alerts</Heading>
-        <Heading>State</Heading>
-        <Heading right>Age</Heading>
+        <Heading>Problem and finding</Heading>
+        {INCIDENT_COLUMNS.filter(({ id }) => columns.includes(id)).map(({ id, label }) => (
+          <Heading key={id} right={id === "age"}>
+            {label}
+          </Heading>
+        ))}
       </Box>
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {incidents.map((incident) => (
-          <IncidentRow key={incident.id} incident={incident} />
+          <IncidentRow key={incident.id} incident={incident} columns={columns} words={words} selected={selection.has(incident.id)} onSelect={selection.select} />
         ))}
       </Box>
     </Paper>
@@ -100,7 +127,7 @@ function Heading({ children, right = false }: { children: string; right?: boolea
 }
 
 function NoIncidents({ search, resolved, onAll }: { search: IncidentSearch; resolved: number; onAll: () => void }) {
-  const { state, ...others } = search;
+  const { state, by: _by, show: _show, ...others } = search;
   if (Object.keys(others).length > 0) return <Nothing title="No incident matches">Try fewer words, another severity or a longer time.</Nothing>;
   if (state !== undefined || resolved === 0) {
     return (

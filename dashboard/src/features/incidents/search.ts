@@ -21,6 +21,42 @@ export interface IncidentSearch {
   since?: Period;
   /** Of the last investigation. */
   verdict?: VerdictOutcome;
+  /** The latest first; by default the worst are. */
+  by?: "opened";
+  /** The columns, joined by commas. */
+  show?: string;
+}
+
+/** In the order of the list, with their widths in pixels. */
+export const INCIDENT_COLUMNS = [
+  { id: "verdict", label: "Verdict", width: 208 },
+  { id: "alerts", label: "Alerts", width: 110 },
+  { id: "source", label: "Source", width: 120 },
+  { id: "route", label: "Route", width: 110 },
+  { id: "cost", label: "Cost", width: 84 },
+  { id: "state", label: "State", width: 84 },
+  { id: "age", label: "Age", width: 84 },
+] as const;
+export type IncidentColumn = (typeof INCIDENT_COLUMNS)[number]["id"];
+
+const DEFAULT_COLUMNS: readonly IncidentColumn[] = ["verdict", "alerts", "state", "age"];
+
+/** The columns of the parameter, or the default ones. */
+export function chosenColumns(joined: string | undefined): readonly IncidentColumn[] {
+  const named = new Set(joined?.split(","));
+  const known = INCIDENT_COLUMNS.map(({ id }) => id).filter((id) => named.has(id));
+  return known.length > 0 ? known : DEFAULT_COLUMNS;
+}
+
+/** The parameter for these columns; undefined for the default ones. */
+export function joinColumns(chosen: Iterable<IncidentColumn>): string | undefined {
+  const ids = chosenColumns([...chosen].join()).join();
+  return ids === DEFAULT_COLUMNS.join() ? undefined : ids;
+}
+
+/** Order and columns stay when the filters are cleared. */
+export function withoutFilters({ by, show }: IncidentSearch): IncidentSearch {
+  return { ...given("by", by), ...given("show", show) };
 }
 
 const SEVERITIES = Object.keys(SEVERITY_BADGES) as Severity[];
@@ -37,6 +73,8 @@ export function readIncidentSearch(raw: Record<string, unknown>): IncidentSearch
     ...given("label", labels.length > 0 ? labels.join(",") : undefined),
     ...given("since", periodParam(raw["since"])),
     ...given("verdict", parseOutcome(textParam(raw["verdict"]))),
+    ...given("by", (["opened"] as const).find((known) => known === raw["by"])),
+    ...given("show", joinColumns(chosenColumns(textParam(raw["show"])))),
   };
 }
 
@@ -48,6 +86,7 @@ export function incidentFilterOf(search: IncidentSearch, now: number): IncidentF
   const state = search.state ?? "open";
   const labels = labelsOf(search.label);
   return {
+    sort: search.by ?? "severity",
     ...given("state", state === "all" ? undefined : [state]),
     ...given("severity", search.severity && SEVERITIES.slice(0, SEVERITIES.indexOf(search.severity) + 1)),
     ...given("source", search.source === undefined ? undefined : [search.source]),

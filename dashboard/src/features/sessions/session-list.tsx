@@ -7,39 +7,15 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
-import { memo, useCallback, useDeferredValue, useMemo, useState } from "react";
+import { memo, useDeferredValue, useMemo } from "react";
 import { VisuallyHidden } from "@/components/badge";
 import { Choice } from "@/components/fields";
 import { searchWords } from "@/components/highlighted";
+import type { Selection } from "@/components/selection";
 import type { SessionListItem, SessionSort } from "@/wire/types";
 import type { Column, ColumnId, SessionSearch, Sorting } from "./search";
 import { chosenColumns, COLUMNS, defaultOrder, gridOf, leastWidth, ROWS, STATUS_COLUMN } from "./search";
 import { SessionRow } from "./session-row";
-
-export interface Selection {
-  has: (id: string) => boolean;
-  select: (id: string, selected: boolean) => void;
-  selectAll: (ids: readonly string[], selected: boolean) => void;
-  clear: () => void;
-}
-
-export function useSelection(): Selection {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
-  const selectAll = useCallback((these: readonly string[], selected: boolean) => {
-    setIds((known) => {
-      const next = new Set(known);
-      for (const id of these) {
-        if (selected) next.add(id);
-        else next.delete(id);
-      }
-      return next;
-    });
-  }, []);
-  const select = useCallback((id: string, selected: boolean) => selectAll([id], selected), [selectAll]);
-  const clear = useCallback(() => setIds(new Set()), []);
-  const has = useCallback((id: string) => ids.has(id), [ids]);
-  return { has, select, selectAll, clear };
-}
 
 interface SessionListProps {
   title: "Active" | "Ended";

@@ -9,20 +9,21 @@ import { activeSessions, sessionCounts, sessionPage } from "@/api/sessions";
 import { queue } from "@/api/system";
 import { LinkButton, moveRowFocus, TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
+import type { Selection } from "@/components/selection";
+import { useSelection } from "@/components/selection";
 import { useShortcuts } from "@/components/shortcuts";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useMinute } from "@/components/times";
+import { ColumnsMenu, ViewsMenu } from "@/components/view-menu";
 import { ACTIVE_STATUSES, ENDED_STATUSES } from "@/presentation/statuses";
 import type { SessionStatus } from "@/wire/types";
 import { CancelMatching, SelectedActions } from "./bulk-actions";
 import { Filters } from "./filters";
 import { sortActive, useLiveList } from "./live-list";
 import type { SessionSearch } from "./search";
-import { filterOf, isFiltered, nextSorting, readSessionSearch, sliceOf, statusesOf } from "./search";
-import type { Selection } from "./session-list";
-import { Pages, SessionList, useSelection } from "./session-list";
+import { chosenColumns, COLUMNS, filterOf, isFiltered, joinColumns, nextSorting, readSessionSearch, sliceOf, statusesOf } from "./search";
+import { Pages, SessionList } from "./session-list";
 import { RowStyles } from "./session-row";
-import { ColumnsMenu, ViewsMenu } from "./view-menu";
 
 /** A page of its own, and the home page before there are incidents. */
 export function SessionsPage() {
@@ -52,8 +53,8 @@ export function SessionsPage() {
       <Stack spacing={2}>
         <Filters search={search} onChange={onSearch} searchBox={searchBox}>
           <Stack direction="row" sx={{ ml: "auto", gap: 1 }}>
-            <ViewsMenu search={search} onChange={onSearch} />
-            <ColumnsMenu search={search} onChange={onSearch} />
+            <ViewsMenu list="sessions" search={search} read={readSessionSearch} onChange={onSearch} />
+            <ColumnsMenu columns={COLUMNS} chosen={chosenColumns(search.columns)} onChosen={(chosen) => onSearch(readSessionSearch({ ...search, columns: joinColumns(chosen) }))} />
           </Stack>
         </Filters>
         <Box ref={list}>

@@ -3,7 +3,7 @@ import { hasFilters } from "@/components/search-params";
 import type { SessionList, SessionListItem } from "@/wire/types";
 import { changesList, sortActive, withMessage } from "./live-list";
 import { chosenColumns, filterOf, joinColumns, isFiltered, nextSorting, sliceOf, readSessionSearch, withoutFilters } from "./search";
-import { readViews, withView } from "./view-menu";
+import { readViews, withView } from "@/components/view-menu";
 
 describe("the address", () => {
   test("keeps what it knows and forgets the rest", () => {
@@ -103,10 +103,10 @@ describe("a view", () => {
   });
 
   test("is saved under a name, without the page", () => {
-    const saved = withView(withView([], "mine", { text: "old" }), "mine", { text: "dns", page: 4 });
-    expect(readViews(JSON.stringify(saved))).toEqual([{ name: "mine", search: { text: "dns" } }]);
-    expect(readViews('{"not": "views"}')).toEqual([]);
-    expect(readViews("{")).toEqual([]);
+    const saved = withView(withView([], "mine", { text: "old" }, readSessionSearch), "mine", { text: "dns", page: 4 }, readSessionSearch);
+    expect(readViews(JSON.stringify(saved), readSessionSearch)).toEqual([{ name: "mine", search: { text: "dns" } }]);
+    expect(readViews('{"not": "views"}', readSessionSearch)).toEqual([]);
+    expect(readViews("{", readSessionSearch)).toEqual([]);
   });
 });
 

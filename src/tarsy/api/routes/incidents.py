@@ -27,7 +27,7 @@ from tarsy.api.schemas.incidents import (
 from tarsy.api.schemas.view import IdPrefix, Name, Request, StorableText, UtcTime
 from tarsy.api.services import AuthorDep, ServicesDep
 from tarsy.db.incident.mutes import MuteRepository
-from tarsy.db.incident.repository import IncidentFilter
+from tarsy.db.incident.repository import IncidentFilter, IncidentSort
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import IncidentState, Mute
 from tarsy.domain.route import parse_matchers
@@ -58,6 +58,7 @@ class IncidentQuery(Request):
     text: StorableText | None = Field(default=None, max_length=200, description="A part of the title.")
     opened_from: UtcTime | None = Field(default=None, alias="from", description="Opened at or after.")
     opened_to: UtcTime | None = Field(default=None, alias="to", description="Opened before.")
+    sort: IncidentSort = Field(default=IncidentSort.OPENED, description="`opened`: the latest first. `severity`: the worst first.")
     limit: int = Field(default=50, ge=1, le=MAX_PAGE)
     cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
 
@@ -84,8 +85,9 @@ class IncidentQuery(Request):
 
 @router.get("/incidents", operation_id="listIncidents")
 async def list_incidents(services: ServicesDep, query: Annotated[IncidentQuery, Query()]) -> IncidentList:
-    """Incidents, the latest first."""
-    return IncidentList.of(await services.incidents.repository.list(query.filter(), limit=query.limit, cursor=query.cursor))
+    """Incidents, the latest or the worst first."""
+    page = await services.incidents.repository.list(query.filter(), limit=query.limit, cursor=query.cursor, sort=query.sort)
+    return IncidentList.of(page)
 
 
 @router.get("/incidents/{incident_id}", operation_id="getIncident")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from tarsy.db.cursor import Cursor
 from tarsy.db.errors import NotFoundError
 from tarsy.db.incident.rows import InvestigationProgress, incident_of, member_of
 from tarsy.db.rows import judged_of, read, spending_of
-from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, session_spending
+from tarsy.db.tables import SEVERITY_RANK, alert_sessions, alerts, incident_activity, incidents, session_spending
 from tarsy.db.work.queue_position import QueuePosition, queue_positions
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState, Member
@@ -43,6 +44,15 @@ class IncidentFilter:
     text: str | None = None
     opened_from: datetime | None = None
     opened_to: datetime | None = None
+
+
+class IncidentSort(StrEnum):
+    """How a list of incidents is sorted."""
+
+    # The latest first.
+    OPENED = "opened"
+    # The worst first, and of the same severity the latest.
+    SEVERITY = "severity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,7 @@ class IncidentDetail:
 
 
 _LAST = alert_sessions.alias("last")
+_RANK = sa.literal_column(f"({SEVERITY_RANK})", sa.Integer)
 
 
 def _spent(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
@@ -159,8 +170,15 @@ class IncidentRepository:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = autocommit(engine)
 
-    async def list(self, where: IncidentFilter | None = None, *, limit: int = 50, cursor: str | None = None) -> IncidentPage:
-        """Return one page of incidents, the latest first, with the totals of all pages.
+    async def list(
+        self,
+        where: IncidentFilter | None = None,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        sort: IncidentSort = IncidentSort.OPENED,
+    ) -> IncidentPage:
+        """Return one page of incidents with the totals of all pages. `cursor` comes from a page of the same order.
 
         Raises:
             BadCursorError: `cursor` does not come from a page.
@@ -171,11 +189,16 @@ class IncidentRepository:
         query = _SUMMARIES.where(*_conditions(where))
         if len(where.states) == 1:
             query = query.where(is_open if where.states[0] is IncidentState.OPEN else ~is_open)
+        order: tuple[sa.ColumnElement[Any], ...] = (table.opened_at, table.id)
+        if sort is IncidentSort.SEVERITY:
+            order = (_RANK, *order)
         if after:
-            query = query.where(
-                sa.tuple_(table.opened_at, table.id) < sa.tuple_(sa.literal(after.created_at), sa.literal(after.id, table.id.type))
-            )
-        query = query.order_by(table.opened_at.desc(), table.id.desc()).limit(limit + 1)
+            last_row: tuple[sa.ColumnElement[Any], ...] = (sa.literal(after.created_at), sa.literal(after.id, table.id.type))
+            if sort is IncidentSort.SEVERITY:
+                shown = incidents.alias()
+                last_row = (sa.select(_RANK).select_from(shown).where(shown.c.id == after.id).scalar_subquery(), *last_row)
+            query = query.where(sa.tuple_(*order) < sa.tuple_(*last_row))
+        query = query.order_by(*(column.desc() for column in order)).limit(limit + 1)
         counts = sa.select(sa.func.count().filter(is_open).label("open"), sa.func.count().filter(~is_open).label("resolved"))
         async with self._engine.connect() as connection:
             found = await _summaries(connection, query)

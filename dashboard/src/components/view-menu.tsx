@@ -1,4 +1,4 @@
-/** The columns of the session list, and saved views: search parameters with a name, stored in the browser. */
+/** The columns of a list, and saved views: search parameters with a name, stored in the browser. */
 import Button from "@mui/material/Button";
 import Divider from "@mui/material/Divider";
 import IconButton from "@mui/material/IconButton";
@@ -10,28 +10,23 @@ import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { Check, Columns3, Star, Trash2 } from "lucide-react";
 import { useState } from "react";
-import type { ColumnId, SessionSearch } from "./search";
-import { chosenColumns, COLUMNS, joinColumns, readSessionSearch } from "./search";
 
-interface ViewMenuProps {
-  search: SessionSearch;
-  onChange: (search: SessionSearch) => void;
+interface ColumnsMenuProps<Id extends string> {
+  columns: readonly { id: Id; label: string }[];
+  chosen: readonly Id[];
+  onChosen: (chosen: Id[]) => void;
 }
 
-export function ColumnsMenu({ search, onChange }: ViewMenuProps) {
+export function ColumnsMenu<Id extends string>({ columns, chosen, onChosen }: ColumnsMenuProps<Id>) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
-  const chosen = chosenColumns(search.columns);
-  const toggle = (id: ColumnId) => {
-    const next = chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id];
-    onChange(readSessionSearch({ ...search, columns: joinColumns(next) }));
-  };
+  const toggle = (id: Id) => onChosen(chosen.includes(id) ? chosen.filter((other) => other !== id) : [...chosen, id]);
   return (
     <>
       <Button size="small" color="inherit" startIcon={<Columns3 size={15} />} aria-haspopup="menu" onClick={(event) => setAnchor(event.currentTarget)} sx={{ display: { xs: "none", md: "inline-flex" } }}>
         Columns
       </Button>
       <Menu anchorEl={anchor} open={anchor !== null} onClose={() => setAnchor(null)}>
-        {COLUMNS.map(({ id, label }) => (
+        {columns.map(({ id, label }) => (
           <MenuItem key={id} dense role="menuitemcheckbox" aria-checked={chosen.includes(id)} disabled={chosen.length === 1 && chosen.includes(id)} onClick={() => toggle(id)}>
             {/* No checkbox: the menu item is the control. */}
             <Check size={15} aria-hidden style={{ marginRight: 8, visibility: chosen.includes(id) ? "visible" : "hidden" }} />
@@ -43,10 +38,18 @@ export function ColumnsMenu({ search, onChange }: ViewMenuProps) {
   );
 }
 
-export function ViewsMenu({ search, onChange }: ViewMenuProps) {
+interface ViewsMenuProps<Search extends object> {
+  /** Each list has views of its own. */
+  list: string;
+  search: Search;
+  read: ReadSearch<Search>;
+  onChange: (search: Search) => void;
+}
+
+export function ViewsMenu<Search extends object>({ list, search, read, onChange }: ViewsMenuProps<Search>) {
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const [name, setName] = useState("");
-  const { views, save, remove } = useSavedViews();
+  const { views, save, remove } = useSavedViews(`${list}:views`, read);
   const close = () => setAnchor(null);
   return (
     <>
@@ -65,7 +68,7 @@ export function ViewsMenu({ search, onChange }: ViewMenuProps) {
                 color="inherit"
                 onClick={() => {
                   close();
-                  onChange(readSessionSearch({ ...view.search }));
+                  onChange(view.search);
                 }}
                 sx={{ flex: 1, justifyContent: "flex-start", textAlign: "left", px: 2 }}
               >
@@ -99,42 +102,44 @@ export function ViewsMenu({ search, onChange }: ViewMenuProps) {
   );
 }
 
-interface SavedView {
+/** Reads search parameters, and skips unknown ones. */
+type ReadSearch<Search> = (raw: Record<string, unknown>) => Search;
+
+interface SavedView<Search> {
   name: string;
-  search: SessionSearch;
+  search: Search;
 }
 
-const KEY = "sessions:views";
 const LIMIT = 30;
 
 /** Reads the stored views and skips anything else. */
-export function readViews(text: string | null): SavedView[] {
+export function readViews<Search extends object>(text: string | null, read: ReadSearch<Search>): SavedView<Search>[] {
   try {
     const found: unknown = JSON.parse(text ?? "[]");
-    return Array.isArray(found) ? found.filter(isView).map(({ name, search }) => ({ name, search: readSessionSearch({ ...search }) })) : [];
+    return Array.isArray(found) ? found.filter(isView).map(({ name, search }) => ({ name, search: read({ ...search }) })) : [];
   } catch {
     return [];
   }
 }
 
-function isView(value: unknown): value is SavedView {
+function isView(value: unknown): value is SavedView<object> {
   return typeof value === "object" && value !== null && "name" in value && typeof value.name === "string" && "search" in value && typeof value.search === "object" && value.search !== null;
 }
 
 /** Adds a view without its page number, and replaces one of the same name. */
-export function withView(views: readonly SavedView[], name: string, search: SessionSearch): SavedView[] {
-  return [...views.filter((view) => view.name !== name), { name, search: readSessionSearch({ ...search, page: undefined }) }].slice(-LIMIT);
+export function withView<Search extends object>(views: readonly SavedView<Search>[], name: string, search: Search, read: ReadSearch<Search>): SavedView<Search>[] {
+  return [...views.filter((view) => view.name !== name), { name, search: read({ ...search, page: undefined }) }].slice(-LIMIT);
 }
 
-function useSavedViews() {
-  const [views, setViews] = useState(() => readViews(localStorage.getItem(KEY)));
-  const store = (next: SavedView[]) => {
-    localStorage.setItem(KEY, JSON.stringify(next));
+function useSavedViews<Search extends object>(key: string, read: ReadSearch<Search>) {
+  const [views, setViews] = useState(() => readViews(localStorage.getItem(key), read));
+  const store = (next: SavedView<Search>[]) => {
+    localStorage.setItem(key, JSON.stringify(next));
     setViews(next);
   };
   return {
     views,
-    save: (name: string, search: SessionSearch) => store(withView(views, name, search)),
+    save: (name: string, search: Search) => store(withView(views, name, search, read)),
     remove: (name: string) => store(views.filter((view) => view.name !== name)),
   };
 }
