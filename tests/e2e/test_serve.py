@@ -206,4 +206,4 @@ def test_investigate_ends_at_its_ceiling_of_time_though_the_model_never_answers(
         run = tarsy("investigate", "-", "--budget", "2s", cwd=tmp_path, env=env, stdin="disk full on db-3")
     assert (run.returncode, run.stderr) == (0, "")
     assert "ended by its ceiling of 2 s" in run.stdout
-    assert "models are out" not in run.stdout
+    assert "no model is available" not in run.stdout

@@ -106,8 +106,8 @@ def failure_message(provider: ResolvedProvider, error: ErrorChunk, failures: int
 
 
 def outage_message(provider: ResolvedProvider, error: ErrorChunk) -> str:
-    """Return what an agent waits for when all its models are out."""
-    return f"all models are out: {_model(provider)}: {_reason(error)}; it is asked again for up to {OUTAGE_MINUTES} minutes."
+    """Return what an agent waits for when none of its models is available."""
+    return f"no model is available: {_model(provider)}: {_reason(error)}; TARSy retries for up to {OUTAGE_MINUTES} minutes."
 
 
 def _model(provider: ResolvedProvider) -> str:

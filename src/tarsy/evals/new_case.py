@@ -74,7 +74,7 @@ def case_of_session(recording: Recording, description: Description, file: str) -
         EvalError: the session holds no alert, or neither a verdict nor an expected outcome.
     """
     if recording.alert is None:
-        raise EvalError("The session holds no alert.")
+        raise EvalError("The session has no alert.")
     expect = read_expect(description.expect, recording.tools)
     concluded = recording.outcome.verdict if recording.outcome else None
     verdict = verdict_of(concluded) if concluded else None
@@ -106,7 +106,7 @@ def case_of_snapshot(snapshot: Snapshot, alert: str, description: Description, f
 
 def _fields(description: Description, title: str, expect: Mapping[str, Any]) -> dict[str, Any]:
     if "outcome" not in expect:
-        raise EvalError("What should an investigation come to? Say it with --expect outcome=fault, no_fault or inconclusive.")
+        raise EvalError("What is the right outcome? Give --expect outcome=fault, no_fault or inconclusive.")
     return {"title": description.title or title, "family": description.family, "difficulty": "medium", "expect": dict(expect)}
 
 
@@ -115,7 +115,7 @@ def _written(fields: Mapping[str, Any]) -> str:
     try:
         CaseFile.model_validate(text)
     except ValueError as error:
-        raise EvalError(f"This makes no case: {error}") from error
+        raise EvalError(f"This is not a valid case: {error}") from error
     return yaml.safe_dump(text, sort_keys=False, allow_unicode=True, width=140)
 
 

@@ -55,7 +55,9 @@ class IncidentCommands:
         async with self.engine.begin() as connection:
             incident = await self._locked(connection, incident_id)
             if incident.investigation in {InvestigationState.PENDING, InvestigationState.RUNNING}:
-                raise ConflictError(f"Session {incident.session_id} investigates this incident already: wait for it, or cancel it first.")
+                raise ConflictError(
+                    f"Session {incident.session_id} is already investigating this incident: wait for it, or cancel it first."
+                )
             limit = self.investigations.submissions.max_queue_size
             if not await room_in_queue(connection, limit, 1):
                 raise QueueFullError(limit or 0)
@@ -97,7 +99,7 @@ class IncidentCommands:
         async with self.engine.begin() as connection:
             incident = await self._locked(connection, incident_id)
             if incident.resolved_at is not None:
-                raise ConflictError("This incident is over already.")
+                raise ConflictError("This incident is already resolved.")
             resolved = {"status": AlertStatus.RESOLVED.value, "ends_at": self.clock.now()}
             firing = (alerts.c.incident_id == incident_id) & (alerts.c.status == AlertStatus.FIRING.value)
             await connection.execute(sa.update(alerts).where(firing).values(resolved))
@@ -146,7 +148,7 @@ class IncidentCommands:
             for missing in sorted(wanted - {member.id for member in members}):
                 raise NotFoundError("alert in this incident", missing)
             if len(members) >= incident.alerts:
-                raise ConflictError("These are all alerts of the incident: there would be nothing left of it.")
+                raise ConflictError("These are all alerts of the incident: leave at least one in it.")
             new_id, worst = str(uuid4()), max(members, key=lambda member: member.known.severity.priority)
             firing = sum(member.known.status is AlertStatus.FIRING for member in members)
             new = replace(

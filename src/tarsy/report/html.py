@@ -92,7 +92,7 @@ def _verdict(report: Report) -> str:
     )
     return (
         f'<div class="verdict"><h2>Verdict</h2>{_table(verdict_facts(judged))}'
-        + (f"<p>Rests on {rests_on}.</p>" if rests_on else "")
+        + (f"<p>Based on {rests_on}.</p>" if rests_on else "")
         + (f"<p>Ruled out:</p><ul>{ruled_out}</ul>" if ruled_out else "")
         + "</div>"
     )

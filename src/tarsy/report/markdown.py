@@ -72,7 +72,7 @@ def _verdict(report: Report) -> Iterator[str]:
         return
     yield f"## Verdict\n\n{_listed(verdict_facts(judged))}"
     if judged.verdict.evidence:
-        yield f"Rests on {', '.join(_linked(one, report) for one in judged.verdict.evidence)}."
+        yield f"Based on {', '.join(_linked(one, report) for one in judged.verdict.evidence)}."
     if judged.verdict.ruled_out:
         lines = (
             f"- {_plain(one.hypothesis)} {', '.join(_linked(name, report) for name in one.evidence)}" for one in judged.verdict.ruled_out

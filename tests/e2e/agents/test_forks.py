@@ -116,9 +116,9 @@ async def test_a_fork_that_cannot_be_is_refused_in_words(database_url: str, tmp_
         nowhere = await session.http.post("/api/v1/sessions/nonsense/fork", json={"execution_id": SESSION_ID, "turn": 0})
         waiting = (await session.fork(1, model="second")).json()["session_id"]
         running = await session.fork(1, session_id=waiting, model="second")
-    assert (recorded.status_code, "name a model to go on with" in recorded.text) == (409, True)
+    assert (recorded.status_code, "name a model that continues" in recorded.text) == (409, True)
     assert (unknown.status_code, 'did you mean \\"second\\"?' in unknown.text) == (400, True)
     assert (missing.status_code, "made 3 calls to its model" in missing.text) == (409, True)
     assert no_user.status_code == 404
     assert (nowhere.status_code, "An id has 32 hexadecimal digits" in nowhere.json()["detail"]) == (400, True)
-    assert (running.status_code, "still runs" in running.text) == (409, True)
+    assert (running.status_code, "still running" in running.text) == (409, True)

@@ -21,7 +21,7 @@ LIVE = PROVIDER.model_copy(update={"type": ProviderType.OPENAI, "base_url": "htt
 LIVE_OTHER = OTHER.model_copy(update={"type": ProviderType.OPENAI})
 OUT = ErrorChunk("HTTP 503: overloaded", ErrorCode.PROVIDER_UNAVAILABLE, retryable=True)
 REASON = (
-    "all models are out: recorded (model-1 at http://gpu.example:8000/v1): HTTP 503: overloaded; it is asked again for up to 30 minutes."
+    "no model is available: recorded (model-1 at http://gpu.example:8000/v1): HTTP 503: overloaded; TARSy retries for up to 30 minutes."
 )
 
 

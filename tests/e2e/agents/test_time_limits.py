@@ -32,7 +32,7 @@ async def test_two_limits_of_the_model_in_a_row_are_waited_out(database_url: str
     assert recording.outcome.status == "completed"
     first = recording.outcome.timeline[0]
     assert first["metadata"] == {"code": "timeout", "retryable": True, "count": 2}, "what the model does twice is one entry"
-    assert first["content"].startswith("all models are out: recorded (model-1): the model did not finish within 2 s")
+    assert first["content"].startswith("no model is available: recorded (model-1): the model did not finish within 2 s")
 
 
 @pytest.mark.parametrize(

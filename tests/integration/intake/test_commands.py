@@ -15,7 +15,7 @@ async def test_a_person_has_an_incident_investigated_again_but_not_twice_at_once
         taken = await ground.take(alert())
         assert taken.main
         assert taken.main.incident_id
-        with pytest.raises(ConflictError, match="investigates this incident already"):
+        with pytest.raises(ConflictError, match="is already investigating this incident"):
             await ground.commands().investigate(taken.main.incident_id, actor="alice")
         await ground.finish(await ground.begin(), "It was the disk.")
         session_id = await ground.commands().investigate(taken.main.incident_id, actor="alice")
@@ -77,7 +77,7 @@ async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
         # Time gives it an investigation of its own.
         await ground.maintenance().round()
         assert {str(session["incident_id"]) for session in await ground.sessions()} == {new_id, main.incident_id}
-        with pytest.raises(ConflictError, match="nothing left"):
+        with pytest.raises(ConflictError, match="leave at least one"):
             await ground.commands().split(new_id, [str(row["id"])], actor="alice")
 
 

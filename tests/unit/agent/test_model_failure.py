@@ -57,7 +57,7 @@ def test_what_is_waited_for_is_told_in_one_sentence_and_so_is_the_end_of_patienc
     provider = ResolvedProvider(name="mine", type=ProviderType.OPENAI, model="m-1", base_url="http://gpu.example:8000/v1")
     error = ErrorChunk("HTTP 503: overloaded.", ErrorCode.PROVIDER_UNAVAILABLE, retryable=True)
     who = "mine (m-1 at http://gpu.example:8000/v1)"
-    assert outage_message(provider, error) == f"all models are out: {who}: HTTP 503: overloaded; it is asked again for up to 30 minutes."
+    assert outage_message(provider, error) == f"no model is available: {who}: HTTP 503: overloaded; TARSy retries for up to 30 minutes."
     end = failure_message(provider, error, 12, outlasted=True)
     assert end.startswith(
         f"{who}: 3 calls in a row failed, and so did 9 retries within 30 minutes: HTTP 503: overloaded; check that it is up"

@@ -73,8 +73,8 @@ def test_an_agent_that_was_not_introduced_is_asked_for() -> None:
 def test_a_parked_session_says_what_it_waits_for() -> None:
     file = io.StringIO()
     with LiveView(Console(file=file, force_terminal=True, color_system=None, width=80)) as view:
-        view.show({"type": "session.status", "status": "waiting", "waiting_reason": "all models are out"})
-    assert "waiting: all models are out" in file.getvalue()
+        view.show({"type": "session.status", "status": "waiting", "waiting_reason": "no model is available"})
+    assert "waiting: no model is available" in file.getvalue()
 
 
 def test_a_recorded_session_says_so_above_its_result() -> None:

@@ -80,7 +80,7 @@ def test_a_mechanism_is_described_by_what_it_must_and_must_not_say() -> None:
     found = yaml.safe_load(case_of_session(SESSION, Description(expect=expect), "r.json"))["expect"]
     assert found["mechanism"] == {"any_of": [["full", "volume"]], "none_of": [["leak"], ["more load"]]}
     assert found["ceilings"] == {"seconds": 90}
-    with pytest.raises(EvalError, match="This makes no case"):
+    with pytest.raises(EvalError, match="This is not a valid case"):
         case_of_session(SESSION, Description(expect=("not=leak",)), "r.json")
 
 
@@ -105,7 +105,7 @@ def test_recorded_results_become_a_case(tmp_path: Path) -> None:
         (("outcme=fault",), "write KEY=VALUE"),
         (("outcome=fault", "cite=not there"), 'No tool result holds "not there"'),
         (("outcome=fault", "turns=many"), '"many" is no number of turns'),
-        (("outcome=broken",), "This makes no case"),
+        (("outcome=broken",), "This is not a valid case"),
     ],
 )
 def test_what_makes_no_case_is_refused_in_words(expect: tuple[str, ...], reported: str) -> None:

@@ -83,7 +83,7 @@ async def get_llm_call_as_curl(session_id: SessionId, interaction_id: UUID, serv
     call = await services.repositories.interactions.llm_call(session.id, str(interaction_id))
     provider = provider_named(session.chain_snapshot, call.interaction.provider)
     if provider is None or provider.type is ProviderType.REPLAY:
-        raise ConflictError("There was no call to a model: the answer comes from a recording.")
+        raise ConflictError("No model was called: the answer comes from a recording.")
     known = await services.repositories.interactions.tools_of(call.interaction.execution_id)
     offered: list[str] = call.interaction.request.get("tools", [])
     messages = tuple(sent.body for sent in call.conversation)

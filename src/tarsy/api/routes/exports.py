@@ -151,7 +151,7 @@ async def export_sessions(services: ServicesDep, query: Annotated[ExportQuery, Q
     where = query.filter()
     found = sum((await services.repositories.sessions.counts(where)).values())
     if found > MAX_EXPORTED:
-        detail = f"{found:,} sessions fit, and at most {MAX_EXPORTED:,} are exported at once: say `from` and `to`."
+        detail = f"{found:,} sessions match, and at most {MAX_EXPORTED:,} can be exported at once: narrow them with `from` and `to`."
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)
     headers = {"Content-Disposition": f'attachment; filename="tarsy-sessions.{query.form}"'}
     lines = _lines(services.repositories.sessions, where, query.form)

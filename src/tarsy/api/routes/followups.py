@@ -90,9 +90,9 @@ async def fork_session(session_id: SessionId, wanted: ForkRequest, services: Ser
     repositories, system = services.repositories, services.system
     session = await repositories.sessions.get(str(session_id))
     if not session.status.is_final:
-        raise ConflictError("The investigation still runs: wait for its end or cancel it, then fork it. A hint reaches it while it runs.")
+        raise ConflictError("The investigation is still running: fork it after it has ended, or give it a hint now.")
     if session.is_recorded and wanted.model is None:
-        raise ConflictError("The model of this session is recorded and can only repeat itself: name a model to go on with.")
+        raise ConflictError("The model of this session is a recording: name a model that continues.")
 
     run, trace = await repositories.interactions.run(session.id), await repositories.interactions.trace(session.id)
     execution_id = str(wanted.execution_id)

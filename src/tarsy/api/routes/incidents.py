@@ -179,5 +179,5 @@ async def list_changes(
 
 async def _add_mute(mutes: MuteRepository, mute: Mute) -> MuteItem:
     if mute.ends <= max(mute.starts, datetime.now(UTC)):
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "A mute must end after it begins, and later than now.")
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "A mute must end after it starts, and in the future.")
     return MuteItem.of(await mutes.add(mute))

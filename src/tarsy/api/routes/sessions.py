@@ -88,7 +88,7 @@ class SessionQuery(SessionChoice):
         """
         order = SessionOrder.of(self.sort, self.order)
         if self.cursor and (order != NEWEST_FIRST or self.offset):
-            raise RequestRefusedError(ProblemKind.BAD_REQUEST, "A `cursor` goes with the newest first; in another order, give `offset`.")
+            raise RequestRefusedError(ProblemKind.BAD_REQUEST, "`cursor` works only with the default order; use `offset` with any other.")
         return order
 
 
@@ -160,7 +160,7 @@ async def count_sessions(services: ServicesDep, choice: Annotated[SessionChoice,
 async def cancel_sessions(services: ServicesDep, author: AuthorDep, choice: Annotated[SessionChoice, Query()]) -> CancelledSessions:
     """Cancel every matching session that has not ended. At least one filter is required."""
     if choice.filter() == SessionFilter():
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "Name the sessions: `status=pending` means all that wait.")
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, "Give at least one filter, such as `status=pending`.")
     return CancelledSessions(cancelled=await services.repositories.sessions.cancel_matching(choice.filter(), actor=author))
 
 

@@ -56,5 +56,5 @@ def _span(period: Period, first: date | None, last: date | None, today: date) ->
     if span.last < span.first:
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, "`to` is before `from`.")
     if (span.last - span.first).days > MAX_DAYS:
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"Ask for {MAX_DAYS} days at most.")
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f"At most {MAX_DAYS} days can be requested at once.")
     return span

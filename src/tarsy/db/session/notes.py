@@ -100,7 +100,7 @@ class NoteRepository:
                 raise ConflictError("The hint came too late: the investigation has ended. Ask it as a question instead.")
             stored = await store_notes(connection, NoteKind.HINT, [NewNote(session_id, author, text)], datetime.now(UTC))
             if not stored:
-                raise ConflictError(f"This investigation was given {MAX_HINTS} hints, which is all it can take.")
+                raise ConflictError(f"This investigation already has {MAX_HINTS} hints, the maximum.")
             given = stored[0][1]
             await add_audit_entry(
                 connection, actor=author, action=AuditAction.HINT_GIVEN, session_id=session_id, details={"note": given.id}
