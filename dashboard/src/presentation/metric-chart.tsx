@@ -16,7 +16,7 @@ export function MetricChart({ text }: { text: string }) {
   const notes = [
     "times in UTC",
     table.omitted > 0 && `${plural(table.omitted, "more series", "more series")} in the result`,
-    table.thinnedFrom !== null && `the lowest and highest of ${table.thinnedFrom} times, stretch by stretch`,
+    table.thinnedFrom !== null && `${table.thinnedFrom} times, thinned to their lowest and highest values`,
   ];
   return (
     <Box sx={{ border: 1, borderColor: "divider", borderRadius: 1, bgcolor: "background.paper", p: 1, flexShrink: 0, minWidth: 0 }}>
