@@ -96,7 +96,7 @@ def test_recorded_results_become_a_case(tmp_path: Path, tarsy: Tarsy) -> None:
     assert "  liar-memory              0 %  \n" in gamed.stdout
     assert "These cases can be gamed" in gamed.stdout
     again = tarsy("eval", "import", "snapshot", recorded, "--alert", "alert.txt", *expect, cwd=tmp_path)
-    assert (again.returncode, "is there already" in again.stderr) == (1, True)
+    assert (again.returncode, "exists already" in again.stderr) == (1, True)
 
 
 def at_a_terminal(command: list[str], answers: str, directory: Path, env: Mapping[str, str]) -> str:

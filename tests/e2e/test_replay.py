@@ -121,14 +121,14 @@ def test_a_live_model_without_its_key_is_told_before_anything_else(tarsy: Tarsy,
 def test_what_cannot_be_replayed_is_explained_in_a_sentence(tarsy: Tarsy, server: Served, tmp_path: Path) -> None:
     (tmp_path / "no-outcome.yaml").write_text("tarsy_recording: 1\ncalls: []\n")
     (tmp_path / "no-recording.yaml").write_text("kind: Pod\n")
-    for file, part in (("no-outcome.yaml", "holds no chain"), ("no-recording.yaml", "cannot be read")):
+    for file, part in (("no-outcome.yaml", "holds no chain"), ("no-recording.yaml", "is not a recording of TARSy")):
         run = tarsy("replay", file, cwd=tmp_path)
         assert run.returncode == 1
         assert part in run.stderr
         assert "Traceback" not in run.stderr
     for unknown in ("00000000-0000-0000-0000-000000000000", "tomorrow"):
         run = tarsy("export", unknown, cwd=tmp_path, env=server.env)
-        assert (run.returncode, run.stderr) == (1, f"There is no session {unknown} in this database.\n")
+        assert (run.returncode, run.stderr.startswith(f"There is no session {unknown}.")) == (1, True)
 
 
 async def _replay_with(

@@ -245,7 +245,7 @@ def _write(folder: Path, case: str, world_name: str, world: str) -> None:
     from tarsy.evals.cases import CASE_FILE, load_cases
 
     if (folder / CASE_FILE).exists():
-        typer.echo(f"{folder / CASE_FILE} is there already; give the case another --name.", err=True)
+        typer.echo(f"{folder / CASE_FILE} exists already: choose another --name.", err=True)
         raise typer.Exit(1)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / world_name).write_text(world, encoding="utf-8")

@@ -149,7 +149,7 @@ def fork(
     from tarsy.cli.client import TarsyClient, call_server
 
     if turn is not None and agent is None:
-        raise typer.BadParameter("--turn needs --agent: whose call?")
+        raise typer.BadParameter("--turn needs --agent, which names the agent that made the call")
     if hint is not None:
         _require_text("hint", hint)
     if from_step is not None and agent is not None:

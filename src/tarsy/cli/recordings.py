@@ -49,13 +49,13 @@ def replay(
     from_step: Annotated[int | None, typer.Option(min=0, help="With --live-model: play this many recorded calls first.")] = None,
     *,
     live_tools: Annotated[bool, typer.Option("--live-tools", help="Call your configured tool servers of the recorded names.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Only say which recordings replay exactly.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only report which recordings replay exactly.")] = False,
 ) -> None:
     """Run recordings again through the real pipeline and report every difference. Exit status 1 if there is any."""
     from tarsy.replay import NotReplayed, ReplayOptions, replay_all
 
     if from_step is not None and live_model is None:
-        raise typer.BadParameter("--from-step needs --live-model: what should go on from there?")
+        raise typer.BadParameter("--from-step needs --live-model, which names the model that continues")
     files = [
         file for path in recordings for file in (sorted(path.glob("*.json")) + sorted(path.glob("*.yaml")) if path.is_dir() else [path])
     ]
