@@ -18,7 +18,7 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-GATE = {"transport": {"type": "stdio", "command": sys.executable, "args": [str(FAULT_SERVER)]}}
+GATE = {"transport": {"type": "stdio", "command": sys.executable, "args": [str(FAULT_SERVER)]}, "approval": "never"}
 # More lines than fit on a screen.
 LONG = "\n\n".join(f"Line {number} of what the agent thinks aloud." for number in range(60))
 ANALYSIS = """\

@@ -12,7 +12,7 @@ from support.tarsy_process import TARSY, served
 
 CONFIGURATION = f"""
 mcp_servers:
-  f: {{transport: {{type: stdio, command: "{sys.executable}", args: [-S, "{FAULT_SERVER}", stubborn]}}}}
+  f: {{transport: {{type: stdio, command: "{sys.executable}", args: [-S, "{FAULT_SERVER}", stubborn]}}, approval: never}}
 agents:
   Investigator: {{mcp_servers: [f]}}
 agent_chains:
