@@ -14,7 +14,7 @@ from tarsy.agent.agent import execute
 from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.budget.ledger import SESSION, Ledger
 from tarsy.agent.execution import AgentServices, EvidenceIds, ExecutionContext, ExecutionResult, RecordedCut, SessionOverrides, StopState
-from tarsy.agent.ports import ToolExecutor
+from tarsy.agent.ports import Prices, ToolExecutor
 from tarsy.agent.prompt.builder import PromptBuilder, PromptContext
 from tarsy.agent.toolbox.read_result import ReadResult
 from tarsy.agent.toolbox.toolbox import toolbox
@@ -202,6 +202,7 @@ class MemoryRun:
     tools: ToolExecutor | None = None
     clock: Clock = field(default_factory=FixedClock)
     recorded_inputs: Sequence[AnyInput] = ()
+    prices: Prices = field(default_factory=lambda: PriceList(CostEstimationConfig(), {}))
     # Ends a run that was cut short when it was recorded.
     end: Callable[[CutShort], None] = field(default=lambda _: None)
 
@@ -232,7 +233,7 @@ class MemoryRun:
         unused: Any = None
         services = AgentServices(
             llm=llm,
-            prices=PriceList(CostEstimationConfig(), {}),
+            prices=self.prices,
             tools=unused,
             journal=self.journal,
             results=self.journal,

@@ -28,6 +28,9 @@ CHAT_TRACK = "2.chat/1.ChatAgent"
 # $10 and $50 for a million tokens.
 RATES = "system:\n  cost_estimation:\n    model_rates:\n      model-1: {input_per_million: 10, output_per_million: 50}\n"
 
+# Text that cannot be folded.
+_NOUNS = ("disk", "node", "inode", "volume", "claim", "mount", "write", "sync", "error", "quota", "cache", "journal", "block")
+_WORDS = " ".join(_NOUNS[(place * place + place // 7) % len(_NOUNS)] for place in range(40_000))
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 Say = Callable[[GenerateInput, int], Sequence[Chunk]]
 
@@ -130,6 +133,15 @@ async def used(running: Application, session_id: str = SESSION_ID) -> Spent:
     )
 
 
+async def billed_by_track(running: Application) -> dict[str, Spent]:
+    """What the stored calls of each conversation came to."""
+    of = llm_interactions.c
+    summed = sa.select(of.track, sa.func.sum(of.cost_usd), sa.func.sum(of.input_tokens + of.output_tokens), sa.func.count())
+    async with running.engine.connect() as connection:
+        rows = (await connection.execute(summed.group_by(of.track))).all()
+    return {track: Spent(usd=usd or Decimal(0), tokens=int(tokens), model_calls=calls) for track, usd, tokens, calls in rows}
+
+
 def with_ceiling(made: ResolvedChain, ceiling: Ceiling) -> ResolvedChain:
     return made.model_copy(update={"budget": ceiling})
 
@@ -150,5 +162,5 @@ class ScriptedTools:
         self.made += 1
         number = self.made
         await anyio.sleep(self.seconds)
-        line = f"{number}: no space left on device of node-1\n"
-        return ToolResult(call=call, content=(line * (self.characters // len(line) + 1))[: self.characters], started_at=_AT)
+        content = f"{number}: no space left on device of node-1. {_WORDS}"[: self.characters]
+        return ToolResult(call=call, content=content, started_at=_AT)

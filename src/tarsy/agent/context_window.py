@@ -7,7 +7,7 @@ from itertools import pairwise
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.tool import ToolDefinition
-from tarsy.kit.text import estimate_tokens
+from tarsy.kit.text import cut_middle, estimate_tokens
 
 # Assumed for a model whose window is not configured.
 _DEFAULT_WINDOW = 128_000
@@ -21,6 +21,8 @@ _MOST_CONTEXT = 300_000
 BYTES_PER_TOKEN = 4
 # A shorter result is not worth a pointer.
 _WORTH_COMPACTING = 400
+# Tokens of the notice in a text that was cut.
+_CUT_NOTICE = 24
 # Every message costs a few tokens beyond its text.
 _OVERHEAD = 8
 
@@ -109,6 +111,28 @@ def fit(messages: Sequence[Message], counter: TokenCounter, *, window: int, tool
         counter.finalize(fitted[index])
         used += counter.count(fitted[index])
     return Compaction(tuple(fitted), tuple(replaced))
+
+
+def cut_to(messages: Sequence[ConversationMessage], limit: int) -> tuple[ConversationMessage, ...]:
+    """Cut the longest messages between the opening and the last one until the conversation has at most `limit` tokens, if that can be reached."""
+    opening = next((index for index, message in enumerate(messages) if message.role is Role.ASSISTANT), len(messages))
+    over = sum(map(tokens_of, messages)) - limit
+    between = messages[opening:-1]
+    if over <= 0 or not between:
+        return tuple(messages)
+    lengths = sorted((estimate_tokens(message.content) for message in between), reverse=True)
+    # The length to which so many of the longest are cut for the others to stay as they are.
+    each = next(
+        (
+            cut
+            for count, length in enumerate(lengths, start=1)
+            if (cut := (sum(lengths[:count]) - over) // count) >= (lengths[count] if count < len(lengths) else 0) and cut < length
+        ),
+        0,
+    )
+    size = max(each - _CUT_NOTICE, 0) * BYTES_PER_TOKEN
+    cut = (replace(one, content=cut_middle(one.content, size).text) if estimate_tokens(one.content) > each else one for one in between)
+    return (*messages[:opening], *cut, messages[-1])
 
 
 def without_oldest_turns(

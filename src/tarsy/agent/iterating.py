@@ -10,6 +10,7 @@ import anyio
 from tarsy.agent.answer_text import MAX_CONTINUATIONS, ThoughtsOnly, joined, pieces_so_far
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.conclusion import Answered, Conclusion, show_thought
+from tarsy.agent.context_window import tokens_of
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_move, state_after, tools_timed_out
 from tarsy.agent.model_call import CompletedCall
@@ -258,6 +259,8 @@ class IteratingController:
             now = run.inputs.now(run.turn)
             text = context.prompts.build_forced_conclusion_prompt(run.state.used, context.config.tool_calling, utc(now.value.at))
             prompt = ConversationMessage(Role.USER, text)
+            if not run.is_narrowed and (room := context.ceilings.conclusion_room(run.turn, run.conversation_tokens() + tokens_of(prompt))):
+                run.narrow(room)
             await run.make_room(self._pointer, ())
             try:
                 call = await run.call(LLMInteractionKind.FORCED_CONCLUSION, self._tool_calls.router(concluding=True), extra=(prompt,))
@@ -279,6 +282,9 @@ class IteratingController:
         recorder, context = self._recorder, self._context
         context.ceilings.record(met)
         results = await context.services.results.cited(context.place.execution_id)
+        # A correction that looked something up has a draft.
+        looked_up = Conclusion(self._run, self._tool_calls).looked_up
+        begun = begun or (looked_up[0] if looked_up else "")
         text = unfinished_analysis(met.description, results, self._tool_calls.conclusion(begun).text)
         metadata = {**self._forced_metadata(), WRITTEN_BY_CODE: f"no room for a conclusion under {met.description}"}
         analysis = recorder.event(TimelineEventType.FINAL_ANALYSIS, text, metadata=metadata)

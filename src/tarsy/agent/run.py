@@ -5,7 +5,17 @@ from dataclasses import replace
 from typing import Never, assert_never
 
 from tarsy.agent.answer_text import CONTINUE, TextRouter, WithoutVerdict, pieces_so_far
-from tarsy.agent.context_window import USABLE_SHARE, Pointer, TokenCounter, fit, tokens_of, tokens_of_tools, window_of, without_oldest_turns
+from tarsy.agent.context_window import (
+    USABLE_SHARE,
+    Pointer,
+    TokenCounter,
+    cut_to,
+    fit,
+    tokens_of,
+    tokens_of_tools,
+    window_of,
+    without_oldest_turns,
+)
 from tarsy.agent.execution import ExecutionContext, ExecutionResult, Inputs, RecordedCut
 from tarsy.agent.failures import (
     Fail,
@@ -70,6 +80,10 @@ class Run:
         self._continued: TimelineEvent | None = None
         self._counter = TokenCounter()
         self._learned_window: int | None = None
+        # The most tokens of the conclusion's request, if a ceiling has no room for more.
+        self._narrowed: int | None = None
+        # Tokens of the results of this turn, which are not among the messages yet.
+        self.entering = 0
         self._sent_tokens = 0
 
     @property
@@ -155,7 +169,7 @@ class Run:
             within=min(config.llm_call_timeout, config.iteration_timeout),
             iteration=self.state.used + 1,
             # A request from which turns were left out differs from the stored conversation: its own messages are recorded.
-            own_messages=len(messages) != len(self.messages) + len(extra),
+            own_messages=len(messages) != len(self.messages) + len(extra) or self._narrowed is not None,
         )
         self.turn += 1
         self._continued = None
@@ -210,11 +224,20 @@ class Run:
     def _fitting(self, tools: tuple[ToolDefinition, ...], extra: tuple[ConversationMessage, ...] = ()) -> tuple[ConversationMessage, ...]:
         tokens = [*map(self._counter.count, self.messages), *map(tokens_of, extra)]
         messages = (*(message.body for message in self.messages), *extra)
-        return without_oldest_turns(messages, tokens, window=self.window, tool_tokens=tokens_of_tools(tools))
+        kept = without_oldest_turns(messages, tokens, window=self.window, tool_tokens=tokens_of_tools(tools))
+        return kept if self._narrowed is None else cut_to(kept, self._narrowed)
+
+    def conversation_tokens(self) -> int:
+        """Estimate the tokens of the conversation with the tools that are offered, and with the results of this turn so far."""
+        return sum(map(self._counter.count, self.messages)) + tokens_of_tools(self.catalog.tools) + self.entering
+
+    @property
+    def is_narrowed(self) -> bool:
+        return self._narrowed is not None
 
     def narrow(self, tokens: int) -> None:
         """Shorten the conversation to `tokens` from now on, because the budget has no room for more."""
-        self._learned_window = min(self.window, int(tokens / USABLE_SHARE))
+        self._learned_window, self._narrowed = min(self.window, int(tokens / USABLE_SHARE)), tokens
 
     def shrink(self, pointer: Pointer, tools: tuple[ToolDefinition, ...]) -> tuple[Compacted, ...] | None:
         """Halve a conversation that the model rejected as too long; return what was compacted for it, None if it does not get shorter."""

@@ -54,10 +54,19 @@ class ResultPresenter:
         self._context = run.context
         self._recorder = run.recorder
 
-    async def fold(self, result: ToolResult) -> Folded:
-        """Return the result itself or, if it is long and that pays, or it is too large, with its repetitions folded."""
+    def limit(self, result: ToolResult) -> int:
+        """Return the most tokens of a result that enter the conversation: as configured, at most a quarter of the window, and as can be paid."""
+        share = self._run.window // 4
+        limit = min(self._run.provider.max_tool_result_tokens or share, share)
+        tokens = min(estimate_tokens(result.content), limit)
+        room = self._context.ceilings.result_room(result.call.id, tokens, self._run.conversation_tokens)
+        self._run.entering += tokens if room is None else room
+        return limit if room is None else min(limit, room)
+
+    async def fold(self, result: ToolResult, limit: int) -> Folded:
+        """Return the result itself or, if it is long and that pays, or it has more than `limit` tokens, with its repetitions folded."""
         content = result.content
-        is_too_large = self.summarization(result, content) is not None or estimate_tokens(content) > self._limit()
+        is_too_large = self.summarization(result, content) is not None or estimate_tokens(content) > limit
         # What was folded the first time is what an agent wants to see that reads a result again.
         is_whole = len(content) < _SHORTEST_FOLDED or result.is_error or result.is_trusted or result.call.name == READ_RESULT_TOOL
         if is_whole and not is_too_large:
@@ -66,12 +75,12 @@ class ResultPresenter:
         folded = await to_thread.run_sync(fold, content) if len(content) > _FOLDED_AT_ONCE else fold(content)
         return folded if is_too_large or folded.pays else Folded(content, 0, 0)
 
-    async def show(self, seen: SeenResult, folded: Folded, purpose: str) -> ShownResult:
-        """Return what fits into the conversation; `purpose` is why the model made the call."""
+    async def show(self, seen: SeenResult, folded: Folded, purpose: str, limit: int) -> ShownResult:
+        """Return at most `limit` tokens for the conversation; `purpose` is why the model made the call."""
         if settings := self.summarization(seen.result, folded.text):
-            return await self._summarize(seen, folded, settings, purpose)
-        if estimate_tokens(folded.text) > self._limit():
-            return self._cut(seen, folded, self._limit())
+            return await self._summarize(seen, folded, settings, purpose, limit)
+        if estimate_tokens(folded.text) > limit:
+            return self._cut(seen, folded, limit)
         if folded.is_folded:
             note = (
                 f"Folded: what repeats is shown once with its count, which leaves out {folded.lines} lines, {folded.characters} characters."
@@ -87,11 +96,6 @@ class ResultPresenter:
             return None
         return server.summarization if estimate_tokens(text) > server.summarization.size_threshold_tokens else None
 
-    def _limit(self) -> int:
-        """Return the most tokens of one result in the conversation: as configured, and never more than a quarter of the window."""
-        share = self._run.window // 4
-        return min(self._run.provider.max_tool_result_tokens or share, share)
-
     def _rest(self, seen: SeenResult, folded: Folded, cut: CutText) -> str:
         """Return how to read what a cut leaves out; offsets in a folded text are not offsets in the result."""
         return reading_back(self._run.read_tool, seen.evidence_id, cut.head if cut.left_out and not folded.is_folded else None)
@@ -101,7 +105,7 @@ class ResultPresenter:
         note = f"Cut: you see {_extent(cut)} of {len(folded.text)}{_of_folded(folded)}; what lies between was shown to no one."
         return ShownResult(cut.text, f"{note}{self._rest(seen, folded, cut)}")
 
-    async def _summarize(self, seen: SeenResult, folded: Folded, settings: ResolvedSummarization, purpose: str) -> ShownResult:
+    async def _summarize(self, seen: SeenResult, folded: Folded, settings: ResolvedSummarization, purpose: str, limit: int) -> ShownResult:
         context, recorder = self._context, self._recorder
         provider = settings.provider or self._run.provider
         given = cut_middle(folded.text, min(_SUMMARY_INPUT_TOKENS, window_of(provider) // 2) * BYTES_PER_TOKEN)
@@ -120,13 +124,13 @@ class ResultPresenter:
             )
         except CeilingMetError as error:
             context.ceilings.record(error.met)
-            return self._cut(seen, folded, min(settings.size_threshold_tokens, self._limit()))
+            return self._cut(seen, folded, min(settings.size_threshold_tokens, limit))
         if call.answer.error or not call.answer.text.strip():
-            cut = self._cut(seen, folded, min(settings.size_threshold_tokens, self._limit()))
+            cut = self._cut(seen, folded, min(settings.size_threshold_tokens, limit))
             return ShownResult(cut.text, cut.note, failed_closes(call, recorder), (call.interaction,))
         metadata = {"call_id": seen.result.call.id, "evidence_id": seen.evidence_id}
         closed = (recorder.close(call.open_event.id, metadata=metadata),) if call.open_event else ()
-        summary = cut_middle(call.answer.text_without_loop, self._limit() * BYTES_PER_TOKEN).text
+        summary = cut_middle(call.answer.text_without_loop, limit * BYTES_PER_TOKEN).text
         read = "read all of it" if not given.left_out else f"read {_extent(given)}, not what lies between"
         note = f"Summary of a result of {len(seen.result.content)} characters, made by a model that {read}{_of_folded(folded)}."
         note = f"{note} Quote the result, not the summary.{self._rest(seen, folded, given)}"

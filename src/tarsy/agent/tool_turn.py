@@ -14,12 +14,12 @@ from tarsy.agent.iteration_state import tools_timed_out
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import SeenResult
 from tarsy.agent.prompt.fence import line_of, result_text, shown_result
-from tarsy.agent.prompt.nudges import unknown_outcome_note
+from tarsy.agent.prompt.nudges import too_many_calls_note, unknown_outcome_note
 from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_results import ResultPresenter
-from tarsy.domain.conversation import Message, Role, ToolCall
+from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import Wait
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.status import TimelineStatus
@@ -29,6 +29,10 @@ from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult, is_masked
 from tarsy.kit.clock import milliseconds_since
 from tarsy.kit.groups import for_each
 
+# Calls of one answer that are made: more than anyone needs before reading the first result.
+MAX_CALLS = 50
+# And those among them that start sub-agents.
+MAX_SUB_AGENTS = 10
 # A shorter result is as short as the notice that it was there before.
 _SHORTEST_REPEATED = 600
 
@@ -52,8 +56,13 @@ class RunWaitsError(Exception):
 async def use_tools(
     run: Run, tool_calls: ToolCallFormat, call: CompletedCall, turn: WantsTools, sequence_number: int, *, deadline: float, step: StepParts
 ) -> None:
-    """Store an answer that calls tools at its place, in one step with `step`, and make the calls."""
+    """Store an answer that calls tools at its place, in one step with `step`, and make the calls, as many as one answer may make."""
     recorder, context = run.recorder, run.context
+    asked = len(turn.calls)
+    if not context.overrides.older_rules:
+        dispatches = [one.id for one in turn.calls if (found := run.catalog.find(one.name)) and found.dispatches_agent]
+        refused = {*dispatches[MAX_SUB_AGENTS:]}
+        turn = replace(turn, calls=tuple(one for one in turn.calls if one.id not in refused)[:MAX_CALLS])
     places = recorder.reserve(len(turn.calls))
     run.call_ids.update(tool_call.id for tool_call in turn.calls)
     context.evidence.assign(turn.calls)
@@ -61,10 +70,17 @@ async def use_tools(
     tools = ToolTurn(run, tool_calls, calls, purpose=turn.thought or call.answer.text or call.answer.thinking)
     masked = tuple(replace(tool_call, arguments=context.services.mask(tool_call.arguments)) for tool_call in turn.calls)
     messages = (*step.get("messages", ()), recorder.message(tool_calls.assistant_message(call.answer, masked), sequence_number))
+    opened = (*step.get("opened", ()), *tools.announce())
+    if len(calls) < asked:
+        # Behind the places of the results.
+        note = too_many_calls_note(len(calls), asked, MAX_CALLS, MAX_SUB_AGENTS)
+        messages = (*messages, recorder.message(ConversationMessage(Role.USER, note)))
+        text = f"The model made {asked:,} calls in one answer, of which {len(calls)} were made."
+        opened = (*opened, recorder.event(TimelineEventType.WARNING, text, metadata={"code": "too_many_calls"}))
     await recorder.commit(
         messages=messages,
         closed=step.get("closed", ()),
-        opened=(*step.get("opened", ()), *tools.announce()),
+        opened=opened,
         llm_interactions=(call.interaction,),
     )
     run.messages += messages
@@ -162,6 +178,7 @@ class ToolTurn:
         stored.sort(key=lambda message: message.sequence_number)
         self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
         self._run.remember(stored)
+        self._run.entering = 0
         timed_out = [pending.call for pending in self._calls if results[pending.call.id].is_timeout]
         error = tools_timed_out(call.name for call in timed_out) if len(timed_out) == len(results) else None
         return TurnOutcome(frozenset(call.id for call in timed_out), error)
@@ -191,7 +208,9 @@ class ToolTurn:
         result = await self._result(call, deadline)
         if output is None:
             # The result had arrived, and was stored before it was summarised.
-            await self._recorder.commit(**self._outcome(self._seen(result), await self._presenter.fold(result)))
+            await self._recorder.commit(
+                **self._outcome(self._seen(result), await self._presenter.fold(result, self._presenter.limit(result)))
+            )
 
     async def _result(self, call: ToolCall, deadline: float) -> ToolResult:
         """Return the result of a call, or the one it had before a crash, with masked arguments."""
@@ -223,12 +242,13 @@ class ToolTurn:
         """Store a result and the message that shows it. One to be summarised is stored before that: the call must not be lost or repeated."""
         recorder = self._recorder
         seen = self._seen(result)
-        folded = await self._presenter.fold(result)
+        limit = self._presenter.limit(result)
+        folded = await self._presenter.fold(result, limit)
         first: StepParts = {} if pending.call.id in self._known else self._outcome(seen, folded)
         if first and self._presenter.summarization(result, folded.text):
             await recorder.commit(**first)
             first = {}
-        shown = await self._presenter.show(seen, folded, self._purpose)
+        shown = await self._presenter.show(seen, folded, self._purpose, limit)
         content = self._context.prompts.tool_result(seen, shown.text, shown.note)
         if len(content) >= _SHORTEST_REPEATED and not result.is_error and (earlier := self._earlier(content)):
             content = self._context.prompts.same_result(seen, earlier)

@@ -203,6 +203,21 @@ def affordable_input(accounts: Sequence[Account], price: Price | None) -> int:
     return min((_room(account.ceiling, account.used + answer, 1, each) for account in accounts), default=10**9)
 
 
+def longest_input(accounts: Sequence[Account], price: Price | None, opening: int = 0) -> int:
+    """Return how many input tokens the next call may have so that it fits with a short answer and its conclusion; may be negative."""
+    return min((_longest_input(account, price, opening) for account in accounts), default=10**9)
+
+
+def _longest_input(account: Account, price: Price | None, opening: int) -> int:
+    most = max(CONCLUSION_INPUT, opening)
+    call, each = account.used + estimate_model_call(0, SHORTEST_ANSWER, price), price.input if price else Decimal(0)
+    # As long as the whole conversation fits into the conclusion's input, its tokens count twice.
+    twice = _room(account.ceiling, call + estimate_model_call(SHORTEST_ANSWER, CONCLUSION_TOKENS, price), 2, 2 * each)
+    if twice + SHORTEST_ANSWER <= most:
+        return twice
+    return max(_room(account.ceiling, call + estimate_model_call(most, CONCLUSION_TOKENS, price), 1, each), most - SHORTEST_ANSWER)
+
+
 def check_tool_call(accounts: Sequence[Account], kept: Spent) -> Fits | Exhausted:
     """Decide whether a tool call fits beside the amount `kept` for the conclusion, which does not grow with the tool's result."""
     return _fitting(accounts, Fits(0, Spent(tool_calls=1), kept))

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -103,6 +104,16 @@ async def test_a_recording_made_under_a_ceiling_replays_exactly(
 ) -> None:
     found, _, _ = await played(runaway(Runaway(answers), tmp_path, with_ceiling(priced_chain(), ceiling)), database_url)
     assert [given.kind for given in found.inputs].count(InputKind.CEILING) == met
+    assert await replayed(database_url, found) == []
+
+
+async def test_a_recording_whose_results_were_shortened_for_a_ceiling_replays_exactly(database_url: str, tmp_path: Path) -> None:
+    scenario = runaway(Runaway(ten_calls), tmp_path, with_ceiling(priced_chain(), Ceiling(usd=Decimal("0.5"))))
+    much = " ".join(f"{place} disk {'full' if place % 3 else 'slow'}" for place in range(4_000))
+    results = [one.model_copy(update={"content": f"{number} {much}"}) for number, one in enumerate(scenario.tools)]
+    found, _, spent = await played(replace(scenario, tools=results), database_url)
+    assert spent.usd <= Decimal("0.5")
+    assert any(given.kind is InputKind.CEILING and given.name.startswith("result ") for given in found.inputs)
     assert await replayed(database_url, found) == []
 
 

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from support.agent_scenario import SESSION_ID, answers, read_back
-from support.runaway import CHAT_TRACK, Runaway, endless_tools, priced_chain, runaway, runaway_agent, usage, used, with_ceiling
+from support.runaway import (
+    CHAT_TRACK,
+    Runaway,
+    billed_by_track,
+    endless_tools,
+    priced_chain,
+    runaway,
+    runaway_agent,
+    usage,
+    used,
+    with_ceiling,
+)
 from tarsy.agent.budget.ledger import share_of
 from tarsy.config.resolve.resolved import ResolvedOrchestrator
 from tarsy.domain.budget import Account, Ceiling, Spent
@@ -47,6 +58,37 @@ async def test_no_agent_that_is_sent_uses_more_than_its_share(database_url: str,
         assert len(of_first) <= ceiling.model_calls // 4
     concluded = [event["track"] for event in outcome.timeline if event["event_type"] == "final_analysis"]
     assert {LEAD, tracks[0], tracks[1]} <= set(concluded), "each concludes within its share, and so does their sender"
+
+
+def sends_fifty_that_read_much(request: GenerateInput, number: int) -> Sequence[Chunk]:
+    if request.track != LEAD:
+        return endless_tools(request, number)
+    asked = '{"name": "Digger", "task": "Look for ever."}'
+    return *(ToolCallChunk(f"s{number}-{place}", "tarsy.run_agent", asked) for place in range(50)), usage(request, 500)
+
+
+@pytest.mark.parametrize("ceiling", [Ceiling(usd=Decimal(2)), Ceiling(tokens=150_000)])
+async def test_of_fifty_agents_sent_at_once_ten_go_and_each_keeps_to_its_share(database_url: str, tmp_path: Path, ceiling: Ceiling) -> None:
+    digger = runaway_agent("Digger", description="Digs")
+    lead = runaway_agent("Lead", mcp_servers=(), sub_agents=(digger,), orchestrator=ResolvedOrchestrator(max_concurrent_agents=2))
+    model = Runaway(sends_fifty_that_read_much)
+    scenario = runaway(model, tmp_path, with_ceiling(priced_chain(lead), ceiling))
+    tracks = [f"{LEAD}/{number}.Digger" for number in range(1, 51)]
+    much = " ".join(f"{place} disk {'full' if place % 3 else 'slow'}" for place in range(8_000))
+    results = [answers(track, "any", "k8s.logs", much, f'{{"since": {n}}}') for track in tracks for n in range(60)]
+    async with replace(scenario, tools=results, extra_tracks=[LEAD, *tracks, CHAT_TRACK]).running(database_url) as running:
+        assert running.pool
+        await running.pool.run_waiting(INVESTIGATION)
+        session, billed = await running.services.repositories.sessions.get(SESSION_ID), await billed_by_track(running)
+    assert session.status is SessionStatus.COMPLETED
+    assert ceiling.exceeded_by(sum(billed.values(), Spent())) is None
+    assert len([one for one in model.requests if one.track == LEAD and one.tools]) >= 1
+    diggers = {track: spent for track, spent in billed.items() if track != LEAD and "Digger" in track}
+    assert tracks[0] in diggers
+    assert max(map(tracks.index, diggers)) < 10 * len([one for one in model.requests if one.track == LEAD])
+    # Half of what their sender has, divided among two.
+    share = Ceiling(usd=ceiling.usd and ceiling.usd / 4, tokens=ceiling.tokens and ceiling.tokens // 4)
+    assert [track for track, spent in diggers.items() if share.exceeded_by(spent)] == []
 
 
 def test_a_share_is_half_of_what_is_left_under_the_lowest_ceiling_divided_among_those_out_at_once() -> None:

@@ -3,7 +3,7 @@
 A call that does not fit becomes an input of the run. A run that is continued or replayed stops at the same call, without a new estimate.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -20,8 +20,10 @@ from tarsy.agent.budget.ledger import AccountPath, Ledger
 from tarsy.agent.context_window import tokens_of, tokens_of_tools
 from tarsy.agent.ports import Prices
 from tarsy.domain.budget import (
+    CONCLUSION_INPUT,
     CONCLUSION_TOKENS,
     NOTHING,
+    SHORTEST_ANSWER,
     Account,
     Exhausted,
     Fits,
@@ -32,8 +34,8 @@ from tarsy.domain.budget import (
     check_model_call,
     check_single_model_call,
     check_tool_call,
-    estimate_model_call,
     format_amount,
+    longest_input,
     spent_by_call,
 )
 from tarsy.domain.conversation import Role, ToolCall
@@ -53,6 +55,8 @@ _ATTEMPTS = 20
 _PAUSE_SECONDS = 0.5
 # Enough for a thought and some tool calls: rather than with less, a call waits for reservations that will not be used up.
 _USEFUL_ANSWER = 2_000
+# So much of a result is shown in any case: the conclusion, which is cut to fit, needs something to rest on.
+_LEAST_RESULT = 250
 # Vendors do not charge for a call that they reject before its first chunk with one of these.
 _FREE_ERRORS = frozenset(
     {
@@ -66,9 +70,11 @@ _FREE_ERRORS = frozenset(
 # Accounts of parts of a session: meeting their ceilings does not end the session.
 _PARTS = frozenset({"stage", "agent"})
 _SUMMARY = "summary "
+_RESULT = "result "
+_ROOM = "room"
 _CORRECTION = "correction"
 _CONCLUSION = "conclusion"
-_SIDE_CALLS = frozenset({_CORRECTION, _CONCLUSION})
+_SIDE_CALLS = frozenset({_CORRECTION, _CONCLUSION, _ROOM})
 # No conclusion follows these: they may use the time that is kept for it.
 _CONCLUDING = frozenset({LLMInteractionKind.FORCED_CONCLUSION, LLMInteractionKind.CORRECTION, LLMInteractionKind.SINGLE_SHOT})
 # Before the first usage report: logs, JSON and the vendors' own text around tools are denser than four bytes a token.
@@ -104,6 +110,10 @@ class TokenEstimate:
         """Estimate the part of a conversation that cannot be shortened: all messages before the first answer."""
         first = takewhile(lambda message: message.role is not Role.ASSISTANT, request.messages)
         return ceil(sum(map(tokens_of, first)) * self._density)
+
+    def of_plain(self, tokens: int) -> int:
+        """Convert tokens by which conversations are shortened to those of the model."""
+        return ceil(tokens * self._density)
 
     def plain(self, tokens: int) -> int:
         """Convert tokens of the model to those by which conversations are shortened."""
@@ -207,6 +217,9 @@ class Ceilings:
         self._unstored: list[AnyInput] = []
         self._shown: set[tuple[int, str]] = set()
         self._turn = 0
+        # Of the newest call of the conversation: the price of its model, and the tokens of the messages that cannot be shortened.
+        self._price: Price | None = None
+        self._opening = 0
         # The ceiling that ends the execution.
         self.met: CeilingMet | None = None
         self._turn_of_end = -1
@@ -222,7 +235,7 @@ class Ceilings:
         for (met_at, about), met in own.items():
             if not about:
                 self._end(met, met_at)
-            elif about not in _SIDE_CALLS and not about.startswith(_SUMMARY):
+            elif about not in _SIDE_CALLS and not about.startswith((_SUMMARY, _RESULT)):
                 self._refused[LLMInteractionKind.ITERATION] = met
 
     @contextmanager
@@ -291,7 +304,7 @@ class Ceilings:
             CeilingMetError: the call does not fit.
         """
         if kind is not LLMInteractionKind.SUMMARIZATION:
-            self._turn = request.turn
+            self._turn, self._opening = request.turn, self.estimate.opening(request)
         about = _about(request, kind)
         if met := self._known.get((self._turn, about)):
             raise CeilingMetError(met)
@@ -300,6 +313,7 @@ class Ceilings:
         if met := self._refused.get(kind):
             raise CeilingMetError(replace(met, about=about))
         price = await self._prices.price(request.provider, self._ledger.clock.now(), self.estimate.tokens(request))
+        self._price = self._price if kind is LLMInteractionKind.SUMMARIZATION else price
         refused: PeriodState | None = None
         for _ in range(_ATTEMPTS):
             fits = await self._fitting(request, kind, price, about, refused)
@@ -361,11 +375,9 @@ class Ceilings:
             case LLMInteractionKind.CORRECTION | LLMInteractionKind.SINGLE_SHOT:
                 return check_single_model_call(accounts, tokens, longest, price)
             case LLMInteractionKind.FORCED_CONCLUSION:
-                decision = check_single_model_call(accounts, tokens, longest, price)
-                # Room was kept for it. Its request may be a little longer than estimated, which is no reason not to conclude.
-                last = Fits(CONCLUSION_TOKENS, estimate_model_call(tokens, CONCLUSION_TOKENS, price), NOTHING)
-                is_out_of_time = isinstance(decision, Fits) or decision.limit is Limit.SECONDS
-                return decision if is_out_of_time or not self.has_begun else last
+                # Under the budget of a period it has what was kept for it, and no more.
+                is_of_period = self.met is not None and self.met.account not in {*_PARTS, "session"}
+                return check_single_model_call(accounts, tokens, CONCLUSION_TOKENS if is_of_period else longest, price)
             case _:
                 assert_never(kind)
 
@@ -398,7 +410,8 @@ class Ceilings:
         self, state: PeriodState, about: str, request: GenerateInput, kind: LLMInteractionKind, price: Price | None
     ) -> CeilingMetError:
         now, per = self._ledger.clock.now(), state.budget.per
-        met = CeilingMet(about, per, Limit.USD, state.budget.description, state.detail(), 0)
+        room = self.estimate.plain(max(CONCLUSION_INPUT, self._opening))
+        met = CeilingMet(about, per, Limit.USD, state.budget.description, state.detail(), room)
         if self._ledger.has_begun or not self._ledger.may_wait:
             return CeilingMetError(met)
         over = max((per.end(now.date()) - now) / timedelta(seconds=1), 1.0)
@@ -424,6 +437,35 @@ class Ceilings:
             return None
         self._refused[LLMInteractionKind.ITERATION] = met = self._exhausted(decision, call.id, None)
         return self.record(met)
+
+    def result_room(self, call_id: str, tokens: int, conversation_tokens: Callable[[], int]) -> int | None:
+        """Return how many of the tokens of a result may enter a conversation of that length so that the next call can be paid; None: all."""
+        about = f"{_RESULT}{call_id}"
+        if known := self._known.get((self._turn, about)):
+            return self.record(known).room
+        if not self._is_active:
+            return None
+        accounts = self._ledger.accounts(self._path)
+        conversation = conversation_tokens()
+        after = self.estimate.of_plain(conversation + tokens)
+        decision = check_model_call(accounts, after, SHORTEST_ANSWER, self._price, self._opening)
+        room = max(self.estimate.plain(longest_input(accounts, self._price, self._opening)) - conversation, _LEAST_RESULT)
+        if isinstance(decision, Fits) or decision.limit not in {Limit.USD, Limit.TOKENS} or room >= tokens:
+            return None
+        return self.record(CeilingMet(about, decision.account, decision.limit, decision.description, "a result was shortened", room)).room
+
+    def conclusion_room(self, turn: int, conversation: int) -> int | None:
+        """Return to how many tokens a conversation of that length must be shortened so that its conclusion can be paid; None: it need not be."""
+        self._turn = turn
+        if known := self._known.get((turn, _ROOM)):
+            return self.record(known).room
+        if not self._is_active:
+            return None
+        accounts = self._ledger.accounts(self._path, concluding=True)
+        decision = check_single_model_call(accounts, self.estimate.of_plain(conversation), CONCLUSION_TOKENS, self._price)
+        if isinstance(decision, Fits) or decision.limit not in {Limit.USD, Limit.TOKENS}:
+            return None
+        return self.record(self._exhausted(decision, _ROOM, self._price)).room
 
     def record(self, met: CeilingMet) -> CeilingMet:
         """Make a ceiling that was met an input of the run."""

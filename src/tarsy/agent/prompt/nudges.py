@@ -24,6 +24,14 @@ def empty_answer_nudge(tool_calling: ToolCalling) -> str:
     return f"Your last message was empty. Either {call} to find out what is still missing, or {answer} from the evidence you have."
 
 
+def too_many_calls_note(made: int, asked: int, most: int, most_agents: int) -> str:
+    """Return the note to a model that makes more calls in one answer than are allowed."""
+    return (
+        f"Of your {asked} calls only {made} were made: one answer may make at most {most} calls, and send at most {most_agents} agents. "
+        "Read these results first; then make the calls that you still need."
+    )
+
+
 def repeated_call_nudge(tools: Sequence[str], times: int) -> str:
     """Return the reply to the same call, or the same few calls, made again and again."""
     repeated = f"called {tools[0]} {times} times" if len(tools) == 1 else f"made the same calls ({', '.join(tools)}) {times} times over"
