@@ -132,6 +132,17 @@ async def test_a_model_of_ones_own_is_found_at_its_address_tried_and_used_at_onc
     assert (written["base_url"], written["model"]) == (f"{vendor.url}/v1", MODEL.model)
 
 
+async def test_a_gateway_that_asks_for_a_key_is_given_one_which_is_written_to_env(database_url: str, here: Path) -> None:
+    async with vendor_server() as vendor, empty_installation(database_url) as http:
+        wanted = {"url": f"{vendor.url}/v1", "model": MODEL.model, "key": KEY}
+        vendor.replies.extend([MODELS, MODEL.reply(Said(text=("ready",)))])
+        done = (await http.post("/api/v1/setup/local-model", json=wanted)).json()
+        assert done["ok"], done
+        assert {request.headers.get("authorization") for request in vendor.seen} == {f"Bearer {KEY}"}
+    assert yaml.safe_load((here / "config/llm-providers.yaml").read_text())["llm_providers"]["local"]["api_key_env"] == "LOCAL_API_KEY"
+    assert KEY in (here / ".env").read_text()
+
+
 async def test_an_address_without_models_names_the_cure_and_tells_nothing_of_what_it_found(database_url: str) -> None:
     async with vendor_server() as vendor, empty_installation(database_url) as http:
 

@@ -107,16 +107,16 @@ export function openSetup(code: string) {
   return expectData(api.POST("/api/v1/setup/open", { body: { code } }));
 }
 
-export function findModels(url: string) {
-  return expectData(api.POST("/api/v1/setup/models", { body: { url } }));
+export function findModels(url: string, key: string) {
+  return expectData(api.POST("/api/v1/setup/models", { body: { url, key } }));
 }
 
 export function setUpKey(vendor: string, key: string) {
   return expectData(api.POST("/api/v1/setup/key", { body: { vendor, key } }));
 }
 
-export function setUpLocalModel(url: string, model: string) {
-  return expectData(api.POST("/api/v1/setup/local-model", { body: { url, model } }));
+export function setUpLocalModel(url: string, model: string, key: string) {
+  return expectData(api.POST("/api/v1/setup/local-model", { body: { url, model, key } }));
 }
 
 export function setUpToolServer(recipe: string, values: Record<string, string>) {

@@ -2242,6 +2242,12 @@ export interface components {
             url: string;
             /** Model */
             model: string;
+            /**
+             * Key
+             * @description If the server asks for one.
+             * @default
+             */
+            key: string;
         };
         /** Login */
         Login: {
@@ -2384,6 +2390,12 @@ export interface components {
         ModelAddress: {
             /** Url */
             url: string;
+            /**
+             * Key
+             * @description If the server asks for one.
+             * @default
+             */
+            key: string;
         };
         /**
          * ModelItem

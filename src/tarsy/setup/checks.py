@@ -87,7 +87,7 @@ class ModelServer:
     models: tuple[str, ...]
 
 
-async def find_models(address: str) -> ModelServer:
+async def find_models(address: str, key: str = "") -> ModelServer:
     """Ask an OpenAI-compatible server (Ollama, llama.cpp, vLLM, LM Studio) for its models, at the address and, if there are none, below `/v1`.
 
     Raises:
@@ -96,7 +96,7 @@ async def find_models(address: str) -> ModelServer:
     parts = await _checked_address(address)
     given = address.strip().rstrip("/")
     candidates = (given,) if parts.path.rstrip("/").endswith("/v1") else (given, f"{given}/v1")
-    found = [await _models_at(candidate) for candidate in candidates]
+    found = [await _models_at(candidate, key) for candidate in candidates]
     servers = [server for server in found if isinstance(server, ModelServer)]
     if best := next((server for server in servers if server.models), None):
         return best
@@ -137,11 +137,12 @@ async def _checked_address(address: str) -> SplitResult:
     return parts
 
 
-async def _models_at(base_url: str) -> ModelServer | NoModelsError:
+async def _models_at(base_url: str, key: str) -> ModelServer | NoModelsError:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         async with httpx.AsyncClient(timeout=PROBE_SECONDS, trust_env=False, follow_redirects=False) as http:
             with anyio.fail_after(PROBE_SECONDS):
-                async with http.stream("GET", f"{base_url}/models") as answer:
+                async with http.stream("GET", f"{base_url}/models", headers=headers) as answer:
                     return await _read_models(base_url, answer)
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
         remedy = "check that the server runs and that this machine can reach it"
@@ -151,9 +152,7 @@ async def _models_at(base_url: str) -> ModelServer | NoModelsError:
 async def _read_models(base_url: str, answer: httpx.Response) -> ModelServer | NoModelsError:
     remedy = "check the address; servers that speak like OpenAI usually want /v1 at its end"
     if answer.status_code in {401, 403}:
-        return NoModelsError(
-            f"The server at {base_url} asks for a key.", "configure it by hand: `api_key_env` in llm-providers.yaml names its variable"
-        )
+        return NoModelsError(f"The server at {base_url} asks for a key, or for another one.", "enter the key that the server knows")
     if answer.status_code != 200:
         return NoModelsError(f"{base_url}/models answers with HTTP {answer.status_code}, not with a list of models.", remedy)
     body = b""

@@ -16,7 +16,7 @@ from dotenv.parser import parse_stream
 from tarsy.config.load.environment import DEFAULT_DIRECTORY
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.schema.configuration import choose_default_provider
-from tarsy.config.schema.documents import TARSY_FILE
+from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE
 from tarsy.settings import Settings
 from tarsy.setup.recipes import Recipe, StepRefusedError, with_server
 from tarsy.setup.template_files import CannotAddError, CannotMergeError, FileChange, local_model, merge, planned_files
@@ -29,6 +29,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=~-]+")
 # Longer than any key, token, path or address that a person would paste.
 MAX_VALUE = 4000
 LOCAL = "local-model"
+# The variable with the key of one's own model server, as in the template.
+LOCAL_KEY = "LOCAL_API_KEY"
+_LOCAL_KEY_ENTRY = f"llm_providers:\n  local:\n    api_key_env: {LOCAL_KEY}\n"
 # Values that the template replaces, also where a person has written them.
 _LOCAL_REPLACED = ("llm_providers.local.base_url", "llm_providers.local.model", "defaults.llm_provider")
 
@@ -158,14 +161,23 @@ class Drafts:
             raise StepRefusedError(f"{path} cannot be added to: {_sentence(error)}") from error
         return [*changes, FileChange(path, text, f"{path}: mcp_servers.{recipe.server}, and the agents that use it")]
 
-    def local_model(self, url: str, model: str) -> list[FileChange]:
+    def local_model(self, url: str, model: str, key: str = "") -> list[FileChange]:
         try:
             planned = planned_files(LOCAL, self._directory, local_model(url, model), replaced=_LOCAL_REPLACED)
         except CannotAddError as error:
             raise StepRefusedError(str(error)) from error
         except OSError as error:
             raise StepRefusedError(f"{error.filename} cannot be read: {error.strerror}") from error
-        return [replace(file, summary=f"{file.path}: llm_provider local") for file in planned]
+        if key:
+            planned = tuple(
+                replace(file, text=merge(file.text, _LOCAL_KEY_ENTRY, replaced=["llm_providers.local.api_key_env"]).text)
+                if file.path.name == PROVIDERS_FILE
+                else file
+                for file in planned
+            )
+        changes = [replace(file, summary=f"{file.path}: llm_provider local") for file in planned]
+        is_new = bool(key) and self.loaded.env.get(LOCAL_KEY) != key
+        return [*changes, *self._variables({LOCAL_KEY: key} if is_new else {})]
 
     def _variables(self, wanted: Mapping[str, str]) -> list[FileChange]:
         """Return the `.env` file with these variables: the one that has them, otherwise the one in the working directory."""

@@ -17,7 +17,7 @@ from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.setup.access import SetupAccess
 from tarsy.setup.checks import check_model, check_server, find_models
-from tarsy.setup.files import CannotWriteError, Drafts, restore, write_all
+from tarsy.setup.files import LOCAL_KEY, CannotWriteError, Drafts, restore, write_all
 from tarsy.setup.recipes import StepRefusedError, checked_fields, recipes, server_of
 from tarsy.setup.template_files import FileChange
 
@@ -106,19 +106,22 @@ class SetupService:
             checked = await self._check_model(resolved_provider(name, provider), backend, {variable: key})
             return await self._write(changes, checked) if checked.ok else checked.without(key)
 
-    async def use_local(self, url: str, model: str) -> StepOutcome:
-        """Try a model at an OpenAI-compatible address with one small call, and write it to the configuration.
+    async def use_local(self, url: str, model: str, key: str = "") -> StepOutcome:
+        """Try a model at an OpenAI-compatible address with one small call, and write it to the configuration, and its key to `.env`.
 
         Raises:
             StepRefusedError: the address or the files cannot be used.
         """
-        server = await find_models(url)
+        key = key.strip()
+        server = await find_models(url, key)
         if model not in server.models:
             raise StepRefusedError(f"The server at {server.base_url} has no model of this name; it has {', '.join(server.models[:10])}.")
-        provider = LLMProviderConfig.model_validate({"type": "openai", "model": model, "base_url": server.base_url, **_TIMEOUTS})
+        needed = {"api_key_env": LOCAL_KEY} if key else {}
+        provider = LLMProviderConfig.model_validate({"type": "openai", "model": model, "base_url": server.base_url, **_TIMEOUTS, **needed})
         async with self._lock:
-            changes = Drafts(self.settings, self.loaded()).local_model(server.base_url, model)
-            checked = await self._check_model(resolved_provider("local", provider), LLMBackend.LANGCHAIN, {})
+            changes = Drafts(self.settings, self.loaded()).local_model(server.base_url, model, key)
+            checked = await self._check_model(resolved_provider("local", provider), LLMBackend.LANGCHAIN, {LOCAL_KEY: key} if key else {})
+            checked = checked.without(key) if key else checked
             return await self._write(changes, checked) if checked.ok else checked
 
     async def connect(self, name: str, values: Mapping[str, str]) -> StepOutcome:

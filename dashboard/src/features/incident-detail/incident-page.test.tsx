@@ -1,9 +1,10 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
+import type * as Links from "@/components/links";
 import type { Note } from "@/wire/types";
 import { Notes } from "./incident-page";
 
-vi.mock("@/components/links", () => ({ TextLink: ({ params, children }: { params: { sessionId: string }; children: string }) => <a href={`/sessions/${params.sessionId}`}>{children}</a> }));
+vi.mock("@/components/links", async (load) => ({ ...(await load<typeof Links>()), TextLink: ({ params, children }: { params: { sessionId: string }; children: string }) => <a href={`/sessions/${params.sessionId}`}>{children}</a> }));
 
 const HINT: Note = { id: "NOTE1", session_id: "s1", kind: "hint", author: "ada", text: "Look at web-3", created_at: "2026-03-10T09:00:00Z", state: "delivered", told: ["One"] };
 

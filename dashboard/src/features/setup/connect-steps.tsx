@@ -71,8 +71,9 @@ function LocalForm() {
   const client = useQueryClient();
   const [url, setUrl] = useState("http://localhost:11434/v1");
   const [model, setModel] = useState("");
-  const find = useMutation({ mutationFn: () => findModels(url), onSuccess: (found) => setModel(found.models.find((name) => !/embed|rerank/i.test(name)) ?? "") });
-  const save = useMutation({ mutationFn: (base: string) => setUpLocalModel(base, model), onSuccess: () => client.invalidateQueries() });
+  const [key, setKey] = useState("");
+  const find = useMutation({ mutationFn: () => findModels(url, key), onSuccess: (found) => setModel(found.models.find((name) => !/embed|rerank/i.test(name)) ?? "") });
+  const save = useMutation({ mutationFn: (base: string) => setUpLocalModel(base, model, key), onSuccess: () => client.invalidateQueries() });
   const found = find.data;
   return (
     <Form spacing={2} sx={{ alignItems: "flex-start", maxWidth: 560 }} onSubmit={() => (found ? save.mutate(found.base_url) : find.mutate())}>
@@ -88,6 +89,7 @@ function LocalForm() {
         helperText="Ollama, llama.cpp, vLLM, LM Studio: any server that speaks like OpenAI, as TARSy’s machine reaches it."
         fullWidth
       />
+      <TextField size="small" type="password" autoComplete="off" label="API key" value={key} onChange={(event) => setKey(event.target.value)} helperText="Only if the server or gateway asks for one. Written to .env as LOCAL_API_KEY." fullWidth />
       {find.error && <Failure what="No model was found." error={find.error} />}
       {found && (
         <TextField select size="small" label="Model" value={model} onChange={(event) => setModel(event.target.value)} helperText={`Found at ${found.base_url}.`} fullWidth>

@@ -98,7 +98,7 @@ async def open_setup(
 @router.post("/models", operation_id="findModels", dependencies=[Depends(opened_setup)])
 async def find_models(address: ModelAddress) -> ModelsFound:
     """The models of an OpenAI-compatible server: Ollama, llama.cpp, vLLM, LM Studio. Nothing else of the server's response is returned."""
-    return ModelsFound.build(await checks.find_models(address.url))
+    return ModelsFound.build(await checks.find_models(address.url, address.key.strip()))
 
 
 @router.post("/key", operation_id="setUpKey")
@@ -110,7 +110,7 @@ async def set_up_key(wanted: VendorKey, setup: OpenSetupDep, services: ServicesD
 @router.post("/local-model", operation_id="setUpLocalModel")
 async def set_up_local_model(wanted: LocalModel, setup: OpenSetupDep, services: ServicesDep, author: AuthorDep) -> SetupOutcome:
     """Test a model at your own address with one small call; if it answers, write it to the configuration and activate it."""
-    return await _done(setup.use_local(wanted.url, wanted.model), services.system, author)
+    return await _done(setup.use_local(wanted.url, wanted.model, wanted.key), services.system, author)
 
 
 @router.post("/tool-server", operation_id="setUpToolServer")

@@ -56,8 +56,12 @@ class SetupCode(Request):
     code: Annotated[str, Field(max_length=MAX_CODE)]
 
 
+OptionalKey = Annotated[StorableText, Field(max_length=MAX_SECRET)]
+
+
 class ModelAddress(Request):
     url: Annotated[StorableText, Field(max_length=MAX_ADDRESS)]
+    key: OptionalKey = Field(default="", description="If the server asks for one.")
 
 
 class ModelsFound(View):
@@ -74,6 +78,7 @@ class VendorKey(Request):
 class LocalModel(Request):
     url: Annotated[StorableText, Field(max_length=MAX_ADDRESS)]
     model: Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME)]
+    key: OptionalKey = Field(default="", description="If the server asks for one.")
 
 
 class ToolServerChoice(Request):
