@@ -50,3 +50,11 @@ def test_what_is_no_budget_is_refused_with_a_hint(text: str) -> None:
 def test_a_limit_that_fits_into_no_number_is_refused(limits: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         BudgetConfig.model_validate(limits)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("1 model calls", "no investigation"), ("3k tokens", "do not suffice"), ("$0", "no model is called")]
+)
+def test_a_budget_with_which_nothing_can_begin_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_budget(text)

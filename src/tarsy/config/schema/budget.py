@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
 from tarsy.config.schema.values import Count, Duration, Name, Section, Switch, refuse
-from tarsy.domain.budget import UNLIMITED, Ceiling
+from tarsy.domain.budget import CONCLUSION_TOKENS, SHORTEST_ANSWER, UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 
 # More than any bill; a number such as 1e400 fits into no column.
@@ -75,9 +75,19 @@ class BudgetConfig(Section):
         return Ceiling(usd=self.usd, tokens=self.tokens, seconds=self.time, model_calls=self.model_calls, tool_calls=self.tool_calls)
 
 
+# The answers of a call and of its conclusion, without anything to read.
+_LEAST_TOKENS = CONCLUSION_TOKENS + SHORTEST_ANSWER
+
+
 def _has_ceiling(budget: BudgetConfig) -> BudgetConfig:
     if budget.ceiling == Ceiling():
         raise refuse("a budget without a ceiling limits nothing", "set usd, tokens, time, model_calls or tool_calls")
+    if budget.model_calls == 1:
+        raise refuse("one model call is no investigation: the last one is for the conclusion", "set model_calls to 2 or more")
+    if budget.tokens is not None and budget.tokens <= _LEAST_TOKENS:
+        raise refuse(f"{budget.tokens} tokens do not suffice for one call and a conclusion", f"set tokens to more than {_LEAST_TOKENS}")
+    if budget.usd == 0:
+        raise refuse("with 0 dollars no model is called", "set usd to more than 0, or leave it out for a model that costs nothing")
     return budget
 
 
