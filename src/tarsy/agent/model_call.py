@@ -22,6 +22,7 @@ from tarsy.domain.llm import (
     FinishReason,
     GenerateInput,
     GroundingChunk,
+    ProviderType,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
@@ -141,6 +142,12 @@ class ModelCall:
             ends_in_thought = not answer.text.strip() or (bool(self._chunks) and isinstance(self._chunks[-1], ThinkingChunk))
             stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
             answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
+            is_cut = scope.cancelled_caught or answer.looping
+            # The vendor reports the usage at the end, which a call that is cut off here never reaches; a recording costs nothing.
+            is_estimated = is_cut and answer.usage == TokenUsage() and request.provider.type is not ProviderType.REPLAY
+            if is_estimated:
+                written = "".join((answer.text, answer.thinking, *(call.arguments for call in answer.tool_calls)))
+                answer.usage = self._context.ceilings.estimate.usage(request, written)
             price = await services.prices.price(request.provider, started_at, answer.usage.input_tokens)
             # The parts of the request that the stored conversation lacks; all messages if it was another conversation.
             record: dict[str, Any] = {
@@ -163,7 +170,10 @@ class ModelCall:
                 request_hash=request_hash(request),
                 message_count=len(request.messages),
                 request=record,
-                response={"chunks": [chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks_to_recorded(self._chunks)]},
+                response={
+                    "chunks": [chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks_to_recorded(self._chunks)],
+                    **({"usage_estimated": True} if is_estimated else {}),
+                },
                 usage=answer.usage,
                 error_code=answer.error.code.value if answer.error else None,
                 error_message=answer.error.message if answer.error else None,
@@ -171,7 +181,9 @@ class ModelCall:
                 duration_ms=milliseconds_since(started, clock),
                 first_chunk_ms=first_chunk_ms,
                 price=price,
-                settles=admission.charge(answer.usage, answer.error.code if answer.error else None, answered=first_chunk_ms is not None),
+                settles=admission.charge(
+                    answer.usage, answer.error.code if answer.error else None, answered=first_chunk_ms is not None, is_cut=is_cut
+                ),
             )
         return CompletedCall(answer, interaction, self._current, frozenset(self._shown))
 

@@ -16,7 +16,8 @@ from tarsy.agent.execution import ExecutionResult, StopState
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.conclusion import WRITTEN_BY_CODE
 from tarsy.domain.history import CEILING
-from tarsy.domain.llm import Chunk, GenerateInput, TextChunk
+from tarsy.domain.interaction import LLMInteraction
+from tarsy.domain.llm import Chunk, ErrorCode, GenerateInput, TextChunk
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 
@@ -45,6 +46,7 @@ class Ended:
     result: ExecutionResult
     after: float
     events: Sequence[TimelineEvent]
+    calls: Sequence[LLMInteraction]
 
     @property
     def analysis(self) -> TimelineEvent:
@@ -58,7 +60,7 @@ def ended(model: Runaway, limit: float, tools: ScriptedTools | None = None) -> E
         chain = with_ceiling(priced_chain(), Ceiling(seconds=limit))
         run = MemoryRun(Scenario(chain, [], llm=model), TRACK, tools=tools or ScriptedTools(), clock=LoopClock())
         result = await run.run_until_stopped(StopState())
-        return Ended(result, anyio.current_time(), list(run.journal.events.values()))
+        return Ended(result, anyio.current_time(), list(run.journal.events.values()), run.journal.llm)
 
     return in_virtual_time(run)
 
@@ -99,6 +101,17 @@ def test_a_tool_that_does_not_answer_leaves_the_time_for_the_conclusion() -> Non
     found = ended(Slow(endless_tools), 40, ScriptedTools(seconds=FOR_EVER))
     assert found.result.final_analysis == "The disk of node-1 is full."
     assert found.after <= 40
+
+
+def test_a_call_that_was_cut_off_is_stored_with_the_tokens_it_probably_used() -> None:
+    found = ended(Slow(endless_tools, conclusion=FOR_EVER, first_words="The disk of node-1 is full. " * 40), 40)
+    cut = found.calls[-1]
+    assert cut.error_code == ErrorCode.CEILING
+    assert cut.response
+    assert cut.response["usage_estimated"] is True
+    assert cut.usage.input_tokens > 100
+    assert cut.usage.output_tokens > 200
+    assert "usage_estimated" not in (found.calls[0].response or {})
 
 
 TIMES = st.floats(1, 60) | st.just(FOR_EVER)

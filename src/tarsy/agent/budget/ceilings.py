@@ -47,6 +47,7 @@ from tarsy.domain.period_budget import BudgetWait, PeriodState
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
 from tarsy.domain.step import StoredRun
 from tarsy.domain.usage import Price, TokenUsage
+from tarsy.kit.text import estimate_tokens
 
 # The longest answer that is requested: a long analysis with its thinking. A longer one is cut, and continued like any cut answer.
 LONGEST_ANSWER = 16_000
@@ -119,6 +120,11 @@ class TokenEstimate:
         """Convert tokens of the model to those by which conversations are shortened."""
         return int(tokens / self._density)
 
+    def usage(self, request: GenerateInput, written: str) -> TokenUsage:
+        """Estimate what a call used that was cut off after it had `written` so much."""
+        given, said = self.tokens(request), estimate_tokens(written)
+        return TokenUsage(given, said, given + said)
+
     def learn(self, request: GenerateInput, usage: TokenUsage) -> None:
         if usage.input_tokens:
             self._density = max(usage.input_tokens / _plain_tokens(request), 0.25) * _MARGIN
@@ -174,15 +180,15 @@ class AdmittedCall:
         met = self._ceilings.refuse_next(self._kind, self._short)
         return ErrorChunk(f"the answer was cut off after {seconds:.1f} s by {met.description}", ErrorCode.CEILING)
 
-    def charge(self, usage: TokenUsage, error: ErrorCode | None, *, answered: bool) -> str | None:
-        """Charge what the call used; return the id of the reservation that the stored call settles.
+    def charge(self, usage: TokenUsage, error: ErrorCode | None, *, answered: bool, is_cut: bool = False) -> str | None:
+        """Charge what the call used, by an estimate if it `is_cut`; return the id of the reservation that the stored call settles.
 
         None if nothing was reserved, or if the call reported no usage and may still be charged by the vendor.
         """
         if self._reservation is None:
             return None
-        self._ceilings.estimate.learn(self.request, usage)
-        if error is None:
+        if error is None and not is_cut:
+            self._ceilings.estimate.learn(self.request, usage)
             self._ceilings.took(self._ceilings.seconds - self._began)
         if usage.input_tokens or usage.output_tokens:
             self._used = spent_by_call(usage, self._price, 0.0)
