@@ -91,7 +91,7 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
             assert picture_of.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
         assert_accessible(page, "manual")
         page.get_by_role("link", name="Next:").click()
-        expect(page.get_by_role("heading", level=1, name="How an investigation works")).to_be_visible()
+        expect(page.get_by_role("heading", level=1, name="The command line")).to_be_visible()
         resize(page, PHONE)
         page.get_by_text("All pages").click()
         page.get_by_role("navigation", name="All pages").get_by_role("link", name="Metrics", exact=True).click()
