@@ -209,6 +209,8 @@ async def test_a_server_that_dies_under_its_users_is_restarted_once_and_each_of_
         await eventually(lambda: bool(restarts))
         assert await query(url, "SELECT n FROM kept") == 7
     assert len(restarts) == 1
+    # The guard stops it for the other user, which was killed.
+    await eventually(lambda: running_postmaster(data_dir / "postgres") is None)
 
 
 async def test_a_stale_pid_file_that_names_a_living_stranger_is_no_obstacle(data_dir: Path) -> None:
