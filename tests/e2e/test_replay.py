@@ -107,7 +107,7 @@ def test_a_malformed_file_does_not_hide_what_came_of_the_others(tarsy: Tarsy, re
     (tmp_path / "c-chainless.yaml").write_text("tarsy_recording: 1\noutcome: {status: completed}\n")
     run = tarsy("replay", "--check", tmp_path, cwd=tmp_path)
     assert (run.returncode, run.stdout) == (1, f"{tmp_path / 'b-whole.json'}: identical\n")
-    assert f"{tmp_path / 'a-broken.yaml'}: not replayed: the recording " in run.stderr
+    assert f"{tmp_path / 'a-broken.yaml'} is not a recording of TARSy: kind is not a known field." in run.stderr
     assert f"{tmp_path / 'c-chainless.yaml'}: not replayed: the recording holds no chain" in run.stderr
 
 

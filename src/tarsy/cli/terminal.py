@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import typer
 
-from tarsy.domain.usage import Spending
 from tarsy.kit.groups import leaves
 
 # Wider than any row.
@@ -70,6 +69,8 @@ def minute(time: str | None) -> str:
 
 def cost_text(cost: Mapping[str, Any]) -> str:
     """Return a cost of the API for people; empty if there is none."""
+    from tarsy.domain.usage import Spending
+
     usd = cost.get("usd")
     return str(Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0)))
 

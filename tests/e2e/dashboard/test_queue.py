@@ -126,6 +126,7 @@ def test_only_the_visible_lines_of_a_large_text_are_in_the_page(browser: Browser
     session = silent(json.dumps({"title": "A large one", "points": list(range(20_000))}, indent=1))
     with open_page(browser, configured.url) as page:
         page.goto(f"/sessions/{session}")
+        page.get_by_role("button", name="Show JSON").click()
         alert = page.locator("[role=region][aria-label=Alert]")
         expect(alert).to_contain_text('"title"')
         assert alert.locator("div").count() < 150

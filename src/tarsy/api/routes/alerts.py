@@ -30,6 +30,7 @@ from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.delivery import parse_request
 from tarsy.intake.fields import QUICK_CHARACTERS
 from tarsy.kit.text import clip
+from tarsy.kit.validation import reason
 from tarsy.session.chains import AlertRefusedError
 from tarsy.session.submission import MAX_RUNBOOK_URL, AlertTooLargeError, Submission, check_runbook_url
 
@@ -234,8 +235,8 @@ def read_alert(body: bytes) -> tuple[AlertRequest, str]:
     try:
         request = AlertRequest.model_validate_json(text)
     except ValidationError as error:
-        entries = error.errors(include_url=False, include_context=False, include_input=False)
-        shown = [f"{clip('.'.join(map(str, entry['loc'])), MAX_NAME) or 'body'}: {entry['msg']}" for entry in entries[:SHOWN_PROBLEMS]]
+        entries = error.errors(include_url=False)
+        shown = [f"{clip('.'.join(map(str, entry['loc'])), MAX_NAME) or 'body'}: {reason(entry)}" for entry in entries[:SHOWN_PROBLEMS]]
         foreign = any(entry["type"] in {"extra_forbidden", "missing", "model_type"} and len(entry["loc"]) <= 1 for entry in entries)
         raise AlertRefusedError("; ".join([*shown, _FOREIGN] if foreign else shown)) from error
     if isinstance(request.data, str):
