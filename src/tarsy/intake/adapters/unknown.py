@@ -31,9 +31,17 @@ _STATES = (
     *("status", "state", "alert_status", "alertStatus", "alert_state", "event_type", "eventType", "alert_type", "alertType"),
     *("notification_type", "current_state", "new_state", "transition", "action", "event", "severity", "level"),
 )
-ENDINGS = frozenset("resolved resolve recovered recovery closed close cleared clear ok up normal healthy ended passing inactive".split())  # noqa: SIM905 - words
+ENDINGS = frozenset(
+    {
+        *("resolved", "resolve", "recovered", "recovery", "closed", "close", "cleared", "clear", "ok", "up", "normal", "healthy", "ended"),
+        *("passing", "inactive"),
+    }
+)
 _BEGINNINGS = frozenset(
-    "firing fired triggered trigger alert alerting problem down critical warning error failed failing failure open opened active unhealthy".split()  # noqa: SIM905
+    {
+        *("firing", "fired", "triggered", "trigger", "alert", "alerting", "problem", "down", "critical", "warning", "error", "failed"),
+        *("failing", "failure", "open", "opened", "active", "unhealthy"),
+    }
 )
 # A sentence is no status.
 _MAX_STATE = 60

@@ -1,7 +1,7 @@
 """Tags of masked values: within a session, the same secret has the same tag.
 
 The key of a session is derived from that of the installation and stored nowhere, so that another process which resumes the session gives the
-same tags, and nobody who reads the session can test guesses of a secret against its tag.
+same tags. A reader of the session, who has no key, cannot test guesses of a secret against its tag.
 """
 
 import base64
