@@ -10,6 +10,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -92,8 +93,13 @@ class Machine:
     def cpu(self) -> float:
         """Milliseconds that this process and PostgreSQL's have used so far."""
         own = resource.getrusage(resource.RUSAGE_SELF)
+        running = 0.0
+        for backend in self.postmaster.children():
+            # One that ends meanwhile is counted with the postmaster's children.
+            with suppress(psutil.NoSuchProcess):
+                running += sum(backend.cpu_times()[:2])
         # The postmaster's own time, that of backends that have ended, and that of those that run.
-        theirs = sum(self.postmaster.cpu_times()[:4]) + sum(sum(backend.cpu_times()[:2]) for backend in self.postmaster.children())
+        theirs = sum(self.postmaster.cpu_times()[:4]) + running
         return (own.ru_utime + own.ru_stime + theirs) * 1000
 
     async def cost(self, action: Callable[[], Awaitable[object]], rounds: int = ROUNDS) -> float:
