@@ -97,7 +97,7 @@ class NativeToolCalls:
             return WantsTools(_with_ids(answer.tool_calls, sequence_number, taken))
         if answer.text.strip():
             return GivesAnswer(answer.text)
-        return Malformed(empty_answer_nudge(ToolCalling.NATIVE), "the model's answer was empty")
+        return Malformed(empty_answer_nudge(), "the model's answer was empty")
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
         return ConversationMessage(Role.ASSISTANT, answer.text_without_loop, calls)

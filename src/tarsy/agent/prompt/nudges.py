@@ -17,11 +17,12 @@ from tarsy.kit.text import clip
 _ERROR_LIMIT = 2000
 
 
-def empty_answer_nudge(tool_calling: ToolCalling) -> str:
-    """Return the reply to an empty answer."""
-    call = "call a tool" if tool_calling is ToolCalling.NATIVE else "write a Thought with an Action and its Action Input"
-    answer = "write your final analysis" if tool_calling is ToolCalling.NATIVE else "write a Thought and your Final Answer"
-    return f"Your last message was empty. Either {call} to find out what is still missing, or {answer} from the evidence you have."
+def empty_answer_nudge() -> str:
+    """Return the reply to an empty answer of a model with function calling."""
+    return (
+        "Your last message was empty. Either call a tool to find out what is still missing, "
+        "or write your final analysis from the evidence you have."
+    )
 
 
 def too_many_calls_note(made: int, asked: int, most: int, most_agents: int) -> str:

@@ -103,8 +103,7 @@ PROMPTS: dict[str, Callable[[], tuple[ConversationMessage, ...] | str]] = {
     "compaction-pointer": lambda: BUILDER.build_compaction_pointer(
         "call-1", "kubernetes-server.pods_list", BUILDER.tool_result(seen("pod-a Running\n" * 100), "pod-a Running\n" * 100)
     ),
-    "nudge-empty-native": lambda: nudges.empty_answer_nudge(ToolCalling.NATIVE),
-    "nudge-empty-react": lambda: nudges.empty_answer_nudge(ToolCalling.REACT),
+    "nudge-empty-native": nudges.empty_answer_nudge,
     "nudge-repeated-call": lambda: nudges.repeated_call_nudge(("kubernetes-server.pods_list",), 3),
     "nudge-repeated-calls": lambda: nudges.repeated_call_nudge(("kubernetes-server.pods_list", "kubernetes-server.pods_log"), 3),
     "nudge-repeating-text": nudges.repeating_text_nudge,
