@@ -17,9 +17,9 @@ from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.client import is_tarsy
 from tarsy.cli.db import opened_engine
 from tarsy.cli.environment import process_settings
-from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
+from tarsy.config.load.loader import LoadedConfig, load_config, providers_source, tarsy_source
 from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.resolve.resolved import ResolvedMcpServer
+from tarsy.config.resolve.resolved import ResolvedMcpServer, resolved_provider
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
@@ -251,3 +251,14 @@ async def price_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
     found = await unpriced_ceilings(loaded.config, prices, datetime.now(UTC))
     source = tarsy_source(loaded.directory) if found else None
     return [source.problem(one.path, one.message, REMEDY) for one in found] if source else []
+
+
+def namesake_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
+    """Return a remark for each configured model that is priced by its name alone: it may be the vendor's behind a gateway, or cost nothing."""
+    prices, source = PriceList(loaded.config.system.cost_estimation, loaded.env), providers_source(loaded.directory)
+    remedy = "give its own price under system.cost_estimation.model_rates, or set `free: true`"
+    return [
+        source.problem(("llm_providers", name, "model"), f"at an address that is not the vendor's, it is priced like {namesake}", remedy)
+        for name, provider in loaded.config.llm_providers.items()
+        if (namesake := prices.priced_like(resolved_provider(name, provider), datetime.now(UTC)))
+    ]

@@ -6,9 +6,10 @@ Errors are chunks, not exceptions: a stream ends after its first ErrorChunk.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import not_
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tarsy.domain.conversation import ConversationMessage
 from tarsy.domain.tool import ToolDefinition
@@ -51,6 +52,8 @@ class ResolvedProvider(BaseModel):
     stall_timeout: float = 30.0
     max_tool_result_tokens: int | None = None
     context_window: int | None = None
+    # Costs nothing, whatever its name. Left out of snapshots if unset: replicas of an older version read them too.
+    free: bool = Field(default=False, exclude_if=not_)
     # Replay only: the recording file, or `sample:NAME`.
     recording: str | None = None
     # Replay only: the speed; None: as set for the process.

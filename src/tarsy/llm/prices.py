@@ -1,4 +1,7 @@
-"""The price list: the operator's own rates, then the vendors' prices in `genai-prices`, which is bundled and read offline."""
+"""The price list: the operator's own rates, then the vendors' prices in `genai-prices`, which is bundled and read offline.
+
+A model with the name of a vendor's model at another address is probably that vendor's, behind a gateway: it has the vendor's price.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -6,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from genai_prices.data_snapshot import get_snapshot
-from genai_prices.types import TieredPrices
+from genai_prices.types import ModelInfo, TieredPrices
 
 from tarsy.config.schema.budget import CostEstimationConfig, Rate
 from tarsy.config.schema.providers import is_local
@@ -22,6 +25,10 @@ _VENDORS = {
     ProviderType.XAI: "x-ai",
     ProviderType.VERTEXAI: "google-vertex",
 }
+# Vendors by whose names models at other addresses are priced: first those who make a model, because others resell it.
+_MAKERS = {"openai": "OpenAI", "anthropic": "Anthropic", "google": "Google", "x-ai": "xAI"}
+# In the catalogue as OpenAI's, but anyone may run it.
+_OPEN_WEIGHTS = "gpt-oss"
 
 
 class PriceList:
@@ -41,24 +48,56 @@ class PriceList:
         if rate is not None:
             cached = rate.input_per_million if rate.cached_input_per_million is None else rate.cached_input_per_million
             return Price(rate.input_per_million, cached, rate.output_per_million)
-        address = provider.base_url
-        if address is not None:
-            # An address with an unknown variable is not the vendor's own either.
-            with suppress(MissingVariableError):
-                address = expand(address, self._env)
-        if provider.type is ProviderType.REPLAY or (address and is_local(address, self._env)):
+        if provider.type is ProviderType.REPLAY or provider.free:
             return FREE
-        try:
-            vendor = None if address else _VENDORS.get(provider.type)
-            _, model = get_snapshot().find_provider_model(provider.model, None, vendor, address)
-        except LookupError:
+        address = self._address(provider)
+        model = _listed(provider, address)
+        if model is None and address and (namesake := _namesake(provider.model, at)):
+            _, model = namesake
+        price = _price_of(model, at, input_tokens) if model else None
+        return FREE if price is None and address and is_local(address, self._env) else price
+
+    def priced_like(self, provider: ResolvedProvider, at: datetime) -> str | None:
+        """Return the vendor's model whose price this model has only because of its name; None if its price has another reason, or is not known."""
+        if not self._config.enabled or provider.free or provider.model in self._config.model_rates:
             return None
-        prices = model.get_prices(at)
-        given, made = _tier(prices.input_mtok, input_tokens), _tier(prices.output_mtok, input_tokens)
-        cached = _tier(prices.cache_read_mtok, input_tokens)
-        if given is None or made is None:
+        address = self._address(provider)
+        namesake = _namesake(provider.model, at) if address and _listed(provider, address) is None else None
+        return f"{namesake[0]} {namesake[1].id}" if namesake else None
+
+    def _address(self, provider: ResolvedProvider) -> str | None:
+        if provider.base_url is None:
             return None
-        return Price(given, given if cached is None else cached, made)
+        # An address with an unknown variable is not the vendor's own either.
+        with suppress(MissingVariableError):
+            return expand(provider.base_url, self._env)
+        return provider.base_url
+
+
+def _listed(provider: ResolvedProvider, address: str | None) -> ModelInfo | None:
+    """Return a model as its vendor, or the service at that address, offers it."""
+    with suppress(LookupError):
+        return get_snapshot().find_provider_model(provider.model, None, None if address else _VENDORS.get(provider.type), address)[1]
+    return None
+
+
+def _namesake(model: str, at: datetime) -> tuple[str, ModelInfo] | None:
+    """Return the vendor that sells a model of that name, and the model. Gateways put the vendor's name before it, as in `openai/gpt-5.2`."""
+    name = model.rpartition("/")[2]
+    for vendor, title in () if name.startswith(_OPEN_WEIGHTS) else _MAKERS.items():
+        with suppress(LookupError):
+            _, found = get_snapshot().find_provider_model(name, None, vendor, None)
+            return (title, found) if _price_of(found, at, 0) else None
+    return None
+
+
+def _price_of(model: ModelInfo, at: datetime, input_tokens: int) -> Price | None:
+    prices = model.get_prices(at)
+    given, made = _tier(prices.input_mtok, input_tokens), _tier(prices.output_mtok, input_tokens)
+    cached = _tier(prices.cache_read_mtok, input_tokens)
+    if given is None or made is None:
+        return None
+    return Price(given, given if cached is None else cached, made)
 
 
 def _tier(price: Decimal | TieredPrices | None, input_tokens: int) -> Decimal | None:

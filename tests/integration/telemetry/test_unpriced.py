@@ -53,11 +53,13 @@ async def test_ceilings_that_do_not_count_a_model_are_warned_of_in_the_system_an
     assert f"The ceiling of $5.00 a day does not count calls of {MODEL}" in capsys.readouterr().out
 
 
-def _check(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def _check(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str = "does not count"
+) -> list[str]:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     partial(app, ["config", "check", "--config", str(directory)], standalone_mode=False)()
-    return [line for line in capsys.readouterr().err.splitlines() if "does not count" in line]
+    return [line for line in capsys.readouterr().err.splitlines() if words in line]
 
 
 async def test_the_check_of_the_configuration_names_the_line_and_a_rate_cures_it(
@@ -69,6 +71,21 @@ async def test_the_check_of_the_configuration_names_the_line_and_a_rate_cures_it
     assert of_budget in remarks
     configured(tmp_path, "  cost_estimation: {model_rates: {unheard-of: {input_per_million: 1, output_per_million: 2}}}\n")
     assert await to_thread.run_sync(_check, tmp_path, monkeypatch, capsys) == []
+
+
+async def test_the_check_says_which_models_are_priced_by_their_name_and_free_ends_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(tmp_path)
+    gateway = "llm_providers:\n  ours: {type: openai, model: gpt-5.2, base_url: 'http://litellm:4000'"
+    tmp_path.joinpath("llm-providers.yaml").write_text(f"{gateway}}}\n", encoding="utf-8")
+    (remark,) = await to_thread.run_sync(_check, tmp_path, monkeypatch, capsys, "priced like")
+    assert remark == (
+        f"{tmp_path}/llm-providers.yaml:2: llm_providers.ours.model: at an address that is not the vendor's, it is priced like OpenAI gpt-5.2; "
+        "give its own price under system.cost_estimation.model_rates, or set `free: true`"
+    )
+    tmp_path.joinpath("llm-providers.yaml").write_text(f"{gateway}, free: true}}\n", encoding="utf-8")
+    assert await to_thread.run_sync(_check, tmp_path, monkeypatch, capsys, "priced like") == []
 
 
 async def test_the_doctor_says_it_too(

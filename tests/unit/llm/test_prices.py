@@ -19,6 +19,10 @@ async def price(provider: ResolvedProvider, at: datetime = AT, tokens: int = 100
     return await PriceList(CostEstimationConfig.model_validate(config), {"WHERE": "http://gpu.internal:8000"}).price(provider, at, tokens)
 
 
+def priced_like(model: ResolvedProvider, **config: Any) -> str | None:
+    return PriceList(CostEstimationConfig.model_validate(config), {}).priced_like(model, AT)
+
+
 def provider(kind: ProviderType = ProviderType.OPENAI, model: str = "gpt-5.2", **more: Any) -> ResolvedProvider:
     return ResolvedProvider(name="p", type=kind, model=model, **more)
 
@@ -52,7 +56,34 @@ async def test_a_large_call_costs_what_the_vendor_asks_for_large_calls() -> None
 
 async def test_a_model_that_no_list_knows_has_no_price() -> None:
     assert await price(provider(model="my-own-finetune-7b")) is None
-    assert await price(provider(base_url="https://models.example.com/v1")) is None
+    assert await price(provider(model="my-own-finetune-7b", base_url="https://models.example.com/v1")) is None
+
+
+@pytest.mark.parametrize("address", ["http://litellm:4000", "{{.WHERE}}/v1", "https://models.example.com/v1"])
+@pytest.mark.parametrize(
+    ("model", "vendor", "like"),
+    [
+        ("gpt-5.2", ProviderType.OPENAI, "OpenAI gpt-5.2"),
+        ("anthropic/claude-sonnet-5", ProviderType.ANTHROPIC, "Anthropic claude-sonnet-5"),
+    ],
+)
+async def test_a_vendors_model_behind_another_address_has_the_vendors_price_unless_it_is_free(
+    model: str, vendor: ProviderType, like: str, address: str
+) -> None:
+    behind, sold = provider(model=model, base_url=address), provider(vendor, model.rpartition("/")[2])
+    assert (await price(behind)) == (await price(sold)) != FREE
+    assert priced_like(behind) == like
+    assert await price(behind.model_copy(update={"free": True})) == FREE
+    assert priced_like(behind.model_copy(update={"free": True})) is None
+    assert priced_like(behind, model_rates={model: {"input_per_million": 1, "output_per_million": 4}}) is None
+    assert priced_like(behind, enabled=False) is priced_like(sold) is None
+
+
+@pytest.mark.parametrize("model", ["llama3.1:8b", "qwen3:32b", "gpt-oss:20b", "openai/gpt-oss-120b", "gemma-3-27b-it", "mistral"])
+async def test_open_models_in_ones_own_network_cost_nothing(model: str) -> None:
+    own = provider(model=model, base_url="http://vllm:8000/v1")
+    assert await price(own) == FREE
+    assert priced_like(own) is None
 
 
 async def test_a_model_of_ones_own_and_a_recording_cost_nothing() -> None:

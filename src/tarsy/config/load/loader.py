@@ -52,7 +52,7 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
     """
     found = find_directory(directory, with_dotenv(env, None))
     env = with_dotenv(env, found)
-    files = ConfigFiles(tarsy_source(found), _file_of(found, PROVIDERS_FILE))
+    files = ConfigFiles(tarsy_source(found), providers_source(found))
     data = files.tarsy.data
     for section, entries in (("mcp_servers", documents.MCP_SERVERS), ("agents", documents.AGENTS), ("agent_chains", documents.CHAINS)):
         data = _over_builtins(data, section, entries)
@@ -110,6 +110,10 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
 def tarsy_source(directory: Path | None) -> Source:
     """Return `tarsy.yaml` joined with the files of `tarsy.d`."""
     return join_sources(_file_of(directory, TARSY_FILE), (_source(piece) for piece in piece_files(directory)))
+
+
+def providers_source(directory: Path | None) -> Source:
+    return _file_of(directory, PROVIDERS_FILE)
 
 
 def _file_of(directory: Path | None, name: str) -> Source:

@@ -78,6 +78,10 @@ class LLMProviderConfig(Section):
     context_window: Count | None = Field(
         default=None, description="Size of the model's context in tokens; unset: built-in for common model families, else 128000."
     )
+    free: Switch = Field(
+        default=False,
+        description="The model costs nothing. Unset: a model in your own network is free unless it has the name of a vendor's model.",
+    )
     recording: Text | None = Field(
         default=None, validate_default=True, description="For `type: replay`: the recording to play, a file or `sample:NAME`."
     )
@@ -126,7 +130,7 @@ class LLMProviderConfig(Section):
 
 
 def is_local(base_url: str, env: Mapping[str, str]) -> bool:
-    """Return whether an address is local: this machine, a private network, a name without a domain. Models there cost nothing and rarely need a key."""
+    """Return whether an address is local: this machine, a private network, a name without a domain. Models there rarely cost anything or need a key."""
     if any(name not in env for name in variables(base_url)):
         return False
     host = urlsplit(expand(base_url, env)).hostname or ""
