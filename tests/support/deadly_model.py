@@ -1,4 +1,4 @@
-"""A worker whose process dies in the middle of a model call. It is here because a forked process can import it."""
+"""A worker whose process dies before or in a model call. It is here because a forked process can import it."""
 
 import os
 import signal
@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import pytest
 
 from support.agent_scenario import Scenario
 from support.replica import start_process
 from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
-from tarsy.domain.budget import Ceiling
+from tarsy.db.spending import PostgresSpendingStore
+from tarsy.domain.budget import Ceiling, Reservation
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.llm import Chunk, GenerateInput
 
@@ -20,7 +22,7 @@ WORKER_SECONDS = 60
 
 @dataclass
 class Deadly(Runaway):
-    """Its process dies in the call of that number, before a word was said; 0: never."""
+    """Its process dies in the call of that number, after the request was sent and before the first chunk; 0: never."""
 
     kill_at: int = 0
 
@@ -41,12 +43,19 @@ async def _run_waiting(url: str, directory: Path, ceiling: Ceiling, kill_at: int
         await running.pool.run_waiting(INVESTIGATION)
 
 
-def _worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> None:
-    anyio.run(_run_waiting, url, directory, ceiling, kill_at)
+async def _die(_store: PostgresSpendingStore, _reservation: Reservation) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int) -> int | None:
-    """Run a worker until there is no more to do, or until it dies; how it ended."""
-    process = start_process(_worker, url, directory, ceiling, kill_at)
+def _worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int, unsent: bool) -> None:  # noqa: FBT001 - an argument of a process
+    with pytest.MonkeyPatch.context() as patch:
+        if unsent:
+            patch.setattr(PostgresSpendingStore, "mark_sent", _die)
+        anyio.run(_run_waiting, url, directory, ceiling, kill_at)
+
+
+async def worker(url: str, directory: Path, ceiling: Ceiling, kill_at: int, *, unsent: bool = False) -> int | None:
+    """Run a worker until there is no more to do, or until it dies; how it ended. If `unsent`, it dies after its first reservation, before the request."""
+    process = start_process(_worker, url, directory, ceiling, kill_at, unsent)
     await anyio.to_thread.run_sync(process.join, WORKER_SECONDS)
     return process.exitcode

@@ -66,6 +66,9 @@ class MemorySpending:
         self.reserved.append(reservation)
         return None
 
+    async def mark_sent(self, reservation: Reservation) -> None:
+        assert reservation in self.reserved
+
 
 class DiedError(BaseException):
     """The process is gone: nothing of it may write any more, least of all that it failed."""

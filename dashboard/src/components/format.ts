@@ -52,11 +52,12 @@ export function formatDollars(usd: number): string {
   return `$${usd.toFixed(usd >= 1 || usd === 0 ? 2 : 4)}`;
 }
 
-/** The cost of several calls, and how many of them have no known price; null if there is neither. */
-export function formatCost(cost: { usd: number | null; unpriced_calls: number }): string | null {
+/** The cost of several calls, and how many of them have no known price; null if there is neither. "≈" where tokens are estimated. */
+export function formatCost(cost: { usd: number | null; unpriced_calls: number; estimated_calls?: number }): string | null {
   const missing = cost.unpriced_calls > 0 ? `${plural(cost.unpriced_calls, "call")} of unknown price` : null;
   if (cost.usd === null) return missing;
-  return missing === null ? formatDollars(cost.usd) : `${formatDollars(cost.usd)} and ${missing}`;
+  const amount = `${(cost.estimated_calls ?? 0) > 0 ? "≈ " : ""}${formatDollars(cost.usd)}`;
+  return missing === null ? amount : `${amount} and ${missing}`;
 }
 
 export function formatBytes(characters: number): string {

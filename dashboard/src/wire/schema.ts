@@ -1687,6 +1687,8 @@ export interface components {
             usd: number | null;
             /** Unpriced Calls */
             unpriced_calls: number;
+            /** Estimated Calls */
+            estimated_calls: number;
         };
         /** DayUsageItem */
         DayUsageItem: {
@@ -2163,6 +2165,8 @@ export interface components {
             /** Message Count */
             message_count: number;
             usage: components["schemas"]["Usage"];
+            /** Usage Estimated */
+            usage_estimated: boolean;
             /** Error Code */
             error_code: string | null;
             /** Error Message */
@@ -2215,6 +2219,8 @@ export interface components {
             /** Message Count */
             message_count: number;
             usage: components["schemas"]["Usage"];
+            /** Usage Estimated */
+            usage_estimated: boolean;
             /** Error Code */
             error_code: string | null;
             /** Error Message */

@@ -111,10 +111,12 @@ class ModelCall:
 
         Raises:
             CeilingMetError: the call does not fit under a ceiling, and was not made.
+            ClaimLostError: the work belongs to another worker now, and the call was not made.
         """
         answer, services, place = self._answer, self._context.services, self._context.place
         clock = services.clock
         with await self._context.ceilings.admit(request, kind) as admission:
+            await admission.mark_sent()
             request, within = admission.request, admission.time_limit(within)
             started_at, started = clock.now(), clock.monotonic()
             first_chunk_ms: int | None = None
@@ -170,11 +172,9 @@ class ModelCall:
                 request_hash=request_hash(request),
                 message_count=len(request.messages),
                 request=record,
-                response={
-                    "chunks": [chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks_to_recorded(self._chunks)],
-                    **({"usage_estimated": True} if is_estimated else {}),
-                },
+                response={"chunks": [chunk.model_dump(mode="json", exclude_none=True) for chunk in chunks_to_recorded(self._chunks)]},
                 usage=answer.usage,
+                usage_estimated=is_estimated,
                 error_code=answer.error.code.value if answer.error else None,
                 error_message=answer.error.message if answer.error else None,
                 started_at=started_at,

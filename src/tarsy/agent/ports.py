@@ -161,3 +161,11 @@ class SpendingStore(Protocol):
             ClaimLostError: the work belongs to another worker now.
         """
         ...
+
+    async def mark_sent(self, reservation: Reservation) -> None:
+        """Record that the request is sent now. If the worker dies before, the reservation is freed; after that it counts as spent.
+
+        Raises:
+            ClaimLostError: the work belongs to another worker now.
+        """
+        ...

@@ -72,7 +72,7 @@ def cost_text(cost: Mapping[str, Any]) -> str:
     from tarsy.domain.usage import Spending
 
     usd = cost.get("usd")
-    return str(Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0)))
+    return str(Spending(None if usd is None else Decimal(str(usd)), cost.get("unpriced_calls", 0), cost.get("estimated_calls", 0)))
 
 
 Choice = TypeVar("Choice", bound=StrEnum)

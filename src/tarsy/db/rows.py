@@ -164,11 +164,12 @@ def llm_interaction_of(row: Row) -> LLMInteraction:
 
 
 # Sums over model calls. A call that used no tokens, usually a failed one, costs nothing and lacks no price.
-SPENDING_SUMS = "sum(cost_usd) AS cost_usd, count(*) FILTER (WHERE cost_usd IS NULL AND total_tokens > 0) AS unpriced_calls"
+SPENDING_SUMS = """sum(cost_usd) AS cost_usd, count(*) FILTER (WHERE cost_usd IS NULL AND total_tokens > 0) AS unpriced_calls,
+    count(*) FILTER (WHERE usage_estimated AND total_tokens > 0) AS estimated_calls"""
 
 
 def spending_of(row: Row) -> Spending:
-    return Spending(row["cost_usd"], int(row["unpriced_calls"] or 0))
+    return Spending(row["cost_usd"], int(row["unpriced_calls"] or 0), int(row["estimated_calls"] or 0))
 
 
 def usage_of(row: Row) -> TokenUsage:

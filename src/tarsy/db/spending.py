@@ -1,6 +1,7 @@
 """Spending in the database: the amounts reserved for model calls by all processes, and the amounts spent.
 
-A reservation is written before its call and deleted by the step that stores the call. Under the budget of a period reservations are made
+A reservation is written before its call and deleted by the step that stores the call. Until the worker marks the request as sent, the
+reservation belongs to the worker's claim and ends with it; after that it counts as spent, because nobody knows how far the vendor got. Under the budget of a period reservations are made
 one at a time (advisory lock): otherwise two of them could both fit into the same rest.
 """
 
@@ -27,13 +28,20 @@ _RESERVE = sa.text(
     """
     WITH held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE),
     made AS (
-        INSERT INTO reservations (id, session_id, stage_id, execution_id, is_kept, usd, tokens, model_calls)
-        SELECT r.id, :session_id, :stage_id, :execution_id, r.is_kept, r.usd, r.tokens, r.model_calls
+        INSERT INTO reservations (id, session_id, stage_id, execution_id, is_kept, unsent_under, usd, tokens, model_calls)
+        SELECT r.id, :session_id, :stage_id, :execution_id, r.is_kept, CASE WHEN NOT r.is_kept THEN CAST(:token AS uuid) END,
+            r.usd, r.tokens, r.model_calls
         FROM held, unnest(CAST(:ids AS uuid[]), CAST(:is_kept AS boolean[]), CAST(:usd AS numeric[]),
             CAST(:tokens AS bigint[]), CAST(:model_calls AS integer[])) AS r(id, is_kept, usd, tokens, model_calls)
         ON CONFLICT (id) DO UPDATE SET usd = excluded.usd, tokens = excluded.tokens, model_calls = excluded.model_calls, created_at = now()
     )
     SELECT 1 FROM held
+    """
+)
+_MARK_SENT = sa.text(
+    """
+    WITH held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)
+    UPDATE reservations r SET unsent_under = NULL FROM held WHERE r.id = :id RETURNING 1
     """
 )
 _ENDED = sql_list(status for status in RunStatus if status.is_final)
@@ -48,12 +56,13 @@ _PERIOD = sa.text(
         SELECT coalesce(sum(r.usd), 0) FROM reservations r
         JOIN alert_sessions s ON s.id = r.session_id JOIN agent_executions e ON e.id = r.execution_id
         WHERE r.created_at >= CAST(:first AS timestamp) AT TIME ZONE 'UTC' AND NOT (r.is_kept AND e.status IN ({_ENDED}))
+            AND (r.unsent_under IS NULL OR EXISTS (SELECT FROM work w WHERE w.session_id = r.session_id AND w.claim_token = r.unsent_under))
             AND (CAST(:without AS uuid) IS NULL OR r.id <> :without)
             AND (CAST(:chain AS text) IS NULL OR s.chain_id = :chain) AND (CAST(:alert_type AS text) IS NULL OR s.alert_type = :alert_type)
     ) AS reserved
     """
 )
-# An announced tool call is spent unless it was refused; a model call whose usage never became known counts with its reservation.
+# An announced tool call is spent unless it was refused; a model call that was sent and whose usage never became known counts with its reservation.
 _SPENT = sa.text(
     """
     SELECT CAST(e.stage_id AS text) AS stage_id, CAST(e.id AS text) AS execution_id, CAST(e.parent_execution_id AS text) AS parent_execution_id,
@@ -66,7 +75,7 @@ _SPENT = sa.text(
     ) m
     CROSS JOIN LATERAL (
         SELECT coalesce(sum(usd), 0) AS usd, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(model_calls), 0) AS calls
-        FROM reservations WHERE execution_id = e.id AND NOT is_kept
+        FROM reservations WHERE execution_id = e.id AND NOT is_kept AND unsent_under IS NULL
     ) o
     CROSS JOIN LATERAL (
         SELECT count(*) FILTER (WHERE event_type = 'llm_tool_call') - count(*) FILTER (WHERE metadata ? 'refused') AS calls
@@ -135,6 +144,22 @@ class PostgresSpendingStore:
 
         # Writing the same reservation again changes nothing.
         return await retrying(attempt, whole=True)
+
+    async def mark_sent(self, reservation: Reservation) -> None:
+        """Record that the request of a reservation is sent now: from here on the reservation counts as spent, even if the worker dies.
+
+        Raises:
+            ClaimLostError: the claim's token is no longer the row's.
+        """
+        claim = reservation.claim
+
+        async def attempt() -> None:
+            async with self._autocommit.connect() as connection:
+                marked = await connection.execute(_MARK_SENT, {"claim_id": claim.id, "token": claim.token, "id": reservation.id})
+                if marked.first() is None:
+                    raise ClaimLostError(claim)
+
+        await retrying(attempt)
 
     async def states(self, periods: Sequence[PeriodBudget], now: datetime) -> Sequence[PeriodState]:
         """Return how far each budget is used."""

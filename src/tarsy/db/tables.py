@@ -449,6 +449,8 @@ llm_interactions = sa.Table(
     sa.Column("total_tokens", sa.Integer, nullable=False, server_default="0"),
     sa.Column("thinking_tokens", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cached_tokens", sa.Integer, nullable=False, server_default="0"),
+    # The tokens are an estimate: the call was cut off before the vendor reported them.
+    sa.Column("usage_estimated", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("error_code", sa.Text),
     sa.Column("error_message", sa.Text),
     sa.Column("started_at", Timestamp, nullable=False),
@@ -585,6 +587,7 @@ session_spending = sa.Table(
     sa.Column("total_tokens", sa.BigInteger, nullable=False),
     sa.Column("cost_usd", sa.Numeric, nullable=False),
     sa.Column("unpriced_calls", sa.BigInteger, nullable=False),
+    sa.Column("estimated_calls", sa.BigInteger, nullable=False, server_default="0"),
     sa.Index("ix_session_spending_dearest", sa.text("cost_usd DESC"), sa.text("session_id DESC")),
     sa.Index("ix_session_spending_by_tokens", "total_tokens", "session_id"),
     postgresql_with=ROOMY,
@@ -613,6 +616,8 @@ reservations = sa.Table(
     sa.Column("execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE"), nullable=False),
     # Reserved for the conclusion; released when its execution has ended.
     sa.Column("is_kept", sa.Boolean, nullable=False),
+    # The claim under which the request may still be sent; NULL as soon as it may have been.
+    sa.Column("unsent_under", Id),
     sa.Column("usd", sa.Numeric, nullable=False),
     sa.Column("tokens", sa.BigInteger, nullable=False),
     sa.Column("model_calls", sa.Integer, nullable=False),

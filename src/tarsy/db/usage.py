@@ -55,13 +55,14 @@ ADD_TO_USAGE_DAYS = f"""
         cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = u.unpriced_calls + excluded.unpriced_calls,
         duration_ms = u.duration_ms + excluded.duration_ms"""
 ADD_TO_SESSION_SPENDING = """
-    INSERT INTO session_spending AS u (session_id, calls, total_tokens, cost_usd, unpriced_calls)
+    INSERT INTO session_spending AS u (session_id, calls, total_tokens, cost_usd, unpriced_calls, estimated_calls)
     SELECT c.session_id, count(*), sum(c.total_tokens), coalesce(sum(c.cost_usd), 0),
-        count(*) FILTER (WHERE c.cost_usd IS NULL AND c.total_tokens > 0)
+        count(*) FILTER (WHERE c.cost_usd IS NULL AND c.total_tokens > 0), count(*) FILTER (WHERE c.usage_estimated)
     FROM llm_calls c GROUP BY 1
     ON CONFLICT (session_id) DO UPDATE SET
         calls = u.calls + excluded.calls, total_tokens = u.total_tokens + excluded.total_tokens,
-        cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = u.unpriced_calls + excluded.unpriced_calls"""
+        cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = u.unpriced_calls + excluded.unpriced_calls,
+        estimated_calls = u.estimated_calls + excluded.estimated_calls"""
 # Requests for lists of tools are no calls.
 ADD_TO_TOOL_DAYS = f"""
     INSERT INTO tool_days AS u (day, shard, server, tool, calls, failed_calls, duration_ms)

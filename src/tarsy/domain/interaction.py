@@ -49,6 +49,8 @@ class LLMInteraction(Interaction):
     response: Mapping[str, Any] | None
     usage: TokenUsage
     error_code: str | None
+    # Whether `usage` is an estimate: the call was cut off before the vendor reported it.
+    usage_estimated: bool = False
     first_chunk_ms: int | None = None
     # At the time of the call; None: not known.
     price: Price | None = None

@@ -63,17 +63,24 @@ class Spending:
     # None: no call of known price.
     usd: Decimal | None = None
     unpriced_calls: int = 0
+    # Calls whose tokens are estimates: they were cut off before the vendor reported them.
+    estimated_calls: int = 0
 
     def __add__(self, other: "Spending") -> "Spending":
         known = [usd for usd in (self.usd, other.usd) if usd is not None]
-        return Spending(sum(known, Decimal(0)) if known else None, self.unpriced_calls + other.unpriced_calls)
+        return Spending(
+            sum(known, Decimal(0)) if known else None,
+            self.unpriced_calls + other.unpriced_calls,
+            self.estimated_calls + other.estimated_calls,
+        )
 
     def __str__(self) -> str:
-        """Format the amount for people, with the number of calls it does not include: `$0.0123 and 2 calls of unknown price`."""
+        """Format the amount for people, with the number of calls it does not include: `≈ $0.0123 and 2 calls of unknown price`."""
         missing = f"{self.unpriced_calls} call{'s' if self.unpriced_calls > 1 else ''} of unknown price"
         if self.usd is None:
             return missing if self.unpriced_calls else ""
-        return f"{format_usd(self.usd)} and {missing}" if self.unpriced_calls else format_usd(self.usd)
+        amount = f"≈ {format_usd(self.usd)}" if self.estimated_calls else format_usd(self.usd)
+        return f"{amount} and {missing}" if self.unpriced_calls else amount
 
 
 def format_usd(usd: Decimal) -> str:

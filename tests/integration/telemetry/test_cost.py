@@ -35,7 +35,7 @@ INCIDENT = """
 EACH = 0.03
 
 
-def story(directory: Path, *models: str) -> Scenario:
+def story(directory: Path, *models: str, texts: Sequence[str] = ("It is the disk.",)) -> Scenario:
     directory.joinpath("tarsy.yaml").write_text(RATES)
     agents = [
         agent(
@@ -45,7 +45,8 @@ def story(directory: Path, *models: str) -> Scenario:
         )
         for number, model in enumerate(models, 1)
     ]
-    calls = [says(f"0.look/{number}.Agent{number}", 0, "It is the disk.") for number, _ in enumerate(models, 1)]
+    tracks = [f"0.look/{number}.Agent{number}" for number, _ in enumerate(models, 1)]
+    calls = [says(track, turn, text) for track in tracks for turn, text in enumerate(texts)]
     reported = Scenario(chain(stage(*agents), scoring=None), [*calls, *_later(len(models))], config_dir=directory)
     return replace(reported, llm=Played(in_process_client(env={}, recordings=lambda _: reported.recording)))
 
@@ -83,10 +84,10 @@ async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and
             listed = (await api.client.get("/api/v1/sessions")).json()["sessions"][0]
         reported = running.services.health.metrics()
     # The synthesis and the summary are recordings of a model that has a rate.
-    assert detail["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 1}
+    assert detail["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 1, "estimated_calls": 0}
     assert [one["cost"] for one in detail["stages"][0]["executions"]] == [
-        {"usd": EACH, "unpriced_calls": 0},
-        {"usd": None, "unpriced_calls": 1},
+        {"usd": EACH, "unpriced_calls": 0, "estimated_calls": 0},
+        {"usd": None, "unpriced_calls": 1, "estimated_calls": 0},
     ]
     assert max(((call["model"], call["cost_usd"]) for call in trace), key=str) == ("unheard-of", None)
     assert sum(call["cost_usd"] or 0 for call in trace) == pytest.approx(3 * EACH)
@@ -111,7 +112,7 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
         (listed,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
         reports = [(await api.client.get(f"/api/v1/sessions/{one.id}/report", params={"format": "md"})).text for one in sessions]
     # The one that runs second, whichever that is, says what it was told that the first had found: it is not summed up.
-    assert shown["cost"] == listed["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 0}
+    assert shown["cost"] == listed["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 0, "estimated_calls": 0}
     assert [sum(f"- Cost: {cost}" in report for report in reports) for cost in ("$0.0600", "$0.0300")] == [1, 1]
     at = ["--database-url", database_url]
     for command in (["incidents", "list", *at], ["incidents", "show", incident, *at], ["sessions", "list", *at]):
@@ -120,6 +121,30 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
     assert "$0.0900  Down" in reported
     assert "investigations cost $0.0900" in reported
     assert (reported.count("$0.0600"), reported.count("$0.0300")) == (1, 1)
+
+
+async def test_a_cost_with_an_answer_that_was_cut_off_is_marked_as_an_estimate(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario, incident = story(tmp_path, "model-1", texts=("Let me check the pods again. " * 400, "It is the disk.")), str(uuid4())
+    async with scenario.continued(database_url) as running, serving(running.services) as api:
+        async with running.engine.begin() as connection:
+            await connection.execute(sa.text(INCIDENT), {"id": incident})
+        await running.services.repositories.sessions.insert(replace(scenario.session(), incident_id=incident))
+        assert running.pool is not None
+        await running.pool.run_waiting(INVESTIGATION)
+        detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
+        trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
+        (listed,) = (await api.client.get("/api/v1/sessions")).json()["sessions"]
+        (of_incident,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+        report = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/report", params={"format": "md"})).text
+    assert [call["turn"] for call in trace if call["usage_estimated"]] == [0]
+    assert trace[0]["cost_usd"] > EACH
+    assert detail["cost"] == listed["cost"] == of_incident["cost"]
+    assert detail["cost"]["estimated_calls"] == 1
+    assert "- Cost: ≈ $" in report
+    await to_thread.run_sync(partial(app, ["sessions", "list", "--database-url", database_url], standalone_mode=False))
+    assert "≈ $" in capsys.readouterr().out
 
 
 async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tmp_path: Path) -> None:

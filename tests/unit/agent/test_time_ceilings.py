@@ -107,11 +107,10 @@ def test_a_call_that_was_cut_off_is_stored_with_the_tokens_it_probably_used() ->
     found = ended(Slow(endless_tools, conclusion=FOR_EVER, first_words="The disk of node-1 is full. " * 40), 40)
     cut = found.calls[-1]
     assert cut.error_code == ErrorCode.CEILING
-    assert cut.response
-    assert cut.response["usage_estimated"] is True
+    assert cut.usage_estimated
     assert cut.usage.input_tokens > 100
     assert cut.usage.output_tokens > 200
-    assert "usage_estimated" not in (found.calls[0].response or {})
+    assert not found.calls[0].usage_estimated
 
 
 TIMES = st.floats(1, 60) | st.just(FOR_EVER)

@@ -65,7 +65,7 @@ WHOLE = SessionSummary(
     current_stage_index=1,
     total_tokens=41_200,
     # Numbers that are written in different ways: with an exponent, and as they are.
-    cost=Spending(Decimal("0.0000012"), 1),
+    cost=Spending(Decimal("0.0000012"), 1, 2),
     agents=4,
     fallbacks=1,
     score=77,

@@ -23,13 +23,15 @@ def test_no_usage_that_a_vendor_reports_makes_a_call_cost_less_than_nothing(give
     assert PRICE.cost(TokenUsage(input_tokens=given_, cached_tokens=cached, output_tokens=made)) >= 0
 
 
-@given(st.lists(st.builds(Spending, AMOUNTS, st.integers(0, 5)), max_size=8))
+@given(st.lists(st.builds(Spending, AMOUNTS, st.integers(0, 5), st.integers(0, 5)), max_size=8))
 def test_a_sum_is_exact_and_says_how_many_calls_it_misses(parts: list[Spending]) -> None:
     total = sum(parts, Spending())
     known = [part.usd for part in parts if part.usd is not None]
-    assert total == Spending(sum(known, Decimal(0)) if known else None, sum(part.unpriced_calls for part in parts))
+    unpriced, estimated = sum(part.unpriced_calls for part in parts), sum(part.estimated_calls for part in parts)
+    assert total == Spending(sum(known, Decimal(0)) if known else None, unpriced, estimated)
 
 
 def test_spending_is_told_in_plain_words() -> None:
     reported = [Spending(), Spending(Decimal(0)), Spending(Decimal("0.01234")), Spending(Decimal("12.5"), 1), Spending(None, 2)]
     assert [str(one) for one in reported] == ["", "$0.00", "$0.0123", "$12.50 and 1 call of unknown price", "2 calls of unknown price"]
+    assert str(Spending(Decimal("0.5"), 1, 2)) == "≈ $0.5000 and 1 call of unknown price"

@@ -73,7 +73,11 @@ export const Facts = memo(function Facts({ session }: { session: SessionDetail }
       <Fact name="Tokens">
         <span title={tokens}>{formatCount(usage.total_tokens)}</span>
       </Fact>
-      {cost !== null && <Fact name="Cost">{cost}</Fact>}
+      {cost !== null && (
+        <Fact name="Cost">
+          <span title={session.cost.estimated_calls > 0 ? "Answers that TARSy cut off are in it by an estimate of their tokens" : undefined}>{cost}</span>
+        </Fact>
+      )}
       {session.budget !== null && <Fact name="Ceiling">{formatCeiling(session.budget)}</Fact>}
       {session.recorded ? (
         <Fact name="Model">

@@ -81,11 +81,11 @@ describe("a session that is shown", () => {
   });
 });
 
-const FREE = { usd: null, unpriced_calls: 0 };
+const FREE = { usd: null, unpriced_calls: 0, estimated_calls: 0 };
 
 test("the report ends with what the investigation cost", () => {
   const session = { executive_summary: null, final_analysis: "Long.", analysis_is_partial: false, analysis_partial_reason: null, recorded: false };
-  expect(reportOf({ ...session, cost: { usd: 0.0123, unpriced_calls: 1 } })).toBe("# Analysis\n\nLong.\n\n---\n\nCost of the investigation: $0.0123 and 1 call of unknown price.\n");
+  expect(reportOf({ ...session, cost: { usd: 0.0123, unpriced_calls: 1, estimated_calls: 2 } })).toBe("# Analysis\n\nLong.\n\n---\n\nCost of the investigation: ≈ $0.0123 and 1 call of unknown price.\n");
 });
 
 test("the report has the summary first and says when it is partial", () => {

@@ -165,6 +165,15 @@ class AdmittedCall:
         if self._reservation:
             self._ceilings.settle(self._reservation.wanted, self._used)
 
+    async def mark_sent(self) -> None:
+        """Record that the request is sent now.
+
+        Raises:
+            ClaimLostError: the work belongs to another worker now.
+        """
+        if self._reservation:
+            await self._ceilings.mark_sent(self._reservation)
+
     def time_limit(self, seconds: float) -> float:
         """Return how long the call may take: `seconds`, or less if the ceilings leave less."""
         left = self._ceilings.time_left(concluding=self._kind in _CONCLUDING) if self._reservation else None
@@ -425,6 +434,9 @@ class Ceilings:
         least = self._decide(request, kind, price, longest=_USEFUL_ANSWER)
         needs = least.wanted.usd + least.kept.usd if isinstance(least, Fits) else Decimal(0)
         return CeilingMetError(met, waits=over, budget=BudgetWait(state.budget.key, needs))
+
+    async def mark_sent(self, reservation: Reservation) -> None:
+        await self._ledger.store.mark_sent(reservation)
 
     def settle(self, reserved: Spent, used: Spent) -> None:
         """Replace what was reserved for a call by what it used."""

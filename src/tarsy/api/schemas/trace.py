@@ -59,6 +59,8 @@ class LLMCallItem(View):
     model: str
     message_count: int
     usage: Usage
+    # Whether `usage` is an estimate, because the call was cut off before its vendor reported the tokens.
+    usage_estimated: bool
     error_code: str | None
     error_message: str | None
     started_at: datetime

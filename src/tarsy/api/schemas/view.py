@@ -43,6 +43,8 @@ class Cost(View):
     usd: float | None
     # Calls whose price is not known: they are not in the sum.
     unpriced_calls: int
+    # Calls that TARSy cut off before their vendor reported the tokens: they are in the sum by an estimate.
+    estimated_calls: int
 
 
 def _storable(text: str) -> str:

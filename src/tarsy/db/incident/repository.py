@@ -141,6 +141,7 @@ _SUMMARIES = sa.select(
     incidents,
     _spent(session_spending.c.cost_usd).label("cost_usd"),
     _spent(session_spending.c.unpriced_calls).label("unpriced_calls"),
+    _spent(session_spending.c.estimated_calls).label("estimated_calls"),
     _LAST.c.status.label("last_status"),
     _LAST.c.started_at.label("last_started_at"),
     _LAST.c.completed_at.label("last_completed_at"),

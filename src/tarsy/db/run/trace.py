@@ -63,6 +63,7 @@ class LLMCallSummary:
     model: str
     message_count: int
     usage: TokenUsage
+    usage_estimated: bool
     error_code: str | None
     error_message: str | None
     started_at: datetime

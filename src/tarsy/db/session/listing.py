@@ -101,7 +101,7 @@ _COLUMNS = f"""
     CAST(s.id AS text) AS id, s.alert_type, s.chain_id, s.author, s.status, s.executive_summary, s.error_message, s.analysis_is_partial,
     s.analysis_partial_reason, s.verdict, s.citations, s.created_at, s.started_at, s.completed_at, left(s.alert_data, {TITLE_SEARCH_CHARACTERS}) AS alert_head,
     {_STAGE_COUNT} AS stage_count, stage.stage_name AS current_stage_name, stage.stage_index AS current_stage_index,
-    coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls,
+    coalesce(used.total, 0) AS total_tokens, used.cost_usd, used.unpriced_calls, used.estimated_calls,
     coalesce(figures.agents, 0) AS agents, coalesce(figures.fallbacks, 0) AS fallbacks, coalesce(chats.questions, 0) AS questions,
     (SELECT total_score FROM session_scores WHERE session_id = s.id AND total_score IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1) AS score"""
 _JOINS = f"""
