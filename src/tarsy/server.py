@@ -6,7 +6,8 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ from tarsy.kit.groups import single_errors
 from tarsy.kit.logs import log_mask
 from tarsy.kit.process import has_terminal
 from tarsy.kit.server_file import RunningServer, database_digest, server_file
+from tarsy.queue.pool import WorkerPool
 from tarsy.settings import CannotServeError, ProcessRole, Settings
 from tarsy.wiring.application import Application, application
 from tarsy.wiring.infrastructure import Overrides
@@ -33,6 +35,8 @@ WORKER_PATHS = frozenset({"/live", "/ready", "/health", "/metrics"})
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Longer than releasing sessions and closing connections take together.
 STOP_SECONDS = 15
+# Runs have 15 s of it to write their last step and to close their tools.
+END_SECONDS = 25.0
 
 log = structlog.get_logger(__name__)
 
@@ -44,20 +48,52 @@ async def run_server(settings: Settings) -> None:
         CannotServeError: the address is taken, or must not be listened on without a login.
     """
     had_terminal = has_terminal()
-    with closing(_bind(settings)) as listening, anyio.open_signal_receiver(*SIGNALS) as signals:
+    with closing(_bind(settings)) as listening, anyio.open_signal_receiver(*SIGNALS) as signals, _limited_end() as limit_end:
         async with _serving(listening, settings) as (http, running):
             for warning in running.services.system.installation.warnings():
                 log.warning("server.remark", remark=warning.message)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_handle_signals, signals, http, running, had_terminal, name="signals")
                 tasks.start_soon(_work, http, running, name="workers")
+                if running.pool:
+                    tasks.start_soon(_limit_release, running.pool, limit_end, name="limit of the end")
                 if settings.lifeline is not None:
                     tasks.start_soon(_end_with_parent, settings.lifeline, http, running, name="lifeline")
                 # What is loaded by now stays: if the garbage collector examined it again and again, all streams would pause for 0.1 s each time.
                 gc.freeze()
                 with _announced(listening, settings, running):
                     await http.ended.wait()
+                limit_end()
                 tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def _limited_end() -> Generator[Callable[[], None]]:
+    """Yield a function after whose call the block has END_SECONDS to end; then the process ends like one that was killed.
+
+    A database that accepts connections and never answers holds up everything that wants to write. Nothing that such a process still
+    waits for can be stored: other processes resume its sessions as they resume those of a killed one.
+    """
+
+    def end() -> None:
+        log.error("server.ended_unfinished", after_seconds=END_SECONDS)
+        os._exit(1)
+
+    def limit_end() -> None:
+        if not timer.is_alive():
+            timer.start()
+
+    timer = threading.Timer(END_SECONDS, end)
+    timer.daemon = True
+    try:
+        yield limit_end
+    finally:
+        timer.cancel()
+
+
+async def _limit_release(pool: WorkerPool, limit_end: Callable[[], None]) -> None:
+    await pool.stopping_now.wait()
+    limit_end()
 
 
 async def _handle_signals(

@@ -10,8 +10,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from support.connection_cutter import cutting
 from support.followups import open_followup
-from support.queue_ground import Ground
+from support.queue_ground import ROUNDS, Ground
 from support.queue_scenario import followups, lengthy, scenario, short, three_stages
 from support.replica import Replica
 from support.story import check_ended, check_events, ledger, read_story
@@ -95,6 +96,27 @@ async def test_the_second_signal_hands_sessions_back_at_once_and_another_process
     assert row == {"state": "ready", "recoveries": 0, "claim_token": None}
     assert await ground.status(session_id) == "pending"
     assert not (await ground.fetch("SELECT id FROM timeline_events WHERE status = 'streaming'"))
+    with Replica(url=ground.url, directory=ground.directory, replay_speed=1.0).running():
+        await ground.until_seen(lambda: [line["tool"] for line in ledger(ground.directory)] == ["wait", "wait"])
+        await cancel(ground, session_id)
+        await ground.until_ended(session_id)
+
+
+async def test_a_database_that_accepts_connections_and_never_answers_does_not_hold_up_the_end_of_a_process(ground: Ground) -> None:
+    session_id = await ground.submit(scenario(lengthy(in_tool=True), ground.directory))
+    async with cutting(ground.url) as (network, engine):
+        url = engine.url.render_as_string(hide_password=False)
+        patience = None if ROUNDS else 2.0
+        replica = Replica(url=url, directory=ground.directory, grace="900s", replay_speed=1.0, patience=patience).start()
+        await ground.until(TOOL_RUNS, session_id)
+        network.is_silent = True
+        os.kill(replica.pid or 0, signal.SIGTERM)
+        started = time.monotonic()
+        await anyio.to_thread.run_sync(replica.join, 60)
+        print(f"\nended after {time.monotonic() - started:.1f} s")  # noqa: T201 - for `make chaos`
+    assert replica.exitcode == 1
+    assert "server.ended_unfinished" in _log(ground.directory)
+    await ground.let_an_hour_pass()
     with Replica(url=ground.url, directory=ground.directory, replay_speed=1.0).running():
         await ground.until_seen(lambda: [line["tool"] for line in ledger(ground.directory)] == ["wait", "wait"])
         await cancel(ground, session_id)

@@ -20,6 +20,8 @@ class Cutter:
         self.cut_at: bytes | None = None
         self.arrives = False
         self.cuts = 0
+        # Connections are accepted, and nothing that either side sends arrives any more.
+        self.is_silent = False
 
     async def serve(self, client: ByteStream) -> None:
         async with client, await anyio.connect_unix(self._socket_path) as server, anyio.create_task_group() as tasks:
@@ -27,7 +29,8 @@ class Cutter:
             async def answers() -> None:
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     async for data in server:
-                        await client.send(data)
+                        if not self.is_silent:
+                            await client.send(data)
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(answers)
@@ -39,7 +42,8 @@ class Cutter:
                         if self.arrives:
                             await server.send(data)
                         break
-                    await server.send(data)
+                    if not self.is_silent:
+                        await server.send(data)
             tasks.cancel_scope.cancel()
 
 

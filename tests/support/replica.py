@@ -17,8 +17,10 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tarsy import server
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.step import Committed, Step
+from tarsy.queue import pool
 from tarsy.server import run_server
 from tarsy.settings import ProcessRole, Settings
 from tarsy.wiring import configured
@@ -56,6 +58,8 @@ class Replica:
     detection: str = "500ms"
     grace: str = "10s"
     replay_speed: float = 0.0
+    # How long it waits for an answer of the database, and to end; None: as long as in production.
+    patience: float | None = None
 
     @property
     def steps_file(self) -> Path:
@@ -107,6 +111,8 @@ def _serve(replica: Replica) -> None:
         os.dup2(log.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1, closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
         configured.PostgresJournal = _deadly(replica)
+        if replica.patience is not None:
+            pool.ANSWER_SECONDS = server.END_SECONDS = replica.patience
         settings = Settings(
             env={},
             database_url=replica.url,

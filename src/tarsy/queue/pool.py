@@ -62,6 +62,8 @@ class WorkerPool:
         self._draining = anyio.Event()
         # Cancelled when running work is released at once.
         self._grace = anyio.CancelScope()
+        # Set from then on: whoever waits for the end of the pool should not wait for long.
+        self.stopping_now = anyio.Event()
         # Set whenever a worker has finished something.
         self._slot_freed = anyio.Event()
         # Set when the next heartbeat should be sent at once.
@@ -160,6 +162,7 @@ class WorkerPool:
         """Stop claiming and release running work at once."""
         self.drain()
         self._grace.cancel()
+        self.stopping_now.set()
         for slot in self.slots:
             if slot.scope:
                 slot.scope.stop(StopReason.HANDED_OVER)
