@@ -24,8 +24,9 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-TURNS = 10
-CALLS_PER_TURN = 250
+TURNS = 50
+# As many as one answer may make.
+CALLS_PER_TURN = 50
 # A call and its result are two events.
 EVENTS = TURNS * CALLS_PER_TURN * 2
 # A recorded model streams 40 words a second.
@@ -56,7 +57,8 @@ def talkative(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     paragraphs = (" ".join(f"word{number}" for number in range(start, start + 40)) for start in range(0, WORDS, 40))
     answer = says(AGENT, TURNS, {"text": "## Root cause\n\n" + "\n\n".join(paragraphs)})
     directory = tmp_path_factory.mktemp("talkative")
-    with recorded_server(directory, *turns, answer, speed=SPEED) as running:
+    defaults = {"llm_provider": "tape", "alert_type": "pods", "max_iterations": TURNS + 1}
+    with recorded_server(directory, *turns, answer, speed=SPEED, defaults=defaults) as running:
         yield running
 
 

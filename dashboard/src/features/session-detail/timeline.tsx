@@ -69,6 +69,10 @@ export function Timeline({ stages, events, currentEvent, growing, target, stageT
     scrollPaddingStart: SESSION_HEADER_PX,
   });
 
+  // While the page follows its end, it scrolls by itself: the virtualizer would move it back by what rows turn out to be smaller than estimated.
+  useLayoutEffect(() => {
+    virtual.shouldAdjustScrollPositionOnItemSizeChange = growing && following ? () => false : undefined;
+  }, [virtual, growing, following]);
   useLayoutEffect(onGrowth);
   useEffect(() => onFollowing(following), [following, onFollowing]);
 
