@@ -58,7 +58,7 @@ def show(
     from tarsy.config.schema.configuration import NoProviderError, UnknownEntryError
 
     if origin and resolved is None:
-        raise typer.BadParameter("--origin explains a chain: add --resolved CHAIN")
+        raise typer.BadParameter("--origin needs --resolved CHAIN")
     try:
         loaded = load_config(config, os.environ)
         text = render_chain(loaded, resolved, origin=origin, as_json=as_json) if resolved else render_config(loaded, as_json=as_json)

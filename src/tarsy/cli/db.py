@@ -41,7 +41,7 @@ def current(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
 
 @app.command("backed-up")
 def backed_up(database_url: DatabaseUrl = None, data_dir: DataDir = None) -> None:
-    """Record that a backup of the database was just made. If the next one is late, the System page and the doctor warn."""
+    """Record that a backup of the database was just made. If the next one is late, the System page and `tarsy doctor` warn."""
     from tarsy.db.processes import BACKUP, record_upkeep
 
     with_upgraded_engine(lambda engine: record_upkeep(engine, BACKUP), database_url, data_dir)

@@ -192,9 +192,9 @@ def _completed(description: "Description", recording: "Recording", *, yes: bool)
         return "" if answer == "-" else answer
 
     answers: list[str] = []
-    reference = description.reference or ask("What was really wrong, in a sentence", suggested.reference)
+    reference = description.reference or ask("The true cause, in a sentence", suggested.reference)
     if lacks_mechanism:
-        words = ask("Words that a right mechanism says (a,b; a|b for spellings of one)", ",".join(suggested.must_say(reference)))
+        words = ask("Words that a correct mechanism contains (a,b; a|b for alternative spellings)", ",".join(suggested.must_say(reference)))
         answers += [f"mechanism={words}"] if words else []
         wrong = ask("Causes that it must not name (a,b; - for none)", ",".join(suggested.must_not_say)) if words else ""
         answers += [f"not={wrong}"] if wrong else []

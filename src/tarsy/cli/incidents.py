@@ -13,14 +13,14 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command("list")
 def list_incidents(
-    limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many, the latest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most this many.")] = 20,
     state: Annotated[str | None, typer.Option(metavar="open|resolved", help="Only incidents in this state.", show_default="all")] = None,
     url: ServerUrl = None,
     token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """List incidents, the latest first."""
+    """List incidents, newest first."""
     from tarsy.cli.client import call_server_or_database
     from tarsy.domain.incident import IncidentState
 

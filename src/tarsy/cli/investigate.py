@@ -23,7 +23,7 @@ def investigate(
     runbook: Annotated[str | None, typer.Option(help="Address of a runbook.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="'$0.20,5m'", help="The most it may use: dollars, time, `50k tokens`, `10 model calls`, `20 tool calls`."),
+        typer.Option(metavar="'$0.20,5m'", help="Its budget: dollars, time, `50k tokens`, `10 model calls`, `20 tool calls`."),
     ] = None,
     token: Annotated[str | None, typer.Option(envvar="TARSY_TOKEN", help="API token for --url.")] = None,
     config: ConfigDir = None,
@@ -79,7 +79,7 @@ def watch(
 
 def hint(
     session: Session,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What its agents should know.", show_default=False)],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The hint: what the agents should know.", show_default=False)],
     url: ServerUrl = None,
     token: Token = None,
 ) -> None:
@@ -132,13 +132,13 @@ def _require_text(noun: str, text: str) -> None:
 def fork(
     session: Session,
     from_step: Annotated[
-        int | None, typer.Option(min=0, help="Keep this many model calls, and make the next one again.", show_default="0")
+        int | None, typer.Option(min=0, help="Keep this many model calls and repeat the next one.", show_default="0")
     ] = None,
     agent: Annotated[
         str | None, typer.Option(help="Count the calls of this agent only: its name, the call that sent it (A2), or its execution id.")
     ] = None,
     turn: Annotated[
-        int | None, typer.Option(min=0, help="With --agent: its call to make again, as in the trace.", show_default="0")
+        int | None, typer.Option(min=0, help="With --agent: the number of the call to repeat, as in the trace.", show_default="0")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The configured provider that continues.", show_default="the session's own")] = None,
     hint: Annotated[str | None, typer.Option(help="A hint that the agents read before the first new call.")] = None,
@@ -170,7 +170,7 @@ def _step(trace: Mapping[str, Any], number: int) -> dict[str, Any]:
     calls = [call for call in trace["llm"] if call["kind"] != "summarization"]
     if number >= len(calls):
         last = f"the last is call {len(calls)}" if calls else "it has none"
-        raise ServerRefusedError(f"This session has no model call {number + 1} to make again: {last}.")
+        raise ServerRefusedError(f"This session has no model call {number + 1} to repeat: {last}.")
     return {"execution_id": calls[number]["execution_id"], "turn": calls[number]["turn"]}
 
 

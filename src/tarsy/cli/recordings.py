@@ -96,7 +96,7 @@ def report(
 
     suffix = output.suffix.lower() if output else ".md"
     if suffix not in _PAGES | _MARKDOWN:
-        raise typer.BadParameter(f"{output}: a report is FILE.html or FILE.md.")
+        raise typer.BadParameter(f"{output}: name the report FILE.html or FILE.md.")
 
     async def read(client: TarsyClient) -> str:
         return await client.report(await client.session_id(session), "html" if suffix in _PAGES else "md")

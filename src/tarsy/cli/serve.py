@@ -82,13 +82,13 @@ def llm_service(
     tls_client_ca: Annotated[
         Path | None, typer.Option(help="Clients must present a certificate signed by this authority.", exists=True)
     ] = None,
-    grace: Annotated[float, typer.Option(help="Seconds that running answers get when the service stops.")] = DEFAULT_GRACE,
+    grace: Annotated[float, typer.Option(help="Seconds to wait for running answers when the service stops.")] = DEFAULT_GRACE,
 ) -> None:
     """Serve language models over gRPC, for TARSy processes that set TARSY_LLM_SERVICE_ADDR."""
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("--tls-cert and --tls-key belong together")
     if tls_client_ca and not tls_cert:
-        raise typer.BadParameter("--tls-client-ca needs --tls-cert and --tls-key: in the clear no client shows a certificate")
+        raise typer.BadParameter("--tls-client-ca needs --tls-cert and --tls-key: without TLS, clients present no certificate")
     import anyio
 
     from tarsy.demo.samples import recording_loader

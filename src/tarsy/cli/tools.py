@@ -80,7 +80,7 @@ def _joined(words: list[str]) -> str:
         return "".join(words) or "{}"
     unpaired = [word for word in words if "=" not in word]
     if unpaired:
-        raise typer.BadParameter(f"{unpaired[0]} is not key=value; quote JSON as one argument")
+        raise typer.BadParameter(f"{unpaired[0]} is not key=value; pass JSON as one quoted argument")
     return json.dumps(dict(word.split("=", 1) for word in words))
 
 
