@@ -63,7 +63,7 @@ async def test_a_report_is_a_file_and_never_a_page_of_this_site(database_url: st
     assert page.headers["content-disposition"] == f'attachment; filename="tarsy-{session_id}.html"'
     assert "<p>The disk is full.</p>" in page.text
     assert "&lt;b&gt;disk" in page.text
-    assert "This analysis came without a verdict." in text.text, "a session from before there were verdicts"
+    assert "The analysis has no verdict." in text.text, "a session from before there were verdicts"
     assert (wrong.status_code, missing.status_code) == (400, 404)
 
 

@@ -139,7 +139,7 @@ async def connection_of(services: ServicesDep) -> AsyncGenerator[Connection]:
 @router.get(
     "/api/v1/sessions/{session_id}/events",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "Events until the client leaves."}},
+    responses={200: {"content": {"text/event-stream": {}}, "description": "Events until the client disconnects."}},
 )
 async def session_events(
     session_id: str,

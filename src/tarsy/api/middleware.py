@@ -178,7 +178,7 @@ class AccessControl(HttpMiddleware):
         scope.setdefault("state", {})["identity"] = identity
         refusal: RequestRefusedError | None = None
         if not host_allowed(connection, settings):
-            detail = f"This server does not answer to the name {headers.get('host', '')!r}. Use localhost, or set system.dashboard_url."
+            detail = f"This server does not accept requests for the host {headers.get('host', '')!r}. Use localhost, or set system.dashboard_url."
             refusal = RequestRefusedError(ProblemKind.MISDIRECTED, detail)
         elif scope["method"] not in SAFE_METHODS and not origin_allowed(
             headers.get("origin"), headers.get("host"), settings.allowed_origins

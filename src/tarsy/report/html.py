@@ -63,7 +63,7 @@ def as_html(report: Report) -> str:
         parts.append(f"<h3>{escape(one.author)}, {utc_time(one.asked_at)}</h3><pre>{escape(one.question)}</pre>\n{answer}")
     parts.append(f"<h2>Alert</h2>\n<pre>{escape(report.session.alert_data)}</pre>")
     if report.evidence or report.left_out:
-        parts.append("<h2>What is cited</h2>")
+        parts.append("<h2>Cited evidence</h2>")
     for evidence in report.evidence:
         head = f'<section id="{_anchor(evidence.id)}"><h3>{escape(evidence.id)}</h3><p>{escape(source_line(evidence))}</p>'
         rest = f"\n… [{evidence.skipped} characters are left out here] …" if evidence.skipped else ""

@@ -51,7 +51,7 @@ def as_markdown(report: Report) -> str:
         parts.append(f"## {_plain(one.author)}, {utc_time(one.asked_at)}\n\n{_block(one.question)}\n\n{answer}")
     parts.append(f"# Alert\n\n{_block(report.session.alert_data)}")
     if report.evidence or report.left_out:
-        parts.append("# What is cited")
+        parts.append("# Cited evidence")
     for evidence in report.evidence:
         shown = [part for one in evidence.passages for part in (*_left_out(one.skipped), one.text)]
         text = "\n".join((*shown, *_left_out(evidence.skipped)))

@@ -24,8 +24,8 @@ _SURROUNDINGS = 1_500
 # Characters of all evidence: a report is to be read, and sent by mail.
 MAX_EVIDENCE_CHARACTERS = 4_000_000
 
-RECORDED = "The model's words come from a recording: no model looked at this alert."
-NO_VERDICT = "This analysis came without a verdict."
+RECORDED = "The model's answers come from a recording: no model has read this alert."
+NO_VERDICT = "The analysis has no verdict."
 # The heading that the agents are prompted to use.
 _DO_NOW = "do now"
 _HEADING = re.compile(r" {0,3}(?P<level>#{1,6})[ \t]+(?P<title>[^\n]*)")
@@ -248,7 +248,7 @@ def cautions(report: Report) -> Iterator[str]:
     if session.is_recorded:
         yield RECORDED
     if not session.status.is_final:
-        yield f"The session is {session.status.value.replace('_', ' ')}: this is what there was when the report was made."
+        yield f"The session is {session.status.value.replace('_', ' ')}: this report shows its results so far."
     if session.analysis_is_partial:
         yield f"The analysis is partial. {session.analysis_partial_reason or ''}".strip()
     if session.error_message:
@@ -291,7 +291,7 @@ def source_line(evidence: EvidenceExcerpt) -> str:
     """Return the tool call that the evidence is the result of, and when it was read."""
     seen = evidence.seen
     if seen.tool is None:
-        return "as the agents were given it"
+        return "as the agents received it"
     call = f"{seen.server}.{seen.tool}" if seen.server else seen.tool
     ended = ", not made: it shows nothing" if seen.refused else ", failed" if seen.is_error else ""
     read = f", read {utc_time(seen.read_at)}" if seen.read_at else ""

@@ -48,15 +48,15 @@ class SetupAccess:
             AccessDeniedError: with what to do about it.
         """
         if self._code is None:
-            raise AccessDeniedError("There is no code that could be used. Start `tarsy serve` again in a terminal: it prints a new one.")
+            raise AccessDeniedError("No setup code is valid now. Restart `tarsy serve` in a terminal: it prints a new one.")
         typed = "".join(letter for letter in code.upper() if letter.isalnum())
         if not hmac.compare_digest(_digest(typed), self._code):
             self._attempts_left -= 1
             if self._attempts_left:
-                raise AccessDeniedError(f"This is not the code that the terminal shows. {self._attempts_left} more attempts are allowed.")
+                raise AccessDeniedError(f"This is not the code that the terminal shows. Attempts left: {self._attempts_left}.")
             self._code = None
             raise AccessDeniedError(
-                "This is not the code, and it was the last attempt. Start `tarsy serve` again in a terminal: it prints a new one."
+                "This is not the code, and no attempts are left. Restart `tarsy serve` in a terminal: it prints a new one."
             )
         self._code = None
         ticket = secrets.token_urlsafe(32)

@@ -77,7 +77,7 @@ class NoModelsError(StepRefusedError):
     """There is no list of models at the address; the person who typed it can act."""
 
     def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(f"{message} To put it right, {remedy}.")
+        super().__init__(f"{message} To fix it, {remedy}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ async def _checked_address(address: str) -> SplitResult:
     except ValueError:
         usable, parts = False, urlsplit("")
     if not usable:
-        raise NoModelsError("This is not the address of a server.", remedy)
+        raise NoModelsError("This is not a server address.", remedy)
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise NoModelsError("The address has more than a host, a port and a path.", remedy)
+        raise NoModelsError("The address must have only a host, a port and a path.", remedy)
     host = parts.hostname or ""
     try:
         resolved = [ipaddress.ip_address(host)]
@@ -125,14 +125,14 @@ async def _checked_address(address: str) -> SplitResult:
         try:
             found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise NoModelsError(f"The name {host} is not known here.", "check the name, or write the machine's address") from error
+            raise NoModelsError(f"The host name {host} cannot be resolved.", "check the name, or write the machine's address") from error
         resolved = [ipaddress.ip_address(str(place[4][0]).partition("%")[0]) for place in found]
     # Addresses of one's own network are allowed; those at which machines of a cloud get their credentials are not.
     for one in resolved:
         reached = one.ipv4_mapped or one if isinstance(one, ipaddress.IPv6Address) else one
         if reached.is_link_local or reached.is_multicast or reached.is_unspecified:
             raise NoModelsError(
-                f"{parts.hostname} is not an address that models are served at.", "write the address of the model's own server"
+                f"{parts.hostname} cannot be the address of a model server.", "write the address of the model's own server"
             )
     return parts
 
@@ -150,16 +150,16 @@ async def _models_at(base_url: str, key: str) -> ModelServer | NoModelsError:
 
 
 async def _read_models(base_url: str, answer: httpx.Response) -> ModelServer | NoModelsError:
-    remedy = "check the address; servers that speak like OpenAI usually want /v1 at its end"
+    remedy = "check the address: that of an OpenAI-compatible server usually ends in /v1"
     if answer.status_code in {401, 403}:
-        return NoModelsError(f"The server at {base_url} asks for a key, or for another one.", "enter the key that the server knows")
+        return NoModelsError(f"The server at {base_url} requires a key, or rejects this one.", "enter a key that the server accepts")
     if answer.status_code != 200:
         return NoModelsError(f"{base_url}/models answers with HTTP {answer.status_code}, not with a list of models.", remedy)
     body = b""
     async for part in answer.aiter_bytes():
         body += part
         if len(body) > MAX_ANSWER_BYTES:
-            return NoModelsError(f"{base_url}/models answers with more than a list of models.", remedy)
+            return NoModelsError(f"{base_url}/models answers with too much data for a list of models.", remedy)
     try:
         parsed = as_mapping(orjson.loads(body))
     except orjson.JSONDecodeError:

@@ -146,7 +146,7 @@ class Drafts:
         try:
             merged = merge(_text(path), f"defaults:\n  llm_provider: {provider}\n", replaced=["defaults.llm_provider"])
         except CannotMergeError as error:
-            raise StepRefusedError(f"{path} cannot be added to: {_sentence(error)}") from error
+            raise StepRefusedError(f"{path} cannot be extended: {_sentence(error)}") from error
         return [*changes, FileChange(path, merged.text, f"{path}: defaults.llm_provider")]
 
     def tool_server(self, recipe: Recipe, fields: Mapping[str, str]) -> list[FileChange]:
@@ -158,7 +158,7 @@ class Drafts:
         try:
             text = with_server(_text(path), recipe, loaded.config)
         except (CannotMergeError, yaml.YAMLError) as error:
-            raise StepRefusedError(f"{path} cannot be added to: {_sentence(error)}") from error
+            raise StepRefusedError(f"{path} cannot be extended: {_sentence(error)}") from error
         return [*changes, FileChange(path, text, f"{path}: mcp_servers.{recipe.server}, and the agents that use it")]
 
     def local_model(self, url: str, model: str, key: str = "") -> list[FileChange]:
@@ -185,7 +185,7 @@ class Drafts:
             return []
         if held := sorted(name for name in wanted if self.settings.env.get(name)):
             raise StepRefusedError(
-                f"{held[0]} is set in the environment that TARSy was started with, which counts for more than .env. Change it there and start TARSy again."
+                f"{held[0]} is set in the environment that TARSy was started with, which overrides .env. Change it there and restart TARSy."
             )
         # The file beside the configuration takes precedence over the one in the working directory.
         beside = self._directory / ".env"

@@ -91,14 +91,14 @@ class SetupService:
         """
         named = {kind.value for kind in USUAL_KEYS}
         if vendor not in named:
-            raise StepRefusedError(f"There is no vendor {vendor!r} whose key could be pasted; there are {', '.join(sorted(named))}.")
+            raise StepRefusedError(f"There is no vendor {vendor!r} that takes a key; there are {', '.join(sorted(named))}.")
         config, key = self.loaded().config, key.strip()
         kind = ProviderType(vendor)
         name, provider = next((name, provider) for name, provider in self._built_in_providers().items() if provider.type is kind)
         variable = provider.needed_variables()[0]
         if service := self.settings.llm_service_addr:
             raise StepRefusedError(
-                f"The LLM service at {service} asks the models and has the keys. Set {variable} there and start it again."
+                f"The LLM service at {service} calls the models and has the keys. Set {variable} there and restart it."
             )
         backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
         async with self._lock:
@@ -170,6 +170,6 @@ class SetupService:
                 # The refused change is gone: the warning about it must not stay.
                 await self.apply()
             return StepOutcome(
-                ok=False, message=f"The configuration would not load: {error}", remedy="mend it by hand; the files are as they were"
+                ok=False, message=f"The configuration would not load: {error}", remedy="fix it by hand; the files are unchanged"
             )
         return StepOutcome(ok=True, message=checked.message, tools=checked.tools, written=tuple(change.summary for change in changes))

@@ -196,7 +196,7 @@ class CannotAddError(Exception):
     """An existing file cannot be added to; its author can act."""
 
     def __init__(self, path: Path, error: CannotMergeError) -> None:
-        super().__init__(f"{path} cannot be added to: {error}. Nothing was written.")
+        super().__init__(f"{path} cannot be extended: {error}. Nothing was written.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,5 +257,5 @@ def _added(target: Path, template: str, replaced: Collection[str]) -> tuple[str,
         merged = merge(written, template, replaced=replaced)
     except CannotMergeError as error:
         raise CannotAddError(target, error) from error
-    summary = f"added to {target}: {', '.join(merged.added)}" if merged.added else f"kept {target}: it has all that the template has"
+    summary = f"added to {target}: {', '.join(merged.added)}" if merged.added else f"kept {target}: it already has everything in the template"
     return merged.text, [summary, *(f"  kept your {value}" for value in merged.kept)]

@@ -106,7 +106,7 @@ def enter_the_code(page: Page, shown: Shown) -> None:
     page.get_by_role("link", name="Set up").click()
     page.get_by_label("Setup code").fill("AAAA-AAAA")
     page.get_by_role("button", name="Open").click()
-    expect(page.get_by_text("4 more attempts are allowed")).to_be_visible()
+    expect(page.get_by_text("Attempts left: 4")).to_be_visible()
     page.get_by_label("Setup code").fill(shown.code.lower())
     page.get_by_role("button", name="Open").click()
 

@@ -194,7 +194,7 @@ def test_nothing_that_is_said_is_loaded_or_run_by_a_viewer_of_markdown(said: str
     assert {token.content for token in tokens if token.type in {"html_block", "html_inline"}} <= ours
     assert not any(token.type == "image" for token in tokens)
     headings = [after.content for token, after in pairwise(tokens) if token.type == "heading_open" and token.level == 0]
-    assert headings[-3:] == ["Alert", "What is cited", "A1"], "nothing swallows what follows it"
+    assert headings[-3:] == ["Alert", "Cited evidence", "A1"], "nothing swallows what follows it"
 
 
 def test_each_citation_leads_to_the_words_it_quotes() -> None:
@@ -290,10 +290,10 @@ def test_without_a_verdict_an_analysis_stays_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"verdict": None}, "This analysis came without a verdict."),
+        ({"verdict": None}, "The analysis has no verdict."),
         ({"analysis_is_partial": True, "analysis_partial_reason": "It was cut."}, "The analysis is partial. It was cut."),
         ({"status": SessionStatus.FAILED, "error_message": "The model is away."}, "The session ended as failed: The model is away."),
-        ({"status": SessionStatus.IN_PROGRESS}, "The session is in progress: this is what there was when the report was made."),
+        ({"status": SessionStatus.IN_PROGRESS}, "The session is in progress: this report shows its results so far."),
         ({"chain_snapshot": {"stages": [{"agents": [{"provider": {"type": "replay"}}]}]}}, "come from a recording"),
     ],
     ids=["no verdict", "partial", "failed", "running", "recorded"],

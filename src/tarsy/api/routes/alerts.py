@@ -48,9 +48,9 @@ _ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
 _TEXT_BODY: Mapping[str, Any] = {"text/plain": {"schema": {"type": "string", "minLength": 1, "maxLength": MAX_ALERT_BYTES}}}
 _ANY_JSON: Mapping[str, Any] = {"application/json": {"schema": {}}}
 
-AlertTypeQuery = Annotated[Name | None, Query(description="Which chain investigates, unless the body says so.")]
+AlertTypeQuery = Annotated[Name | None, Query(description="The alert type, which selects the chain; a value in the body overrides it.")]
 RunbookQuery = Annotated[
-    Annotated[StorableText, Field(max_length=MAX_RUNBOOK_URL)] | None, Query(description="Where the runbook is, unless the body says so.")
+    Annotated[StorableText, Field(max_length=MAX_RUNBOOK_URL)] | None, Query(description="Address of the runbook; a value in the body overrides it.")
 ]
 IdempotencyKey = Annotated[
     Annotated[StorableText, Field(min_length=1, max_length=MAX_KEY)] | None,
@@ -58,7 +58,7 @@ IdempotencyKey = Annotated[
 ]
 Source = Annotated[
     str,
-    Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="The sender: a known one, or one of `senders` in the configuration."),
+    Path(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="The sender: a built-in one, or one of `senders` in the configuration."),
 ]
 
 

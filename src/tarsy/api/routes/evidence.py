@@ -32,7 +32,7 @@ async def list_evidence(session_id: SessionId, services: ServicesDep) -> Evidenc
 
 @router.get("/evidence/{evidence_id}", operation_id="getEvidence")
 async def get_evidence(session_id: SessionId, evidence_id: EvidenceId, services: ServicesDep) -> EvidenceDetail:
-    """One of them with its whole text, masked as it was stored."""
+    """One piece of evidence with its full text, masked as stored."""
     await services.repositories.sessions.require(str(session_id))
     found = await services.repositories.evidence.read(str(session_id), evidence_id)
     folded = (await in_thread_if_long(fold, found.text)).text if found.folded else None
@@ -93,6 +93,6 @@ async def get_llm_call_as_curl(session_id: SessionId, interaction_id: UUID, serv
 
 @trace_router.get("/mcp/{interaction_id}", operation_id="getMCPCall")
 async def get_mcp_call(session_id: SessionId, interaction_id: UUID, services: ServicesDep) -> MCPCallDetail:
-    """One exchange with a tool server, masked as it was stored."""
+    """One exchange with a tool server, masked as stored."""
     await services.repositories.sessions.require(str(session_id))
     return MCPCallDetail.model_validate(await services.repositories.interactions.mcp_call(str(session_id), str(interaction_id)))

@@ -76,7 +76,7 @@ async def get_score(session_id: SessionId, services: ServicesDep) -> Score:
 
 @router.post("/sessions/{session_id}/score", status_code=202, operation_id="requestScore", tags=["score"])
 async def request_score(session_id: SessionId, services: ServicesDep, author: AuthorDep) -> Score:
-    """Have a finished session scored, or scored again."""
+    """Score a finished session, or score it again."""
     return Score.model_validate(await services.repositories.scores.request(str(session_id), requested_by=author))
 
 

@@ -60,7 +60,7 @@ class IncidentQuery(Request):
     opened_to: UtcTime | None = Field(default=None, alias="to", description="Opened before.")
     sort: IncidentSort = Field(default=IncidentSort.OPENED, description="`opened`: the latest first. `severity`: the worst first.")
     limit: int = Field(default=50, ge=1, le=MAX_PAGE)
-    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
+    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the previous page.")
 
     @field_validator("label")
     @classmethod
@@ -105,7 +105,7 @@ async def get_incident(
 
 @router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")
 async def investigate_incident(incident_id: IncidentId, services: ServicesDep, author: AuthorDep) -> Investigated:
-    """Have it investigated, or investigated again; 409 while an investigation waits or runs."""
+    """Investigate the incident, also again; 409 while an investigation waits or runs."""
     return Investigated(session_id=UUID(await services.incidents.service.commands.investigate(str(incident_id), actor=author)))
 
 
@@ -130,7 +130,7 @@ async def split_incident(incident_id: IncidentId, wanted: SplitRequest, services
 
 @router.post("/incidents/{incident_id}/mute", status_code=201, operation_id="muteIncident")
 async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, services: ServicesDep, author: AuthorDep) -> MuteItem:
-    """Only record its alerts until a given time; TARSy does not investigate it meanwhile."""
+    """Mute the incident until a given time: TARSy records its alerts, but does not investigate it."""
     incident = (await services.incidents.repository.get(str(incident_id))).summary.incident
     mute = Mute(starts=datetime.now(UTC), ends=wanted.ends, incident_key=incident.key, reason=wanted.reason, actor=author)
     return await _add_mute(services.incidents.mutes, mute)
@@ -146,7 +146,7 @@ async def list_mutes(services: ServicesDep) -> MuteList:
 
 @router.post("/mutes", status_code=201, operation_id="addMute")
 async def add_mute(wanted: MuteRequest, services: ServicesDep, author: AuthorDep) -> MuteItem:
-    """Only record matching alerts for a time, such as maintenance."""
+    """Mute matching alerts for a time, such as maintenance: TARSy records them, but does not investigate."""
     matchers = tuple(matcher for text in wanted.match for matcher in parse_matchers(text))
     starts = wanted.starts or datetime.now(UTC)
     return await _add_mute(

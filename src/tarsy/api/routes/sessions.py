@@ -73,7 +73,7 @@ class SessionQuery(SessionChoice):
     """Which sessions to list."""
 
     limit: int = Field(default=50, ge=1, le=MAX_PAGE)
-    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the page before.")
+    cursor: str | None = Field(default=None, max_length=200, description="`next_cursor` of the previous page.")
     sort: SessionSort = Field(default=SessionSort.CREATED, description="Sort by this; sessions without a value come last.")
     order: SortOrder | None = Field(
         default=None, description="Absent: ascending for names and queue positions, descending for everything else."

@@ -71,7 +71,7 @@ async def get_health(services: ServicesDep, response: Response) -> HealthReport:
 @health_router.head("/live", include_in_schema=False)
 @health_router.get("/live", include_in_schema=False)
 async def get_live() -> dict[str, str]:
-    """Whether the process answers; if it does not, a restart helps."""
+    """Whether the process responds; if it does not, restart it."""
     return {"status": "alive"}
 
 

@@ -79,7 +79,7 @@ class ForkRequest(Request):
     """The step to continue from, and what changes from there."""
 
     execution_id: UUID = Field(description="The agent's execution, also a sub-agent's, as listed in the session and its trace.")
-    turn: int = Field(ge=0, le=2**31 - 1, description="The model call to make again, as numbered in the trace; the first is 0.")
+    turn: int = Field(ge=0, le=2**31 - 1, description="The model call to repeat, as numbered in the trace; the first is 0.")
     model: Name | None = Field(default=None, description="The configured provider that continues; absent: the session's own models.")
     hint: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")] | None = Field(
         default=None, description="A hint that its agents read before the first new call."
