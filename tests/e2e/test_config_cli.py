@@ -49,7 +49,7 @@ def test_check_of_a_good_configuration_says_so(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("defaults: {memory: {}}\n")
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
     assert (run.returncode, run.stdout) == (0, f"{tmp_path}: ok (2 chains, 12 agents, 1 MCP server)\n")
-    assert run.stderr == f"{tmp_path}/tarsy.yaml:1: defaults.memory: memory is accepted, not acted on yet\n"
+    assert run.stderr == f"{tmp_path}/tarsy.yaml:1: defaults.memory: memory is accepted but has no effect yet\n"
 
 
 def test_check_puts_the_files_of_tarsy_d_together_and_names_them(tmp_path: Path) -> None:

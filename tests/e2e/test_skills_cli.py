@@ -92,7 +92,7 @@ def test_a_pinned_commit_is_fetched_and_stays_whatever_the_branch_does(installat
     installation.repository.commit({"team/disks/SKILL.md": head("disks", "Second.")})
     installation.configure(ref=first, dir="team")
     missing = installation.run("check")
-    assert (missing.returncode, "is not here yet; run `tarsy skills sync`" in missing.stderr) == (1, True)
+    assert (missing.returncode, "has not been fetched yet; run `tarsy skills sync`" in missing.stderr) == (1, True)
     synced = installation.run("sync")
     assert (synced.returncode, synced.stdout) == (0, f"{installation.address} ({first}): {first}, nothing new\n"), synced.stderr
     assert installation.text() == "First."

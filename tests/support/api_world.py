@@ -104,7 +104,7 @@ class FixedSystem:
         return (ServerHealth(name="kubernetes-server", transport="stdio", state=ServerState.CONNECTED, checked_at=AT, tools=tools),)
 
     def warnings(self) -> Sequence[SystemWarningItem]:
-        return (SystemWarningItem(source=WarningSource.CONFIG, message="defaults.memory is accepted, not acted on yet"),)
+        return (SystemWarningItem(source=WarningSource.CONFIG, message="defaults.memory is accepted but has no effect yet"),)
 
     def models(self) -> Mapping[str, ResolvedProvider]:
         return {}

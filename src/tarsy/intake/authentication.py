@@ -43,9 +43,9 @@ class Refusal(StrEnum):
 
 
 _MESSAGES: Mapping[Refusal, str] = {
-    Refusal.MISSING: "the sender has to prove who it is, and showed nothing",
-    Refusal.WRONG: "its token, password or signature is wrong, or it was changed after it was signed",
-    Refusal.TOO_OLD: "the time that it was signed at is too far from now",
+    Refusal.MISSING: "the sender must authenticate, and sent no credentials",
+    Refusal.WRONG: "its token, password or signature is wrong, or the body was changed after signing",
+    Refusal.TOO_OLD: "its signed time is too far from the current time",
     Refusal.FOREIGN_TOPIC: "it is for a topic that is not configured",
 }
 

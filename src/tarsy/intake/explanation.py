@@ -15,11 +15,11 @@ def explain(delivery: Delivery, policy: Policy, now: datetime) -> Iterator[str]:
     """Yield lines about every alert and change of a delivery."""
     yield f"Sender: {delivery.source}"
     if delivery.remark:
-        yield f"Nothing to decide: {delivery.remark}"
+        yield f"Nothing to do: {delivery.remark}"
     if delivery.truncated:
         yield f"{delivery.truncated} further alerts were left out of the body."
     for change in delivery.changes:
-        yield f"\nChange: {change.title}\n  {change.outcome}; it opens nothing, and is shown on incidents around its time"
+        yield f"\nChange: {change.title}\n  {change.outcome}; it opens no incident; incidents around its time show it"
     for alert in delivery.alerts:
         yield ""
         yield from _alert(alert, policy, now)
@@ -32,15 +32,15 @@ def _alert(alert: Alert, policy: Policy, now: datetime) -> Iterator[str]:
     for passed in routes[: routes.index(route)]:
         matcher = next(matcher for matcher in passed.match if not matcher.accepts(label_values(alert, matcher.name)))
         values = " and ".join(f'"{value}"' for value in label_values(alert, matcher.name)) or "not there"
-        yield f"  not route {passed.name}: {matcher} does not fit, {matcher.name} is {values}"
-    fit = ", ".join(str(matcher) for matcher in route.match) + " fits" if route.match else "it takes everything"
+        yield f"  not route {passed.name}: {matcher} does not match, {matcher.name} is {values}"
+    fit = ", ".join(str(matcher) for matcher in route.match) + " matches" if route.match else "it matches everything"
     yield f"  route {route.name}: {fit}"
     yield from (f"    {line}" for line in _consequences(alert, route, policy, now))
 
 
 def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> Iterator[str]:
     if route.action is RouteAction.DROP:
-        yield "it is dropped: counted, and nothing else"
+        yield "it is dropped: only counted"
         return
     key = route.incident_key(alert)
     mute = muted_by(alert, policy.mutes, now, key)
@@ -62,7 +62,7 @@ def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
         grouping = ", ".join(f'{name} = "{next(iter(label_values(alert, name)), "")}"' for name in route.group_by)
     yield f"its incident is that of {grouping} (key {key})"
     if alert.status is AlertStatus.RESOLVED:
-        yield f"it is over: when nothing of its incident fires any more, {route.on_resolved}"
+        yield f"it is resolved: when no alert of its incident fires any more, {route.on_resolved}"
         return
     yield (
         f"a new incident is investigated as {route.alert_type or policy.default_alert_type}, after {_time(route.wait_for(alert))}, "
@@ -72,8 +72,8 @@ def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
     for server, variant in chosen.items():
         yield f"its agents get {variant} for the tool server {server}"
     yield from absent.values()
-    yield f"an open one counts it, and is looked at again {_time(route.repeat_interval)} after its last investigation"
-    yield f"one that was over for less than {_time(route.reopen_after)} is reopened"
+    yield f"an open incident counts it, and is investigated again {_time(route.repeat_interval)} after its last investigation"
+    yield f"an incident that was resolved less than {_time(route.reopen_after)} ago is reopened"
 
 
 def _time(span: timedelta) -> str:

@@ -38,7 +38,7 @@ class SenderRefusedError(Exception):
     """A request does not prove that it comes from its sender; the operator or the sender can act."""
 
     def __init__(self, source: str, refusal: Refusal) -> None:
-        super().__init__(f"Not taken as coming from {source}: {refusal.message}.")
+        super().__init__(f"Refused as a request from {source}: {refusal.message}.")
         self.source = source
         self.refusal = refusal
 

@@ -53,7 +53,7 @@ def test_a_limit_that_fits_into_no_number_is_refused(limits: dict[str, object]) 
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("1 model calls", "no investigation"), ("3k tokens", "do not suffice"), ("$0", "no model is called")]
+    ("text", "reason"), [("1 model calls", "is not enough"), ("3k tokens", "do not suffice"), ("$0", "allow no model call")]
 )
 def test_a_budget_with_which_nothing_can_begin_is_refused(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

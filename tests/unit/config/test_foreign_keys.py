@@ -96,7 +96,7 @@ def test_what_the_other_example_uses_loads_and_what_has_no_effect_is_said(direct
         "agent_chains.outage.scoring.mcp_servers",
         "agent_chains.outage.scoring.max_iterations",
     }
-    later = {problem.path for problem in warnings if problem.message.endswith("is accepted, not acted on yet")}
+    later = {problem.path for problem in warnings if problem.message.endswith("is accepted but has no effect yet")}
     assert not any("sub_agents" in path or "orchestrator" in path for path in later)
 
 

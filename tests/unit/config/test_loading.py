@@ -25,7 +25,7 @@ def test_without_any_file_and_key_the_built_ins_load(directory: ConfigDirectory)
 def test_a_named_directory_must_exist_and_hold_a_file(directory: ConfigDirectory, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such directory"):
         load_config(tmp_path / "nowhere", {})
-    with pytest.raises(ConfigError, match="holds neither"):
+    with pytest.raises(ConfigError, match="contains neither"):
         load_config(None, {"TARSY_CONFIG_DIR": str(directory.path)})
 
 
@@ -152,7 +152,7 @@ agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents:
         "system.slack",
         "defaults.memory",
     ]
-    assert all(warning.message.endswith("is accepted, not acted on yet") for warning in loaded.warnings)
+    assert all(warning.message.endswith("is accepted but has no effect yet") for warning in loaded.warnings)
 
 
 def test_prices_are_read_as_they_are_written(directory: ConfigDirectory) -> None:
@@ -184,7 +184,7 @@ agent_chains: {c: {alert_types: [t], budget: {usd: 2}, stages: [{name: s, budget
     )
     assert loaded.config.defaults.budget is not None
     assert loaded.config.defaults.budget.ceiling == Ceiling(usd=Decimal("0.5"), seconds=600)
-    assert all(warning.message.endswith("is accepted, not acted on yet") for warning in loaded.warnings)
+    assert all(warning.message.endswith("is accepted but has no effect yet") for warning in loaded.warnings)
     (empty,) = directory.problems("defaults: {budget: {}}")
     assert empty.remedy == "set usd, tokens, time, model_calls or tool_calls"
     (unknown,) = directory.problems("system: {budgets: [{per: week, usd: 1}]}")

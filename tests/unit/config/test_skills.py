@@ -151,20 +151,20 @@ def test_two_skills_of_one_name_are_a_problem_unless_one_of_them_is_built_in(dir
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ({}, "skills[0].git: this source says neither path nor git; write one of them"),
+        ({}, "skills[0].git: this source has neither path nor git; write one of them"),
         ({"path": "nowhere"}, "skills[0]: there is no directory nowhere"),
         ({"path": "."}, "skills[0]: there is no skill in .; a skill is a directory with a SKILL.md"),
         ({"path": ".", "ref": "main"}, "skills[0].ref: ref belongs to a git source; remove it, or write it into path"),
-        ({"path": ".", "git": "https://h/r"}, "skills[0].git: this source says both path and git; write two sources"),
+        ({"path": ".", "git": "https://h/r"}, "skills[0].git: this source has both path and git; write two sources"),
         ({"git": "file:///srv/skills"}, "skills[0].git: skills are fetched over https and ssh only; write https://…, ssh://… or git@HOST:PATH"),
         ({"git": "http://h/r"}, "skills[0].git: skills are fetched over https and ssh only; write https://…, ssh://… or git@HOST:PATH"),
         ({"git": "ext::sh -c true"}, "skills[0].git: skills are fetched over https and ssh only; write https://…, ssh://… or git@HOST:PATH"),
         ({"git": "ssh://-oProxyCommand=true/r"}, "skills[0].git: this is not the address of a Git repository; write https://…, ssh://… or git@HOST:PATH"),
-        ({"git": "https://me:token@h/r"}, "skills[0].git: the address holds credentials; remove them: Git's own credential helper, or system.github.token_env, brings them"),
+        ({"git": "https://me:token@h/r"}, "skills[0].git: the address holds credentials; remove them: Git's own credential helper, or system.github.token_env, supplies them"),
         ({"git": "https://h/r", "dir": "../x"}, "skills[0].dir: this points outside the repository; write a path within it, such as skills"),
         ({"git": "https://h/r", "ref": "--upload-pack=x"}, "skills[0].ref: this is not a commit, branch or tag"),
         ({"git": "https://h/r"}, "skills[0]: no commit of https://h/r has been accepted yet; read what `tarsy skills sync` shows, then `tarsy skills accept`, or write a commit as ref"),
-        ({"git": "git@h:g/r.git", "ref": "a" * 40}, f"skills[0]: git@h:g/r.git@{'a' * 12} is not here yet; run `tarsy skills sync`"),
+        ({"git": "git@h:g/r.git", "ref": "a" * 40}, f"skills[0]: git@h:g/r.git@{'a' * 12} has not been fetched yet; run `tarsy skills sync`"),
     ],
 )  # fmt: skip
 def test_a_source_that_cannot_be_used_is_refused_with_the_cure(directory: ConfigDirectory, source: dict[str, str], problem: str) -> None:

@@ -136,7 +136,7 @@ def test_each_setting_of_an_orchestrator_comes_from_the_highest_level_that_says_
     ("entry", "message"),
     [
         ("Logz", 'there is no agent "Logz"'),
-        ("Silent", 'agent "Silent" has no description, by which another agent could know what to send it for'),
+        ("Silent", 'agent "Silent" has no description, so other agents cannot know what to send it for'),
         ("SynthesisAgent", 'agent "SynthesisAgent" has type synthesis and cannot be sent by another'),
     ],
 )

@@ -25,16 +25,16 @@ def _reported(name: str = "DiskFull", severity: str = "critical", status: str = 
 
 def test_the_route_that_fits_and_those_that_do_not_are_named_with_the_reason() -> None:
     reported = _reported()
-    assert 'not route noise: alertname = "Noise" does not fit, alertname is "DiskFull"' in reported
-    assert 'route shop: namespace = "shop", severity =~ "critical|high" fits' in reported
+    assert 'not route noise: alertname = "Noise" does not match, alertname is "DiskFull"' in reported
+    assert 'route shop: namespace = "shop", severity =~ "critical|high" matches' in reported
     assert 'its incident is that of namespace = "shop"' in reported
     assert "investigated as shop, after 15 s, with priority 4" in reported
 
 
 def test_the_built_in_routes_are_told_too() -> None:
     reported = _reported(severity="low")
-    assert 'not route shop: severity =~ "critical|high" does not fit, severity is "info" and "low"' in reported
-    assert "route built-in: everything else: it takes everything" in reported
+    assert 'not route shop: severity =~ "critical|high" does not match, severity is "info" and "low"' in reported
+    assert "route built-in: everything else: it matches everything" in reported
     assert "investigated as kubernetes" in reported
     assert "because of this route" in _reported("Watchdog", "none")
 
@@ -43,7 +43,7 @@ def test_what_is_dropped_muted_or_over_is_said() -> None:
     assert "it is dropped" in _reported("Noise")
     mute = Mute(starts=NOW, ends=NOW + timedelta(hours=1), reason="moving house")
     assert "because of a mute: moving house" in _reported(mutes=(mute,))
-    assert "when nothing of its incident fires any more, cancel_pending" in _reported(status="resolved")
+    assert "when no alert of its incident fires any more, cancel_pending" in _reported(status="resolved")
 
 
 def test_a_body_without_alerts_is_explained() -> None:

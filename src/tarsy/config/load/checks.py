@@ -200,7 +200,7 @@ def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, en
     for name, sender in config.senders.items():
         for variable in sender.secret_variables():
             if not env.get(variable, "").strip():
-                message = f'sender "{name}" proves who it is by the environment variable {variable}, which is not set'
+                message = f'sender "{name}" authenticates with the environment variable {variable}, which is not set'
                 yield files.tarsy.problem(("senders", name), message, f"set {variable}")
 
 
@@ -341,7 +341,7 @@ def unused_keys(section: BaseModel, source: Source, path: KeyPath = ()) -> Itera
         if value is None:
             continue
         if marks == LATER:
-            yield source.problem((*path, name), f"{name} is accepted, not acted on yet")
+            yield source.problem((*path, name), f"{name} is accepted but has no effect yet")
         elif NO_EFFECT in marks:
             yield source.problem((*path, name), f"{name} has no effect: {marks[NO_EFFECT]}", "remove it")
         elif isinstance(value, BaseModel):

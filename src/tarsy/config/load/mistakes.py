@@ -169,4 +169,4 @@ def suggest_key(key: str, model: type[BaseModel], here: AbstractSet[str]) -> str
     near = nearest(key, everywhere | here)
     if near is None or near in here:
         return did_you_mean(key, here)
-    return f'"{near}" can stand in {places_of(near, model)}'
+    return f'"{near}" belongs in {places_of(near, model)}'

@@ -170,4 +170,4 @@ def _place(
         remedy = "read what `tarsy skills sync` shows, then `tarsy skills accept`, or write a commit as ref"
         return tarsy.problem(path, f"no commit of {source.git} has been accepted yet", remedy)
     place = git_place(checkouts_dir(env), source, commit)
-    return place if place.root.is_dir() else tarsy.problem(path, f"{place.shown} is not here yet", "run `tarsy skills sync`")
+    return place if place.root.is_dir() else tarsy.problem(path, f"{place.shown} has not been fetched yet", "run `tarsy skills sync`")

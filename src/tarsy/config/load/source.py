@@ -122,7 +122,7 @@ class _Reader:
             place = self._location(key_node)
             if key in entries:
                 first = self._source.locations[here].line
-                message = f'the key "{key}" stands here a second time (first in line {first})'
+                message = f'the key "{key}" occurs twice (first in line {first})'
                 self._source.problems.append(Problem(*place, dotted(here), message, "keep one of the two"))
                 continue
             self._source.locations[here] = place

@@ -83,11 +83,11 @@ def _has_ceiling(budget: BudgetConfig) -> BudgetConfig:
     if budget.ceiling == Ceiling():
         raise refuse("a budget without a ceiling limits nothing", "set usd, tokens, time, model_calls or tool_calls")
     if budget.model_calls == 1:
-        raise refuse("one model call is no investigation: the last one is for the conclusion", "set model_calls to 2 or more")
+        raise refuse("one model call is not enough: the last one is reserved for the conclusion", "set model_calls to 2 or more")
     if budget.tokens is not None and budget.tokens <= _LEAST_TOKENS:
         raise refuse(f"{budget.tokens} tokens do not suffice for one call and a conclusion", f"set tokens to more than {_LEAST_TOKENS}")
     if budget.usd == 0:
-        raise refuse("with 0 dollars no model is called", "set usd to more than 0, or leave it out for a model that costs nothing")
+        raise refuse("0 dollars allow no model call", "set usd to more than 0, or leave it out for a model that costs nothing")
     return budget
 
 

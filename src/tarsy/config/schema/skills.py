@@ -28,7 +28,7 @@ def _git_address(value: str) -> str:
     if not host or host.startswith("-") or not parts.path.strip("/") or any(character.isspace() for character in value):
         raise refuse("this is not the address of a Git repository", _ONLY)
     if parts.password is not None or (parts.scheme == "https" and parts.username):
-        raise refuse("the address holds credentials", "remove them: Git's own credential helper, or system.github.token_env, brings them")
+        raise refuse("the address holds credentials", "remove them: Git's own credential helper, or system.github.token_env, supplies them")
     return value
 
 
@@ -72,9 +72,9 @@ class SkillSourceConfig(Section):
     @classmethod
     def _one_of_both(cls, git: str | None, info: ValidationInfo) -> str | None:
         if git is None and info.data.get("path") is None:
-            raise refuse("this source says neither path nor git", "write one of them")
+            raise refuse("this source has neither path nor git", "write one of them")
         if git is not None and info.data.get("path") is not None:
-            raise refuse("this source says both path and git", "write two sources")
+            raise refuse("this source has both path and git", "write two sources")
         return git
 
     @field_validator("ref", "dir")

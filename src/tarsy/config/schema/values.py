@@ -173,7 +173,7 @@ def _usable_as_sub_agent(value: str, info: ValidationInfo) -> str:
         raise refuse(f'agent "{value}" has type {kind} and cannot be sent by another', "name an agent of type default")
     names = known_names(info)
     if names and value in names.agents and value not in names.described_agents:
-        message = f'agent "{value}" has no description, by which another agent could know what to send it for'
+        message = f'agent "{value}" has no description, so other agents cannot know what to send it for'
         raise refuse(message, f"write agents.{value}.description")
     return value
 
