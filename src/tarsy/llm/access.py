@@ -55,7 +55,7 @@ def resolve_access(
             raise CredentialsMissingError(f"the provider {provider.name} has no key: set the environment variable {name}")
         if not (key.isascii() and key.isprintable()):
             # It cannot be sent, and the HTTP library would quote it in its error.
-            raise CredentialsMissingError(f"the provider {provider.name} has no key: {name} holds more than one line of plain characters")
+            raise CredentialsMissingError(f"the provider {provider.name} has no key: {name} has more than one line, or characters that a key cannot have")
         return Access(type=provider.type, api_key=key or None, base_url=base_url, local=local)
     name = provider.project_env or USUAL_PROJECT
     project = project or env.get(name, "").strip()
@@ -85,6 +85,6 @@ def _base_url(provider: ResolvedProvider, env: Mapping[str, str]) -> str | None:
         usable = False
     if not usable:
         raise CredentialsMissingError(
-            f"the provider {provider.name} has no address: what its base_url says is none (http://host or https://host)"
+            f"the provider {provider.name} has no address: its base_url is not one; write http://host or https://host"
         )
     return address

@@ -136,7 +136,7 @@ class _Attempt:
     def failure(self) -> Failure | None:
         """Judge an attempt whose stream ended without an error."""
         if self.finished is None:
-            return describe(UnfinishedStreamError("the connection ended before the answer did"))
+            return describe(UnfinishedStreamError("the connection closed before the answer was complete"))
         reason = self.finished.reason.lower()
         if self.answered:
             return None
@@ -146,7 +146,7 @@ class _Attempt:
 
     def error(self, failure: Failure, message: str) -> ErrorChunk:
         if self.emitted and failure.code not in {ErrorCode.STALLED, ErrorCode.EMPTY_RESPONSE}:
-            return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
+            return ErrorChunk(f"the answer was interrupted: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, failure.code, failure.retryable)
 
 

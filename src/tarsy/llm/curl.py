@@ -68,7 +68,7 @@ def as_curl(provider: ResolvedProvider, messages: Messages, tools: Sequence[Tool
             else:
                 path, body = f"{path}/google/models/{quote(provider.model)}:generateContent", _google(messages, tools)
         case ProviderType.REPLAY:
-            raise ValueError("a recording is played, not asked")
+            raise ValueError("a recording is played back; no model is called")
         case _:
             assert_never(provider.type)
     template = _USER.sub("", (provider.base_url or _ADDRESSES[provider.type]).rstrip("/") + path)

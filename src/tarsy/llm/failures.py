@@ -75,7 +75,7 @@ class SilenceError(Exception):
 
     def __init__(self, seconds: float, *, started: bool) -> None:
         self.started = started
-        super().__init__(f"nothing more came for {seconds:g} s" if started else f"no answer began within {seconds:g} s")
+        super().__init__(f"the answer stalled for {seconds:g} s" if started else f"no answer within {seconds:g} s")
 
 
 class UnfinishedStreamError(Exception):
@@ -99,7 +99,7 @@ async def refuse_wrong_address(response: Any) -> None:
     status, kind = response.status_code, response.headers.get("content-type", "")
     if kind.startswith("text/html") and status < 500 and status not in _PAGES_ALLOWED:
         raise WrongAddressError(
-            f"{address_of(response.request)} answered with a web page (HTTP {status}), not as a model does: check base_url"
+            f"{address_of(response.request)} answered with a web page (HTTP {status}), not with a model's answer: check base_url"
         )
     if status in {404, 405} and "json" not in kind:
         raise WrongAddressError(f"there is nothing at {address_of(response.request)} (HTTP {status}): check base_url")

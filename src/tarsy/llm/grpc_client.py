@@ -208,7 +208,7 @@ class GrpcLLMClient:
         if code in {ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMITED} and meant in {ErrorCode.TIMEOUT, ErrorCode.CONTEXT_TOO_LONG}:
             code, retryable = meant, meant is ErrorCode.TIMEOUT
         if answered and retryable:
-            return ErrorChunk(f"the answer broke off: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
+            return ErrorChunk(f"the answer was interrupted: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, code, retryable)
 
 
@@ -227,4 +227,4 @@ async def _chunks(call: Any) -> AsyncGenerator[Chunk]:
                 async with asyncio.timeout(END_SECONDS):
                     await call.code()
             return
-    yield ErrorChunk("the LLM service ended the answer without saying so", ErrorCode.PARTIAL_STREAM, retryable=True)
+    yield ErrorChunk("the LLM service ended the answer without a finish message", ErrorCode.PARTIAL_STREAM, retryable=True)

@@ -93,7 +93,7 @@ class Git:
         if done.returncode != 0:
             lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
             # The first line says what is wrong; advice follows.
-            raise GitError(lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "git failed without a word")
+            raise GitError(lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "git failed without a message")
         return done.stdout
 
     def _environment(self) -> dict[str, str]:

@@ -71,7 +71,7 @@ async def test_a_lasting_server_error_is_reported(asking: Asking) -> None:
 async def test_a_vendor_that_never_begins_is_given_up(asking: Asking) -> None:
     asking.server.replies.append(Reply((Act.HANG,)))
 
-    assert await asking.hear(first_chunk_timeout=0.5) == [ErrorChunk("no answer began within 0.5 s", ErrorCode.TIMEOUT, retryable=True)]
+    assert await asking.hear(first_chunk_timeout=0.5) == [ErrorChunk("no answer within 0.5 s", ErrorCode.TIMEOUT, retryable=True)]
     asking.assert_asked("plain")
 
 
@@ -80,7 +80,7 @@ async def test_a_vendor_that_falls_silent_is_given_up(asking: Asking) -> None:
 
     assert await asking.hear(stall_timeout=0.3) == [
         TextChunk("Bec"),
-        ErrorChunk("nothing more came for 0.3 s", ErrorCode.STALLED, retryable=True),
+        ErrorChunk("the answer stalled for 0.3 s", ErrorCode.STALLED, retryable=True),
     ]
     asking.assert_asked("plain")
 
@@ -104,7 +104,7 @@ async def test_an_answer_without_an_end_is_not_taken_for_a_whole_one(asking: Ask
 
     assert await asking.hear() == [
         TextChunk("Bec"),
-        ErrorChunk("the answer broke off: the connection ended before the answer did", ErrorCode.PARTIAL_STREAM, retryable=True),
+        ErrorChunk("the answer was interrupted: the connection closed before the answer was complete", ErrorCode.PARTIAL_STREAM, retryable=True),
     ]
     asking.assert_asked("plain")
 

@@ -128,7 +128,7 @@ async def test_a_vendor_that_only_counts_has_not_begun() -> None:
 
 async def test_signs_of_life_that_cease_are_a_stall() -> None:
     (error,) = await streamed(Alive.SIGN, 10.0, first_chunk=0.01, stall=0.1)
-    assert error == ErrorChunk("nothing more came for 0.1 s", ErrorCode.STALLED, retryable=True)
+    assert error == ErrorChunk("the answer stalled for 0.1 s", ErrorCode.STALLED, retryable=True)
 
 
 async def test_a_character_that_comes_in_halves_is_put_together_and_half_a_one_is_replaced() -> None:

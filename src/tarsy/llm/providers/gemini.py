@@ -46,7 +46,7 @@ class GoogleNativeProvider:
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         if access.type not in {ProviderType.GOOGLE, ProviderType.VERTEXAI}:
             yield ErrorChunk(
-                f"the backend native-gemini speaks to providers of type google or vertexai, not {access.type}: use llm_backend langchain",
+                f"the backend native-gemini works with providers of type google or vertexai, not {access.type}: use llm_backend langchain",
                 ErrorCode.INVALID_REQUEST,
             )
             return
