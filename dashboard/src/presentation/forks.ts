@@ -26,10 +26,10 @@ export const NOT_A_STEP = "This call belongs to a step that had begun: fork at t
 
 /** Why an execution cannot be forked; null if it can. */
 export function forkRefusal({ status, stages }: Pick<SessionDetail, "status" | "stages">, executionId: string): string | null {
-  if (!hasEnded(status)) return "The session still runs: fork it when it has ended.";
+  if (!hasEnded(status)) return "The session is still running: fork it after it has ended.";
   const stage = stages.find(({ executions }) => executions.some(({ id }) => id === executionId));
   if (!stage) return "This agent is not known yet.";
-  if (NOT_FORKABLE.has(stage.stage_type)) return "Questions and judgements cannot be forked: ask again, or fork a step of the investigation.";
+  if (NOT_FORKABLE.has(stage.stage_type)) return "Questions and scores cannot be forked: ask again, or fork a step of the investigation.";
   return null;
 }
 

@@ -8,12 +8,12 @@ const CHALLENGED = [stage("i", "investigation", 0), stage("c", "challenge", 1)];
 
 test("a verdict says what a second look made of it", () => {
   expect(result([stage("i", "investigation", 0)], "")).toBeNull();
-  expect(result(CHALLENGED, "I looked.\n**Result:** upheld")).toBe("Upheld by a second look");
-  expect(result(CHALLENGED, "result: upheld\nresult: weakened\nobjection: no log")).toBe("Weakened by a second look");
-  expect(result(CHALLENGED, "I ran out of time.")).toBe("A second look was inconclusive");
+  expect(result(CHALLENGED, "I looked.\n**Result:** upheld")).toBe("Upheld by a challenge");
+  expect(result(CHALLENGED, "result: upheld\nresult: weakened\nobjection: no log")).toBe("Weakened by a challenge");
+  expect(result(CHALLENGED, "I ran out of time.")).toBe("The challenge was inconclusive");
 });
 
 test("a refutation counts as one where the answer was given anew", () => {
-  expect(result(CHALLENGED, "result: refuted")).toBe("Weakened by a second look");
-  expect(result([...CHALLENGED, stage("r", "synthesis", 2)], "result: refuted")).toBe("Refuted by a second look, then answered again");
+  expect(result(CHALLENGED, "result: refuted")).toBe("Weakened by a challenge");
+  expect(result([...CHALLENGED, stage("r", "synthesis", 2)], "result: refuted")).toBe("Refuted by a challenge, then answered again");
 });

@@ -172,11 +172,11 @@ const DO_NOW_MARKS: Marks = {
 };
 
 const CHALLENGE_BADGES = {
-  upheld: { label: "Upheld by a second look", tone: "good", icon: ShieldCheck },
-  weakened: { label: "Weakened by a second look", tone: "warning", icon: ShieldQuestionMark },
-  refuted: { label: "Refuted by a second look, then answered again", tone: "warning", icon: ShieldX },
+  upheld: { label: "Upheld by a challenge", tone: "good", icon: ShieldCheck },
+  weakened: { label: "Weakened by a challenge", tone: "warning", icon: ShieldQuestionMark },
+  refuted: { label: "Refuted by a challenge, then answered again", tone: "warning", icon: ShieldX },
 } satisfies Record<string, BadgeStyle>;
-const NO_RESULT: BadgeStyle = { label: "A second look was inconclusive", tone: "neutral", icon: ShieldQuestionMark };
+const NO_RESULT: BadgeStyle = { label: "The challenge was inconclusive", tone: "neutral", icon: ShieldQuestionMark };
 
 // As on the server, the last line with a result counts.
 const RESULT = /^[\s>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b/gim;

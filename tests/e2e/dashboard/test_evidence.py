@@ -211,6 +211,6 @@ def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser
         with open_page(browser, running.url) as page:
             page.goto(f"/sessions/{session}")
             verdict = page.get_by_role("region", name="Verdict")
-            expect(verdict.get_by_text("Upheld by a second look")).to_be_visible()
+            expect(verdict.get_by_text("Upheld by a challenge")).to_be_visible()
             expect(page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed")).to_be_visible()
             assert_accessible(page, "challenged")

@@ -52,7 +52,7 @@ export function AlertEditor({ value, onChange, invalid }: { value: string; onCha
 function describe(check: TextCheck, value: string): string {
   if (value.trim() === "") return "Anything your monitoring sends. It is passed on as it is.";
   const name = { json: "JSON", yaml: "YAML", text: "Plain text" }[check.format];
-  return check.problem ? `Looks like ${name}, but ${check.problem}. It can be submitted all the same.` : name;
+  return check.problem ? `Looks like ${name}, but ${check.problem}. You can submit it anyway.` : name;
 }
 
 function HighlightedText({ text, check }: { text: string; check: TextCheck }) {

@@ -81,7 +81,7 @@ export function withTools(selection: McpSelection, server: string, tools: string
 /** Why the server would reject the selection; null if it would not. */
 export function selectionProblem(selection: McpSelection | null): string | null {
   if (selection === null) return null;
-  if (selection.servers.length === 0) return "Choose at least one tool server, or take the chain's own tools.";
+  if (selection.servers.length === 0) return "Choose at least one tool server, or use the chain's own tools.";
   const empty = selection.servers.find((server) => server.tools?.length === 0);
   return empty ? `Choose at least one tool of ${empty.name}, or leave ${empty.name} out.` : null;
 }

@@ -50,7 +50,7 @@ export function Actions({ incident, onChanged }: ActionsProps) {
           </Button>
         )}
       </Stack>
-      {again.error && <Failure what="It is not investigated." error={again.error} />}
+      {again.error && <Failure what="It could not be investigated." error={again.error} />}
       {asking === "mute" && <MuteDialog incident={incident} onClose={close} onDone={done} />}
       {asking === "merge" && <MergeDialog incident={incident} onClose={close} onDone={done} />}
       {asking === "resolve" && <ResolveDialog incident={incident} onClose={close} onDone={done} />}
@@ -92,7 +92,7 @@ function ResolveDialog({ incident, onClose, onDone }: DialogProps) {
   const resolve = useMutation({ mutationFn: () => resolveIncident(incident.id), onSuccess: onDone });
   return (
     <ConfirmDialog
-      title="End this incident?"
+      title="Resolve this incident?"
       text="Waiting investigations are cancelled. If an alert fires again, the incident reopens."
       keep="Cancel"
       onClose={onClose}
@@ -102,7 +102,7 @@ function ResolveDialog({ incident, onClose, onDone }: DialogProps) {
         </Button>
       }
     >
-      {resolve.error && <Failure what="It could not be ended." error={resolve.error} />}
+      {resolve.error && <Failure what="It could not be resolved." error={resolve.error} />}
     </ConfirmDialog>
   );
 }

@@ -58,7 +58,7 @@ function KeyForm({ vendors }: { vendors: VendorItem[] }) {
         ))}
       </TextField>
       <TextField size="small" type="password" autoComplete="off" label="API key" value={key} onChange={(event) => setKey(event.target.value)} helperText={`Tested with one small call, then written to .env as ${chosen?.variable ?? "a variable"}, readable by TARSy’s account alone.`} fullWidth />
-      {save.error && <Failure what="The key was not tried." error={save.error} />}
+      {save.error && <Failure what="The key could not be tested." error={save.error} />}
       {save.data && <OutcomeLine outcome={save.data} />}
       <Button type="submit" variant="contained" disabled={key.trim() === ""} loading={save.isPending}>
         Test and save
@@ -100,7 +100,7 @@ function LocalForm() {
           ))}
         </TextField>
       )}
-      {save.error && <Failure what="The model was not tried." error={save.error} />}
+      {save.error && <Failure what="The model could not be tested." error={save.error} />}
       {save.data && <OutcomeLine outcome={save.data} />}
       <Button type="submit" variant="contained" disabled={url.trim() === "" || (found !== undefined && model === "")} loading={find.isPending || save.isPending}>
         {found ? "Test and save" : "Find models"}
@@ -137,7 +137,7 @@ function Recipe({ recipe }: { recipe: RecipeItem }) {
         {recipe.fields.map((field) => (
           <RecipeField key={field.variable} field={field} value={values[field.variable] ?? ""} onChange={(value) => setValues({ ...values, [field.variable]: value })} />
         ))}
-        {connect.error && <Failure what="It was not tried." error={connect.error} />}
+        {connect.error && <Failure what="It could not be tested." error={connect.error} />}
         {connect.data && <OutcomeLine outcome={connect.data} />}
         <Button type="submit" variant="outlined" loading={connect.isPending} disabled={recipe.fields.some((field) => (values[field.variable] ?? "").trim() === "")} aria-label={`Test and connect: ${recipe.title}`}>
           Test and connect
@@ -175,7 +175,7 @@ function OutcomeLine({ outcome }: { outcome: SetupOutcome }) {
   return (
     <Alert severity={outcome.ok ? "success" : "error"} variant="outlined" sx={{ overflowWrap: "anywhere", whiteSpace: "pre-line" }}>
       <strong>{result}</strong> {outcome.message}
-      {outcome.cure !== "" && `\nTo put it right: ${outcome.cure}.`}
+      {outcome.cure !== "" && `\nTo fix it: ${outcome.cure}.`}
       {outcome.tools.length > 0 && (
         <Box component="details">
           <summary>Names of the {plural(outcome.tools.length, "tool")}</summary>

@@ -26,7 +26,7 @@ export function SampleStep() {
   return (
     <Stack spacing={1.5} sx={{ alignItems: "flex-start" }}>
       <Typography variant="body2">
-        {recorded ? "The cluster is simulated and the model’s words are recorded: no key, no cluster, no cost." : "The cluster is simulated, the model is yours: each run costs what your model costs."}
+        {recorded ? "The cluster is simulated and the model’s answers are recorded: no key, no cluster, no cost." : "The cluster is simulated, the model is yours: each run costs what your model costs."}
       </Typography>
       {data.samples.slice(0, OFFERED).map((sample) => (
         <Button key={sample.name} variant="outlined" startIcon={<Play size={15} />} loading={run.isPending && run.variables.alert_type === sample.alert_type} disabled={run.isPending} sx={{ textAlign: "left" }} onClick={() => run.mutate(sample)}>
@@ -40,7 +40,7 @@ export function SampleStep() {
         </LinkButton>
       )}
       <Typography variant="body2">
-        More of them: <TextLink to="/alerts/new">all sample incidents</TextLink>.
+        More: <TextLink to="/alerts/new">all sample incidents</TextLink>.
       </Typography>
     </Stack>
   );

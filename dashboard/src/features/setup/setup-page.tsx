@@ -131,7 +131,7 @@ function CodeForm({ hasCode }: { hasCode: boolean }) {
   return (
     <Form spacing={2} sx={{ alignItems: "flex-start" }} onSubmit={open.mutate}>
       <Typography variant="body2">
-        This step writes files on the server. To show that they are yours to write, enter the code that <code>tarsy serve</code> printed in its terminal. It works once.
+        This step writes files on the server. To prove that you may change them, enter the code that <code>tarsy serve</code> printed in its terminal. It works once.
       </Typography>
       <TextField
         size="small"
