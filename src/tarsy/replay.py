@@ -134,7 +134,7 @@ def _with_own_servers(chain: ResolvedChain, config: Config) -> ResolvedChain:
     if unknown := sorted(chain.mcp_servers.keys() - config.mcp_servers.keys()):
         names = " and ".join(f'"{name}"' for name in unknown)
         raise NotReplayableError(
-            f"live tools are those of your own servers, and your configuration has no tool server {names}: add it, or leave out --live-tools"
+            f"your configuration has no tool server {names}: add it, or leave out --live-tools"
         )
     # Both only reach the model, which is recorded too.
     servers = {
@@ -167,7 +167,7 @@ async def _run(running: Application, recording: Recording, chain: ResolvedChain)
             await pool.run_waiting(SCORING)
     found = await RecordingSource(running.engine).read(session.id)
     if found is None or found.outcome is None:
-        raise NotReplayableError("the replayed session has vanished")
+        raise NotReplayableError("the replayed session is missing from the database")
     return found.outcome
 
 

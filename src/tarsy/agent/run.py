@@ -311,7 +311,7 @@ class Run:
         metadata = {"from_provider": failed.name, "to_provider": provider.name, "to_model": provider.model, "error_code": error.code.value}
         event = self.recorder.event(
             TimelineEventType.PROVIDER_FALLBACK,
-            f"{failed.name} failed ({error.message}); going on with {provider.name}.",
+            f"{failed.name} failed ({error.message}); continuing with {provider.name}.",
             metadata=metadata,
         )
         change = replace(

@@ -261,7 +261,7 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
     except ArgumentError as error:
         raise DatabaseUnavailableError("DATABASE_URL is not a database address.", _URL_REMEDY) from error
     if parsed.drivername not in {"postgres", "postgresql", "postgresql+asyncpg"}:
-        raise DatabaseUnavailableError(f"DATABASE_URL names {parsed.drivername}, but TARSy speaks PostgreSQL only.", _URL_REMEDY)
+        raise DatabaseUnavailableError(f"DATABASE_URL names {parsed.drivername}, but TARSy works with PostgreSQL only.", _URL_REMEDY)
     arguments: dict[str, Any] = {
         "timeout": CONNECT_SECONDS,
         "server_settings": {

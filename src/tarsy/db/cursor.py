@@ -30,8 +30,8 @@ class Cursor:
             created_at = datetime.fromisoformat(moment)
             cursor = cls(created_at, str(UUID(identity)))
         except (ValueError, binascii.Error) as error:
-            raise BadCursorError("The cursor is not one that a page of sessions gave.") from error
+            raise BadCursorError("The cursor does not come from a page of sessions.") from error
         # Only our own spelling, and only UTC: what else parses may be a moment PostgreSQL cannot hold.
         if cursor.encode() != text.rstrip("=") or created_at.utcoffset() != timedelta(0):
-            raise BadCursorError("The cursor is not one that a page of sessions gave.")
+            raise BadCursorError("The cursor does not come from a page of sessions.")
         return cursor

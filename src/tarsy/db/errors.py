@@ -16,7 +16,7 @@ class QueueFullError(Exception):
     """No more sessions may wait. The sender is not at fault: the same request may succeed later."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} sessions are waiting already, which is as many as the queue takes (queue.max_queue_size).")
+        super().__init__(f"{limit} sessions are waiting already, the most that the queue accepts (queue.max_queue_size).")
         self.limit = limit
 
 

@@ -117,7 +117,7 @@ def diagnose(health: HealthSnapshot) -> tuple[Diagnosis, ...]:
         text = f"No process has workers: nothing is investigated{waits}."
         found.append(Diagnosis(DiagnosisKind.WORKERS, text, "start one: tarsy serve --role worker"))
     if health.waiting >= LONG_QUEUE and health.submitted_lately > health.ended_lately:
-        pace = f"{health.submitted_lately} sessions came and {health.ended_lately} ended within half an hour"
+        pace = f"{health.submitted_lately} sessions were submitted and {health.ended_lately} ended in the last half hour"
         remedy = "raise queue.max_concurrent_sessions, add a process, or let routes record what need not be investigated"
         found.append(Diagnosis(DiagnosisKind.QUEUE, f"The queue grows: {health.waiting} sessions wait; {pace}.", remedy))
     for record in health.models:
@@ -129,12 +129,12 @@ def diagnose(health: HealthSnapshot) -> tuple[Diagnosis, ...]:
     # A new installation has not been cleaned up yet: its age counts instead.
     cleaned_up_at = health.cleaned_up_at or health.first_process_at
     if cleaned_up_at and health.processes and health.now - cleaned_up_at > MAX_CLEAN_UP_AGE:
-        text = f"Old data was last cleared away {_hours(health.now - cleaned_up_at)} hours ago."
+        text = f"Old data was last erased {_hours(health.now - cleaned_up_at)} hours ago."
         found.append(Diagnosis(DiagnosisKind.MAINTENANCE, text, "look for retention.failed in the logs"))
     # Where no backup was ever reported, the operator may back up by other means, or not at all.
     if health.backed_up_at and health.now - health.backed_up_at > MAX_BACKUP_AGE:
         text = f"The last backup was made {_hours(health.now - health.backed_up_at)} hours ago."
-        found.append(Diagnosis(DiagnosisKind.MAINTENANCE, text, "see why, and tell of the next one: tarsy db backed-up"))
+        found.append(Diagnosis(DiagnosisKind.MAINTENANCE, text, "find out why, and record the next one: tarsy db backed-up"))
     return tuple(found)
 
 

@@ -76,7 +76,7 @@ def fork_plan(
     if place is None:
         raise ForkRefusedError(f"That agent made {len(own)} calls to its model, numbered from 0; it has no call {turn}.")
     if stage.stage_type in _AFTERWARDS:
-        raise ForkRefusedError("Questions and judgements cannot be forked: ask again instead, or fork a step of the investigation.")
+        raise ForkRefusedError("Questions and scores cannot be forked: ask again instead, or fork a step of the investigation.")
     if place.kind in _WITHIN_A_STEP:
         raise ForkRefusedError("This call belongs to a step that had begun: fork at the step's own call, the one before it.")
     dispatch = _dispatch_of(executions, calls, forked)

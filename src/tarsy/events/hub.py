@@ -107,7 +107,7 @@ class Hub:
             RefusedError: there are too many.
         """
         if self._connections >= self._limits.connections:
-            raise RefusedError("This server has as many live connections as it takes; try again later.")
+            raise RefusedError("This server has reached its limit of live connections; try again later.")
         connection = Connection(self._store, self._live_state)
         self._connections += 1
         try:
@@ -126,7 +126,7 @@ class Hub:
         """
         session_id = session_of(name)
         if name not in connection.joined and len(connection.joined) >= self._limits.subscriptions:
-            raise RefusedError(f"One connection follows {self._limits.subscriptions} channels at most.")
+            raise RefusedError(f"One connection can follow at most {self._limits.subscriptions} channels.")
         if session_id is not None and not await self._store.session_exists(session_id):
             raise RefusedError(f"There is no session {session_id}.")
         channel = self._channels.get(name)

@@ -17,7 +17,7 @@ class AlertRefusedError(ValueError):
 
 class UnknownAlertTypeError(AlertRefusedError):
     def __init__(self, alert_type: str, known: Sequence[str]) -> None:
-        super().__init__(f'There is no chain for the alert type "{alert_type}". Known types: {", ".join(known) or "none"}.')
+        super().__init__(f'No chain handles the alert type "{alert_type}". Known types: {", ".join(known) or "none"}.')
         self.known = tuple(known)
 
 

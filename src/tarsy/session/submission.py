@@ -35,7 +35,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 class AlertTooLargeError(AlertRefusedError):
     def __init__(self, size: int, limit: int = MAX_ALERT_BYTES) -> None:
-        super().__init__(f"The alert has {size} bytes; at most {limit} are taken. Send the part that matters.")
+        super().__init__(f"The alert has {size} bytes; the limit is {limit}. Send only the relevant part.")
 
 
 class AlertNotRecordedError(AlertRefusedError):

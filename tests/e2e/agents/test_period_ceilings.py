@@ -195,5 +195,5 @@ async def test_what_a_budget_holds_up_is_cancelled_when_its_incident_is_over(dat
         session = await running.services.repositories.sessions.get(str(taken.session_id))
     assert (session.status, session.error_message) == (
         SessionStatus.CANCELLED,
-        "Nothing of the incident fires any more: cancelled before it began.",
+        "No alert of the incident fires any more: cancelled before it began.",
     )

@@ -257,7 +257,7 @@ async def test_data_of_another_postgresql_version_is_left_alone_with_a_clear_mes
     async with embedded_postgres(data_dir):
         pass
     (data_dir / "postgres" / "PG_VERSION").write_text("17\n")
-    with pytest.raises(EmbeddedPostgresError, match="made by PostgreSQL 17; this TARSy brings PostgreSQL 18"):
+    with pytest.raises(EmbeddedPostgresError, match="made by PostgreSQL 17; this TARSy includes PostgreSQL 18"):
         EmbeddedServer(data_dir).open()
 
 

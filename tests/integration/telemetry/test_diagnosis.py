@@ -56,7 +56,7 @@ async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
             assert await _reported(api, "queue") == [], f"{number} are no queue"
             await api.submit(f"alert {number}")
         (grows,) = await _reported(api, "queue")
-        assert grows.startswith(f"The queue grows: {LONG_QUEUE} sessions wait; {LONG_QUEUE} sessions came and 0 ended")
+        assert grows.startswith(f"The queue grows: {LONG_QUEUE} sessions wait; {LONG_QUEUE} sessions were submitted and 0 ended")
         doctor = [one.text async for one in check_database(Settings(env={}, database_url=database_url)) if one.subject == "queue"]
         assert grows.startswith(doctor[0])
         # They came before the half hour that counts: the queue is long, but no longer than it was.
@@ -75,7 +75,7 @@ async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
         assert await _reported(api, "upkeep") == []
         await _sql(database_url, "UPDATE upkeep SET done_at = done_at - interval '40 hours'")
         cleared, saved = await _reported(api, "upkeep")
-        assert cleared.startswith("Old data was last cleared away 40 hours ago.")
+        assert cleared.startswith("Old data was last erased 40 hours ago.")
         assert saved.startswith("The last backup was made 40 hours ago.")
         doctor = [one.text async for one in check_database(Settings(env={}, database_url=database_url)) if one.subject == "upkeep"]
         assert [cleared.startswith(doctor[0]), saved.startswith(doctor[1])] == [True, True]

@@ -77,7 +77,7 @@ def allow_traversal(account: ServerAccount, *paths: Path) -> None:
     for directory in {parent for path in paths for parent in path.parents}:
         mode = directory.stat().st_mode
         if not mode & stat.S_IXOTH and directory.stat().st_uid != account.uid:
-            log.warning("database.directory_opened", directory=str(directory), reason="the server's account must pass through it")
+            log.warning("database.directory_opened", directory=str(directory), reason="the server's account must be able to enter it")
             directory.chmod(mode | stat.S_IXOTH)
 
 
@@ -157,7 +157,7 @@ def error_line(written: str) -> str:
         matching = [line for line in lines if any(mark in line for mark in marks)]
         if matching:
             return matching[-1]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"
 
 
 def remedy_for(written: str) -> str:

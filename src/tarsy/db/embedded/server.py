@@ -337,7 +337,7 @@ class EmbeddedServer:
             return None
         postmaster = running_postmaster(self._pgdata)
         if postmaster is None:
-            raise EmbeddedPostgresError("The PostgreSQL server ended right after its start.", self._log_hint())
+            raise EmbeddedPostgresError("The PostgreSQL server stopped right after its start.", self._log_hint())
         return postmaster
 
     def _account(self) -> ServerAccount:
@@ -358,7 +358,7 @@ class EmbeddedServer:
             return
         if version != VERSION:
             raise EmbeddedPostgresError(
-                f"{self._pgdata} was made by PostgreSQL {version}; this TARSy brings PostgreSQL {VERSION}.",
+                f"{self._pgdata} was made by PostgreSQL {version}; this TARSy includes PostgreSQL {VERSION}.",
                 "Start the TARSy version that made it, or move the directory away, or set DATABASE_URL to a PostgreSQL "
                 f"{version} server that serves it.",
             )

@@ -10,7 +10,7 @@ from tarsy.db.work.parking import cancel
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
 
-NOTHING_FIRES = "Nothing of the incident fires any more: cancelled before it began."
+NOTHING_FIRES = "No alert of the incident fires any more: cancelled before it began."
 
 
 async def lock_waiting(connection: AsyncConnection, session_ids: Sequence[str]) -> set[str]:
