@@ -10,6 +10,7 @@ import anyio
 import httpx
 import pytest
 
+from support.dashboard_sessions import wait_for_end
 from support.tarsy_process import Tarsy, plain_environment, served
 from support.tarsy_process import tarsy as cold_tarsy
 from support.vendor_server import vendor_server
@@ -73,14 +74,22 @@ def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_
         assert sum("no model is configured" in warning["message"] for warning in warnings) == 1
 
 
-def test_a_sample_alert_is_taken_however_its_json_is_laid_out_and_says_that_it_is_recorded(database_url: str, tmp_path: Path) -> None:
+def test_a_sample_alert_is_taken_however_its_json_is_laid_out_and_its_session_answers_a_terminal(
+    tarsy: Tarsy, database_url: str, tmp_path: Path
+) -> None:
     with served(tmp_path, env={"DATABASE_URL": database_url}) as server, server.client() as http:
-        sample = http.get("/api/v1/samples").json()["samples"][0]
+        sample = next(sample for sample in http.get("/api/v1/samples").json()["samples"] if sample["name"] == "crashloop")
         as_text = json.dumps(json.loads(sample["alert_data"]), indent=7)
         for data in (sample["alert_data"] + "\n", as_text, json.loads(sample["alert_data"])):
             taken = http.post("/api/v1/alerts", json={"data": data, "alert_type": sample["alert_type"]})
             assert taken.status_code == 202, taken.text
-            assert http.get(f"/api/v1/sessions/{taken.json()['session_id']}").json()["recorded"] is True
+            session = taken.json()["session_id"]
+            assert http.get(f"/api/v1/sessions/{session}").json()["recorded"] is True
+        wait_for_end(http, session)
+        asked = tarsy("ask", session, sample["questions"][0], "--url", server.url, cwd=tmp_path)
+        assert (asked.returncode, "Hardly, but the margin is thin." in asked.stdout) == (0, True), asked.stdout + asked.stderr
+        unknown = tarsy("ask", session, "Who are you?", "--url", server.url, cwd=tmp_path)
+        assert (unknown.returncode, "which has answers to these questions only" in unknown.stdout + unknown.stderr) == (1, True)
 
 
 async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(database_url: str, tmp_path: Path) -> None:

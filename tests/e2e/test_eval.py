@@ -124,7 +124,7 @@ def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, datab
     # The first three answers are typed, and the last one is what the verdict suggests.
     answers = "The image was built for arm64.\narm64|architecture,image\ncredentials, the registry\n\n"
     asked = at_a_terminal([*warm, "eval", "add", session, "--name", "pulled"], answers, tmp_path, env)
-    assert "What was really wrong" in asked
+    assert "The true cause" in asked
     expect = yaml.safe_load((tmp_path / "evals" / "pulled" / "case.yaml").read_text(encoding="utf-8"))["expect"]
     assert expect["mechanism"] == {"any_of": [["arm64|architecture", "image"]], "none_of": [["credentials"], ["the registry"]]}
     assert len(expect["must_cite"]) == 2
@@ -152,6 +152,11 @@ def test_wrong_options_and_cases_are_told_in_a_sentence(tmp_path: Path, tarsy: T
     assert "No case has all of these" in tarsy("eval", "list", "--tag", "nothing", cwd=tmp_path).stderr
     refused = tarsy("eval", "run", "--model", "oracle", "--budget", "plenty", cwd=tmp_path)
     assert (refused.returncode, refused.stderr.strip()) == (1, '"plenty" is no budget: write 5usd or 2Mtokens.')
-    assert 'There is no model "orcale"' in tarsy("eval", "run", "--model", "orcale", cwd=tmp_path).stderr
+    provider = "llm_providers: {own: {type: openai, model: m, base_url: 'http://127.0.0.1:1/v1'}}"
+    (tmp_path / "configured").mkdir()
+    (tmp_path / "configured" / "llm-providers.yaml").write_text(provider)
+    for place, known in (((), False), (("--config", "configured"), True)):
+        stderr = tarsy("eval", "run", "--model", "owm", *place, cwd=tmp_path).stderr
+        assert ('There is no model "owm"' in stderr, 'did you mean "own"?' in stderr) == (True, known), stderr
     listed = tarsy("eval", "list", "--tag", "injection", cwd=tmp_path)
     assert "injected-alert" in listed.stdout

@@ -1,4 +1,4 @@
-"""`tarsy fork`: an investigation taken up again from a terminal."""
+"""`tarsy fork` and `tarsy cancel`: an investigation taken up again, and cancelled, from a terminal."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -56,10 +56,13 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
         run = await forkable(engine, session_id)
         await engine.dispose()
 
-        async def fork(*arguments: str) -> tuple[int, str, str]:
+        async def run_command(*arguments: str) -> tuple[int, str, str]:
             url = f"http://127.0.0.1:{api.port}"
-            ran = await to_thread.run_sync(lambda: tarsy("fork", session_id, *arguments, "--url", url, cwd=tmp_path))
+            ran = await to_thread.run_sync(lambda: tarsy(*arguments, "--url", url, cwd=tmp_path))
             return ran.returncode, ran.stdout.strip(), ran.stderr
+
+        async def fork(*arguments: str) -> tuple[int, str, str]:
+            return await run_command("fork", session_id, *arguments)
 
         async def forked_by(*arguments: str) -> dict[str, Any]:
             code, forked_id, reported = await fork(*arguments)
@@ -82,7 +85,15 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
                 ("--agent", "A1", "--from-step", "3"),
             )
         ]
+        cancelled = [await run_command("cancel", wanted) for wanted in (sent["id"], sent["id"], "nonsense")]
+        ended = (await api.client.get(f"/api/v1/sessions/{sent['id']}")).json()["status"]
     assert forked["status"] == "pending"
+    assert [(code, text) for code, text, _ in cancelled] == [
+        (0, f"Session {sent['id']}: cancelled."),
+        (0, f"Session {sent['id']}: already ended."),
+        (1, ""),
+    ]
+    assert ended == "cancelled"
     # Its first call is made anew; what shortens a result is no step.
     assert (forked["fork"]["session_id"], forked["fork"]["agent"], forked["fork"]["turn"]) == (session_id, "KubernetesAgent", 1)
     assert [(one["status"], one["id"] == run.execution_id) for one in forked["stages"][0]["executions"]] == [("active", False)]
@@ -98,7 +109,7 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
     for (code, _, reported), (expected, words) in zip(
         refused,
         [
-            (1, "no model call 8 to make again: the last is call 3."),
+            (1, "no model call 8 to repeat: the last is call 3."),
             (1, "This session has 2 agents LogAgent: name one by the id in brackets: LogAgent (A1), LogAgent (A2)."),
             (1, f"This session has no agent DiskAgent: KubernetesAgent ({run.execution_id}), LogAgent (A1), LogAgent (A2)."),
             (1, "made 1 calls to its model, numbered from 0; it has no call 3."),

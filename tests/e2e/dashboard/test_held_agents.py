@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from support.browser import assert_accessible, expect_status, open_page
 from support.dashboard_sessions import submit_alert
@@ -78,8 +78,15 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
         yield Held(running, directory)
 
 
-def test_a_reader_who_went_to_the_top_stays_there_when_the_session_ends(browser: Browser, held: Held) -> None:
+def as_live(route: Route) -> None:
+    """Let the page take the session for one of a model that is called, which accepts hints."""
+    response = route.fetch()
+    route.fulfill(response=response, json={**response.json(), "recorded": False})
+
+
+def test_a_reader_who_went_to_the_top_has_the_hint_field_and_stays_there_when_the_session_ends(browser: Browser, held: Held) -> None:
     with open_page(browser, held.served.url) as page, held.served.client() as http:
+        page.route(re.compile(r"/api/v1/sessions/[0-9a-f-]{36}$"), as_live)
         page.goto(f"/sessions/{submit_alert(http, 'one')}")
         expect(page.get_by_role("feed").get_by_text("gate.say_and_wait").first).to_be_visible()
         # The page is longer than the window, so that it could scroll.
@@ -88,6 +95,7 @@ def test_a_reader_who_went_to_the_top_stays_there_when_the_session_ends(browser:
         page.mouse.wheel(0, -20_000)
         expect(page.get_by_role("button", name="Follow live")).to_be_visible()
         page.wait_for_function("() => window.scrollY === 0")
+        expect(page.get_by_label("Tell the agents something")).to_be_in_viewport(ratio=1)
         page.evaluate(
             "window.furthest = 0; addEventListener('scroll', () => { window.furthest = Math.max(window.furthest, window.scrollY) })"
         )

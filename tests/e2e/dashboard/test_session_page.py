@@ -60,6 +60,17 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
         expect(found).to_have_text(re.compile(r"^2 of \d$"))
         assert_accessible(page, "session-found")
 
+        # On paper: the result over the whole width, without what only a screen can use.
+        page.emulate_media(media="print")
+        for hidden in (page.get_by_role("navigation", name="Main"), contents, page.get_by_role("region", name="Timeline")):
+            expect(hidden).to_be_hidden()
+        for name in ("Verdict", "Analysis"):
+            box = page.get_by_role("region", name=name, exact=True).bounding_box()
+            assert box
+            assert box["width"] > WIDE[0] * 0.9
+        picture(page, "session-printed")
+        page.emulate_media(media="screen")
+
         page.get_by_role("button", name="Report").click()
         with page.expect_download() as download:
             page.get_by_role("menuitem", name="Recording").click()

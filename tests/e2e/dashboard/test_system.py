@@ -28,6 +28,15 @@ def test_the_system_page_shows_servers_queue_configuration_and_version(browser: 
         expect(page.get_by_role("region", name="Effective configuration")).to_contain_text("max_concurrent_sessions: 1")
         assert_accessible(page, "system-busy")
 
+        file = configured.cwd / "tarsy.yaml"
+        before = file.read_text()
+        file.write_text(before.replace("max_concurrent_sessions: 1", "max_concurrent_sessions: one"))
+        page.get_by_role("button", name="Reload configuration").click()
+        expect(page.get_by_role("alert").filter(has_text="The configuration was not reloaded.")).to_contain_text("max_concurrent_sessions")
+        file.write_text(before)
+        page.get_by_role("button", name="Reload configuration").click()
+        expect(page.get_by_role("status").filter(has_text="The configuration was reloaded.")).to_be_visible()
+
 
 def test_the_system_page_shows_what_is_missing(browser: Browser, server: Served) -> None:
     with open_page(browser, server.url) as page:
