@@ -133,9 +133,7 @@ def _with_own_servers(chain: ResolvedChain, config: Config) -> ResolvedChain:
     """Return a recorded chain with the configured servers of the same names: a recording must not choose a program or an address."""
     if unknown := sorted(chain.mcp_servers.keys() - config.mcp_servers.keys()):
         names = " and ".join(f'"{name}"' for name in unknown)
-        raise NotReplayableError(
-            f"your configuration has no tool server {names}: add it, or leave out --live-tools"
-        )
+        raise NotReplayableError(f"your configuration has no tool server {names}: add it, or leave out --live-tools")
     # Both only reach the model, which is recorded too.
     servers = {
         name: resolved_server(config, name).model_copy(

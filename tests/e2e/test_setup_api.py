@@ -154,7 +154,7 @@ async def test_an_address_without_models_names_the_cure_and_tells_nothing_of_wha
         assert "cannot be the address of a model server" in await reported("http://169.254.169.254/v1")
         assert "cannot be the address of a model server" in await reported("http://[::ffff:169.254.169.254]/v1")
         assert "write it as http://localhost:11434/v1" in await reported("file:///etc/passwd")
-        assert "more than a host" in await reported("http://user:pw@127.0.0.1/v1")
+        assert "only a host" in await reported("http://user:pw@127.0.0.1/v1")
         assert "check that the server runs" in await reported("http://127.0.0.1:1/v1")
         vendor.replies.append(json_reply(200, {"secret": "hunter2"}))
         answer = await reported(f"{vendor.url}/v1")

@@ -20,7 +20,7 @@ test("agents can be forked once the session has ended, also those that others se
   expect(refusal("lead")).toBeNull();
   expect(refusal("sent")).toBeNull();
   expect(refusal("answer")).toContain("ask again");
-  expect(forkRefusal({ status: "in_progress", stages }, "lead")).toContain("still runs");
+  expect(forkRefusal({ status: "in_progress", stages }, "lead")).toContain("still running");
 });
 
 test("a fork tells which step it goes on from", () => {

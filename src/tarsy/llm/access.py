@@ -55,7 +55,9 @@ def resolve_access(
             raise CredentialsMissingError(f"the provider {provider.name} has no key: set the environment variable {name}")
         if not (key.isascii() and key.isprintable()):
             # It cannot be sent, and the HTTP library would quote it in its error.
-            raise CredentialsMissingError(f"the provider {provider.name} has no key: {name} has more than one line, or characters that a key cannot have")
+            raise CredentialsMissingError(
+                f"the provider {provider.name} has no key: {name} has more than one line, or characters that a key cannot have"
+            )
         return Access(type=provider.type, api_key=key or None, base_url=base_url, local=local)
     name = provider.project_env or USUAL_PROJECT
     project = project or env.get(name, "").strip()

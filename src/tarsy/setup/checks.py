@@ -131,9 +131,7 @@ async def _checked_address(address: str) -> SplitResult:
     for one in resolved:
         reached = one.ipv4_mapped or one if isinstance(one, ipaddress.IPv6Address) else one
         if reached.is_link_local or reached.is_multicast or reached.is_unspecified:
-            raise NoModelsError(
-                f"{parts.hostname} cannot be the address of a model server.", "write the address of the model's own server"
-            )
+            raise NoModelsError(f"{parts.hostname} cannot be the address of a model server.", "write the address of the model's own server")
     return parts
 
 

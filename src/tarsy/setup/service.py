@@ -97,9 +97,7 @@ class SetupService:
         name, provider = next((name, provider) for name, provider in self._built_in_providers().items() if provider.type is kind)
         variable = provider.needed_variables()[0]
         if service := self.settings.llm_service_addr:
-            raise StepRefusedError(
-                f"The LLM service at {service} calls the models and has the keys. Set {variable} there and restart it."
-            )
+            raise StepRefusedError(f"The LLM service at {service} calls the models and has the keys. Set {variable} there and restart it.")
         backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
         async with self._lock:
             changes = Drafts(self.settings, self.loaded()).key(variable, key, name)

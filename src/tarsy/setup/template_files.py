@@ -257,5 +257,7 @@ def _added(target: Path, template: str, replaced: Collection[str]) -> tuple[str,
         merged = merge(written, template, replaced=replaced)
     except CannotMergeError as error:
         raise CannotAddError(target, error) from error
-    summary = f"added to {target}: {', '.join(merged.added)}" if merged.added else f"kept {target}: it already has everything in the template"
+    summary = (
+        f"added to {target}: {', '.join(merged.added)}" if merged.added else f"kept {target}: it already has everything in the template"
+    )
     return merged.text, [summary, *(f"  kept your {value}" for value in merged.kept)]

@@ -104,7 +104,9 @@ async def test_an_answer_without_an_end_is_not_taken_for_a_whole_one(asking: Ask
 
     assert await asking.hear() == [
         TextChunk("Bec"),
-        ErrorChunk("the answer was interrupted: the connection closed before the answer was complete", ErrorCode.PARTIAL_STREAM, retryable=True),
+        ErrorChunk(
+            "the answer was interrupted: the connection closed before the answer was complete", ErrorCode.PARTIAL_STREAM, retryable=True
+        ),
     ]
     asking.assert_asked("plain")
 

@@ -88,7 +88,7 @@ ELSEWHERE: dict[str, Any] = {
 
 def test_what_the_other_example_uses_loads_and_what_has_no_effect_is_said(directory: ConfigDirectory) -> None:
     warnings = directory.load(ELSEWHERE).warnings
-    without = {problem.path for problem in warnings if "has no effect" in problem.message}
+    without = {problem.path for problem in warnings if "has no effect: " in problem.message}
     assert without == {
         "queue.scoring_shutdown_timeout",
         "defaults.scoring.mcp_servers",

@@ -22,7 +22,7 @@ def test_a_few_wrong_codes_end_it() -> None:
     access = SetupAccess(FixedClock())
     code = access.issue()
     for left in range(MAX_ATTEMPTS - 1, 0, -1):
-        with pytest.raises(AccessDeniedError, match=f"{left} more"):
+        with pytest.raises(AccessDeniedError, match=f"Attempts left: {left}"):
             access.open("WRONG-ONE")
     with pytest.raises(AccessDeniedError, match="last attempt"):
         access.open("")

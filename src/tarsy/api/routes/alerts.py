@@ -50,7 +50,8 @@ _ANY_JSON: Mapping[str, Any] = {"application/json": {"schema": {}}}
 
 AlertTypeQuery = Annotated[Name | None, Query(description="The alert type, which selects the chain; a value in the body overrides it.")]
 RunbookQuery = Annotated[
-    Annotated[StorableText, Field(max_length=MAX_RUNBOOK_URL)] | None, Query(description="Address of the runbook; a value in the body overrides it.")
+    Annotated[StorableText, Field(max_length=MAX_RUNBOOK_URL)] | None,
+    Query(description="Address of the runbook; a value in the body overrides it."),
 ]
 IdempotencyKey = Annotated[
     Annotated[StorableText, Field(min_length=1, max_length=MAX_KEY)] | None,

@@ -34,7 +34,11 @@ def find_directory(directory: Path | None, env: Mapping[str, str]) -> Path | Non
         raise ConfigError([Problem(str(named), 0, "", "there is no such directory", f"--config and {DIRECTORY_VARIABLE} name a directory")])
     if not has_configuration(named):
         raise ConfigError(
-            [Problem(str(named), 0, "", f"contains neither {TARSY_FILE} nor {PROVIDERS_FILE}", "add one of them, or name another directory")]
+            [
+                Problem(
+                    str(named), 0, "", f"contains neither {TARSY_FILE} nor {PROVIDERS_FILE}", "add one of them, or name another directory"
+                )
+            ]
         )
     return named
 
