@@ -128,7 +128,18 @@ def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, datab
     expect = yaml.safe_load((tmp_path / "evals" / "pulled" / "case.yaml").read_text(encoding="utf-8"))["expect"]
     assert expect["mechanism"] == {"any_of": [["arm64|architecture", "image"]], "none_of": [["credentials"], ["the registry"]]}
     assert len(expect["must_cite"]) == 2
+    # What a person found out is the label: nobody is asked.
+    judged = ("--accuracy", "partly", "--cause", "The arm64 image does not run on amd64 nodes.")
+    reviewed = tarsy("review", session, "useful", *judged, cwd=tmp_path, env=env)
+    assert (reviewed.returncode, reviewed.stdout.startswith("useful, partly, by command line")) == (0, True), reviewed.stderr
+    added = tarsy("eval", "add", session, "--name", "reviewed", cwd=tmp_path, env=env)
+    assert added.returncode == 0, added.stderr
+    case = yaml.safe_load((tmp_path / "evals" / "reviewed" / "case.yaml").read_text(encoding="utf-8"))
+    assert case["reference"] == "The arm64 image does not run on amd64 nodes."
+    assert "arm64" in case["expect"]["mechanism"]["any_of"][0]
+    assert "object" not in case["expect"]
     done = tarsy("eval", "run", "evals", "--model", "oracle", "--model", "silent", cwd=tmp_path, env=env)
+    assert "pass  oracle  reviewed" in done.stdout, done.stdout + done.stderr
     assert "pass  oracle  pulled" in done.stdout, done.stdout + done.stderr
     assert "pass  oracle  accepted" in done.stdout
     assert "FAIL  silent  pulled" in done.stdout

@@ -7,6 +7,7 @@ export interface SessionFilter {
   status?: SessionStatus[] | undefined;
   alert_type?: string | undefined;
   chain_id?: string | undefined;
+  reviewed?: boolean | undefined;
   text?: string | undefined;
   from?: string | undefined;
   to?: string | undefined;

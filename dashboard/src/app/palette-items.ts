@@ -7,7 +7,7 @@ export type Target =
   | { kind: "incident"; id: string }
   | { kind: "of-session"; to: "/sessions/$sessionId/trace" | "/sessions/$sessionId/compare"; id: string }
   | { kind: "again"; id: string }
-  | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/usage" | "/system" }
+  | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/reviews" | "/usage" | "/system" | "/audit" }
   | { kind: "document"; href: string }
   | { kind: "search"; text: string }
   | { kind: "action"; action: "theme" | "copy" | "help" };
@@ -34,8 +34,10 @@ const FIXED: readonly Item[] = [
   item("Pages", "New alert", "submit investigate", { kind: "page", to: "/alerts/new" }),
   item("Pages", "Sessions", "list investigations", { kind: "page", to: "/sessions" }),
   item("Pages", "Incidents", "list problems", { kind: "page", to: "/incidents" }),
+  item("Pages", "Reviews", "feedback accuracy confidence useful", { kind: "page", to: "/reviews" }),
   item("Pages", "Usage", "cost tokens budget", { kind: "page", to: "/usage" }),
   item("Pages", "System", "health queue workers configuration warnings", { kind: "page", to: "/system" }),
+  item("Pages", "Audit log", "who did what when", { kind: "page", to: "/audit" }),
   item("Pages", "Manual", "help documentation", { kind: "document", href: "/help/" }),
   item("Pages", "API reference", "openapi documentation", { kind: "document", href: "/docs" }),
   item("Actions", "Switch between light and dark", "theme", { kind: "action", action: "theme" }),

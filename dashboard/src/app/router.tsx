@@ -3,6 +3,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "
 import { given, textParam } from "@/components/search-params";
 import { lazyImport, Loading, NotFound } from "@/components/states";
 import { loadRichText } from "@/components/use-rich-text";
+import { readAuditSearch } from "@/features/audit/search";
 import { readIncidentSearch } from "@/features/incidents/search";
 import { readSessionSearch } from "@/features/sessions/search";
 import { SessionsPage } from "@/features/sessions/sessions-page";
@@ -82,10 +83,23 @@ const system = createRoute({
   component: lazyRouteComponent(lazyImport(() => import("@/features/system/system-page")), "SystemPage"),
 });
 
+const reviews = createRoute({
+  getParentRoute: () => root,
+  path: "/reviews",
+  component: lazyRouteComponent(lazyImport(() => import("@/features/reviews/reviews-page")), "ReviewsPage"),
+});
+
 const usage = createRoute({
   getParentRoute: () => root,
   path: "/usage",
   component: lazyRouteComponent(lazyImport(() => import("@/features/usage/usage-page")), "UsagePage"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  validateSearch: readAuditSearch,
+  component: lazyRouteComponent(lazyImport(() => import("@/features/audit/audit-page")), "AuditPage"),
 });
 
 const setup = createRoute({
@@ -96,7 +110,7 @@ const setup = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, usage, system, setup]),
+  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, reviews, usage, system, audit, setup]),
   defaultPreload: "intent",
   // A page holds no state of another session or incident.
   defaultRemountDeps: ({ params }) => params,

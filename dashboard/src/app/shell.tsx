@@ -58,6 +58,9 @@ export function Shell() {
             <BareLink to="/sessions" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
               Sessions
             </BareLink>
+            <BareLink to="/reviews" sx={NAV}>
+              Reviews
+            </BareLink>
             <BareLink to="/usage" sx={NAV}>
               Usage
             </BareLink>

@@ -24,6 +24,7 @@ export const SHORTCUTS: readonly { where: string; keys: readonly Shortcut[] }[] 
       { keys: ["g", "i"], does: "Go to incidents" },
       { keys: ["g", "s"], does: "Go to sessions" },
       { keys: ["g", "n"], does: "Write a new alert" },
+      { keys: ["g", "r"], does: "Go to reviews" },
       { keys: ["g", "u"], does: "Go to usage" },
       { keys: ["g", "y"], does: "Go to the system" },
       { keys: ["Esc"], does: "Close the open panel or dialog" },

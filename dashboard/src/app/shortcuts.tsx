@@ -20,6 +20,7 @@ export function Shortcuts({ open, onOpen }: { open: OpenDialog; onOpen: (open: O
       "g i": () => void navigate({ to: "/incidents", search: {} }),
       "g s": () => void navigate({ to: "/sessions", search: {} }),
       "g n": () => void navigate({ to: "/alerts/new", search: {} }),
+      "g r": () => void navigate({ to: "/reviews" }),
       "g u": () => void navigate({ to: "/usage" }),
       "g y": () => void navigate({ to: "/system" }),
       "?": () => onOpen("help"),

@@ -197,7 +197,7 @@ export interface paths {
         put?: never;
         /**
          * Investigate Incident
-         * @description Have it investigated, or investigated again; 409 while an investigation waits or runs.
+         * @description Investigate the incident, also again; 409 while an investigation waits or runs.
          */
         post: operations["investigateIncident"];
         delete?: never;
@@ -277,7 +277,7 @@ export interface paths {
         put?: never;
         /**
          * Mute Incident
-         * @description Only record its alerts until a given time; TARSy does not investigate it meanwhile.
+         * @description Mute the incident until a given time: TARSy records its alerts, but does not investigate it.
          */
         post: operations["muteIncident"];
         delete?: never;
@@ -301,7 +301,7 @@ export interface paths {
         put?: never;
         /**
          * Add Mute
-         * @description Only record matching alerts for a time, such as maintenance.
+         * @description Mute matching alerts for a time, such as maintenance: TARSy records them, but does not investigate.
          */
         post: operations["addMute"];
         delete?: never;
@@ -563,7 +563,7 @@ export interface paths {
         };
         /**
          * Get Evidence
-         * @description One of them with its whole text, masked as it was stored.
+         * @description One piece of evidence with its full text, masked as stored.
          */
         get: operations["getEvidence"];
         put?: never;
@@ -753,7 +753,7 @@ export interface paths {
         put?: never;
         /**
          * Request Score
-         * @description Have a finished session scored, or scored again.
+         * @description Score a finished session, or score it again.
          */
         post: operations["requestScore"];
         delete?: never;
@@ -797,6 +797,130 @@ export interface paths {
          * @description The configured models that TARSy can use now: those whose keys are set.
          */
         get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Review
+         * @description The review of a session and its triage.
+         */
+        get: operations["getReview"];
+        put?: never;
+        /**
+         * Review Session
+         * @description Review a session that has ended, or change its review; 409 while it runs.
+         */
+        post: operations["reviewSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/triage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Triage Session
+         * @description Acknowledge a session or its review, or assign it to a person.
+         */
+        patch: operations["triageSession"];
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Comment Session
+         * @description Comment on a session or its review.
+         */
+        post: operations["commentSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/triage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Triage Incident
+         * @description Acknowledge an incident, or assign it to a person.
+         */
+        patch: operations["triageIncident"];
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Comment Incident
+         * @description Comment on an incident.
+         */
+        post: operations["commentIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reviews/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Review Figures
+         * @description How useful and how accurate verdicts were, in each of the last thirteen weeks, by chain, model, alert type and confidence.
+         */
+        get: operations["getReviewFigures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -874,7 +998,7 @@ export interface paths {
         };
         /**
          * Get Mcp Call
-         * @description One exchange with a tool server, masked as it was stored.
+         * @description One exchange with a tool server, masked as stored.
          */
         get: operations["getMCPCall"];
         put?: never;
@@ -1270,6 +1394,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit Entries
+         * @description The audit log, newest first.
+         */
+        get: operations["listAuditEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit-export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Audit Log
+         * @description The audit log as a file of JSON lines.
+         */
+        get: operations["exportAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login": {
         parameters: {
             query?: never;
@@ -1334,6 +1498,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Accuracy
+         * @description Whether the verdict named the actual cause.
+         * @enum {string}
+         */
+        Accuracy: "accurate" | "partly" | "wrong";
         /** ActivityBarItem */
         ActivityBarItem: {
             /**
@@ -1501,6 +1671,40 @@ export interface components {
             alert_types: components["schemas"]["AlertTypeItem"][];
             /** Default Alert Type */
             default_alert_type: string;
+        };
+        /**
+         * AuditAction
+         * @enum {string}
+         */
+        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split";
+        /** AuditEntryView */
+        AuditEntryView: {
+            /** Id */
+            id: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Actor */
+            actor: string;
+            /** Origin */
+            origin: string | null;
+            /** Action */
+            action: string;
+            /** Session Id */
+            session_id: string | null;
+            /** Details */
+            details: {
+                [key: string]: unknown;
+            };
+        };
+        /** AuditPage */
+        AuditPage: {
+            /** Entries */
+            entries: components["schemas"]["AuditEntryView"][];
+            /** Next Before */
+            next_before: number | null;
         };
         /**
          * BudgetPeriod
@@ -1675,6 +1879,28 @@ export interface components {
          * @enum {string}
          */
         ClaimSeverity: "failure" | "remark";
+        /** CommentRequest */
+        CommentRequest: {
+            /** Text */
+            text: string;
+        };
+        /** CommentView */
+        CommentView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Author */
+            author: string;
+            /** Text */
+            text: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
         /**
          * Confidence
          * @description High: observed directly and alternatives excluded. Medium: one link inferred. Low: correlation.
@@ -1921,7 +2147,7 @@ export interface components {
             execution_id: string;
             /**
              * Turn
-             * @description The model call to make again, as numbered in the trace; the first is 0.
+             * @description The model call to repeat, as numbered in the trace; the first is 0.
              */
             turn: number;
             /**
@@ -2132,6 +2358,7 @@ export interface components {
             merged: string[];
             /** Notes */
             notes: components["schemas"]["NoteView"][];
+            triage: components["schemas"]["TriageView"];
         };
         /** Investigated */
         Investigated: {
@@ -2775,6 +3002,84 @@ export interface components {
          */
         ReportFormat: "html" | "md";
         /**
+         * ReviewFiguresView
+         * @description The last thirteen weeks in UTC, the earliest first, without forks. Only `weeks` has those without a review.
+         */
+        ReviewFiguresView: {
+            /** Weeks */
+            weeks: components["schemas"]["VerdictWeekItem"][];
+            /** Total */
+            total: components["schemas"]["ReviewWeekItem"][];
+            /** By Chain */
+            by_chain: components["schemas"]["ReviewWeekItem"][];
+            /** By Model */
+            by_model: components["schemas"]["ReviewWeekItem"][];
+            /** By Alert Type */
+            by_alert_type: components["schemas"]["ReviewWeekItem"][];
+            /** By Confidence */
+            by_confidence: components["schemas"]["ReviewWeekItem"][];
+        };
+        /** ReviewRequest */
+        ReviewRequest: {
+            /**
+             * Useful
+             * @description Whether the investigation helped.
+             */
+            useful: boolean;
+            /** @description Whether the verdict named the actual cause; absent: as before. */
+            accuracy?: components["schemas"]["Accuracy"] | null;
+            /**
+             * Actual Cause
+             * @description The cause that people found; absent: as before.
+             */
+            actual_cause?: string | null;
+            /**
+             * Action Taken
+             * @description What people did about it; absent: as before.
+             */
+            action_taken?: string | null;
+        };
+        /** ReviewView */
+        ReviewView: {
+            /** Useful */
+            useful: boolean;
+            accuracy: components["schemas"]["Accuracy"] | null;
+            /** Actual Cause */
+            actual_cause: string;
+            /** Action Taken */
+            action_taken: string;
+            /** Reviewer */
+            reviewer: string;
+            /**
+             * Reviewed At
+             * Format: date-time
+             */
+            reviewed_at: string;
+        };
+        /**
+         * ReviewWeekItem
+         * @description Reviewed sessions that ended in one week. Those whose accuracy nobody stated are in `reviewed` and `useful` only.
+         */
+        ReviewWeekItem: {
+            /**
+             * First Day
+             * Format: date
+             */
+            first_day: string;
+            /** Name */
+            name: string;
+            /** Reviewed */
+            reviewed: number;
+            /** Useful */
+            useful: number;
+            /** Accurate */
+            accurate: number;
+            /** Partly */
+            partly: number;
+            /** Wrong */
+            wrong: number;
+        };
+        /**
          * Role
          * @enum {string}
          */
@@ -3043,6 +3348,11 @@ export interface components {
             /** Waiting For Model */
             waiting_for_model: boolean;
         };
+        /** SessionReviewView */
+        SessionReviewView: {
+            review: components["schemas"]["ReviewView"] | null;
+            triage: components["schemas"]["TriageView"];
+        };
         /**
          * SessionSort
          * @description How a list of sessions is sorted.
@@ -3278,6 +3588,33 @@ export interface components {
             /** Executions */
             executions: components["schemas"]["ExecutionInTreeView"][];
         };
+        /** TriageRequest */
+        TriageRequest: {
+            /**
+             * Acknowledged
+             * @description Whether somebody has taken notice; absent: as before.
+             */
+            acknowledged?: boolean | null;
+            /**
+             * Assignee
+             * @description The person who takes care of it; empty: nobody; absent: as before.
+             */
+            assignee?: string | null;
+        };
+        /**
+         * TriageView
+         * @description Who has taken notice of a session or an incident, and who takes care of it.
+         */
+        TriageView: {
+            /** Acknowledged By */
+            acknowledged_by: string | null;
+            /** Acknowledged At */
+            acknowledged_at: string | null;
+            /** Assignee */
+            assignee: string | null;
+            /** Comments */
+            comments: components["schemas"]["CommentView"][];
+        };
         /** Usage */
         Usage: {
             /** Input Tokens */
@@ -3421,6 +3758,16 @@ export interface components {
             ruled_out: components["schemas"]["RuledOutView"][];
             /** Category */
             category: string;
+        };
+        /** VerdictWeekItem */
+        VerdictWeekItem: {
+            /**
+             * First Day
+             * Format: date
+             */
+            first_day: string;
+            /** Verdicts */
+            verdicts: number;
         };
         /** Version */
         Version: {
@@ -3675,7 +4022,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events until the client leaves. */
+            /** @description Events until the client disconnects. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3698,9 +4045,9 @@ export interface operations {
     submitAlert: {
         parameters: {
             query?: {
-                /** @description Which chain investigates, unless the body says so. */
+                /** @description The alert type, which selects the chain; a value in the body overrides it. */
                 alert_type?: string | null;
-                /** @description Where the runbook is, unless the body says so. */
+                /** @description Address of the runbook; a value in the body overrides it. */
                 runbook?: string | null;
             };
             header?: {
@@ -3798,9 +4145,9 @@ export interface operations {
     submitWebhook: {
         parameters: {
             query?: {
-                /** @description Which chain investigates, unless the body says so. */
+                /** @description The alert type, which selects the chain; a value in the body overrides it. */
                 alert_type?: string | null;
-                /** @description Where the runbook is, unless the body says so. */
+                /** @description Address of the runbook; a value in the body overrides it. */
                 runbook?: string | null;
             };
             header?: never;
@@ -3837,14 +4184,14 @@ export interface operations {
     submitWebhookOf: {
         parameters: {
             query?: {
-                /** @description Which chain investigates, unless the body says so. */
+                /** @description The alert type, which selects the chain; a value in the body overrides it. */
                 alert_type?: string | null;
-                /** @description Where the runbook is, unless the body says so. */
+                /** @description Address of the runbook; a value in the body overrides it. */
                 runbook?: string | null;
             };
             header?: never;
             path: {
-                /** @description The sender: a known one, or one of `senders` in the configuration. */
+                /** @description The sender: a built-in one, or one of `senders` in the configuration. */
                 source: string;
             };
             cookie?: never;
@@ -3900,7 +4247,7 @@ export interface operations {
                 /** @description `opened`: the latest first. `severity`: the worst first. */
                 sort?: components["schemas"]["IncidentSort"];
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -4308,8 +4655,10 @@ export interface operations {
                 confidence?: components["schemas"]["Confidence"][];
                 /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
+                /** @description Only ended sessions with a verdict: with a review, or without. */
+                reviewed?: boolean | null;
                 limit?: number;
-                /** @description `next_cursor` of the page before. */
+                /** @description `next_cursor` of the previous page. */
                 cursor?: string | null;
                 /** @description Sort by this; sessions without a value come last. */
                 sort?: components["schemas"]["SessionSort"];
@@ -4535,6 +4884,8 @@ export interface operations {
                 confidence?: components["schemas"]["Confidence"][];
                 /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
+                /** @description Only ended sessions with a verdict: with a review, or without. */
+                reviewed?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -4822,6 +5173,8 @@ export interface operations {
                 confidence?: components["schemas"]["Confidence"][];
                 /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
+                /** @description Only ended sessions with a verdict: with a review, or without. */
+                reviewed?: boolean | null;
             };
             header?: never;
             path?: never;
@@ -4904,6 +5257,8 @@ export interface operations {
                 confidence?: components["schemas"]["Confidence"][];
                 /** @description Only verdicts that blame this object: a name, or `Kind/namespace/name`. */
                 object?: string | null;
+                /** @description Only ended sessions with a verdict: with a review, or without. */
+                reviewed?: boolean | null;
                 /** @description A CSV table, or one JSON object per line. */
                 format?: components["schemas"]["ExportFormat"];
             };
@@ -5151,6 +5506,247 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionReviewView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviewSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    triageSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriageRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriageView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    commentSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    triageIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriageRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriageView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    commentIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id. */
+                incident_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getReviewFigures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewFiguresView"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
@@ -5937,6 +6533,89 @@ export interface operations {
                 };
                 content: {
                     "text/csv": unknown;
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAuditEntries: {
+        parameters: {
+            query?: {
+                /** @description Only actions of this person, program or sender. */
+                actor?: string | null;
+                /** @description Only these; repeat it for several. */
+                action?: components["schemas"]["AuditAction"][];
+                /** @description Only entries about this session. */
+                session_id?: string | null;
+                /** @description At or after. */
+                from?: string | null;
+                /** @description Before. */
+                to?: string | null;
+                limit?: number;
+                /** @description `next_before` of the previous page. */
+                before?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exportAuditLog: {
+        parameters: {
+            query?: {
+                /** @description Only actions of this person, program or sender. */
+                actor?: string | null;
+                /** @description Only these; repeat it for several. */
+                action?: components["schemas"]["AuditAction"][];
+                /** @description Only entries about this session. */
+                session_id?: string | null;
+                /** @description At or after. */
+                from?: string | null;
+                /** @description Before. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries, newest first, one JSON object per line. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": unknown;
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */

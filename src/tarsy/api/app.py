@@ -12,7 +12,7 @@ from tarsy.api import live, manual_pages, problems
 from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import AccessControl, BodyLimit, RefusedDeliveries, SecurityHeaders, UnexpectedErrors
 from tarsy.api.reference import openapi_document, reference_page
-from tarsy.api.routes import alerts, evidence, exports, followups, incidents, login, sessions, setup, system, usage
+from tarsy.api.routes import alerts, audit, evidence, exports, followups, incidents, login, reviews, sessions, setup, system, usage
 from tarsy.api.services import Services
 
 # In the order of the OpenAPI document.
@@ -29,10 +29,12 @@ ROUTERS = (
     sessions.bulk_router,
     exports.router,
     followups.router,
+    reviews.router,
     evidence.trace_router,
     system.router,
     setup.router,
     usage.router,
+    audit.router,
     login.router,
 )
 

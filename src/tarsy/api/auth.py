@@ -157,6 +157,15 @@ def peer_of(scope: Scope) -> str | None:
     return client[0] if client else None
 
 
+def client_address(connection: HTTPConnection, settings: AuthSettings) -> str | None:
+    """Return the address that a request comes from: the peer's, or what a trusted proxy says about it."""
+    peer = peer_of(connection.scope)
+    forwarded = [part.strip() for part in connection.headers.get("x-forwarded-for", "").split(",")]
+    while is_trusted_proxy(peer, settings) and forwarded and _address(forwarded[-1]):
+        peer = forwarded.pop()
+    return peer
+
+
 def is_trusted_proxy(peer: str | None, settings: AuthSettings) -> bool:
     address = _address(peer or "")
     return address is not None and any(address in network for network in settings.trusted_proxies)

@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarsy.api.auth import AuthSettings, host_allowed, identify, origin_allowed, peer_of
+from tarsy.api.auth import AuthSettings, client_address, host_allowed, identify, origin_allowed, peer_of
 from tarsy.api.problems import Problem, ProblemKind, RequestRefusedError, problem_of, respond
 from tarsy.api.schemas.view import MAX_NAME
+from tarsy.db.audit import request_origin
 from tarsy.db.incident.refusals import RefusedDelivery
 from tarsy.domain.followup import MAX_CHAT_CHARACTERS
 from tarsy.domain.session import MAX_ALERT_BYTES
@@ -186,7 +187,11 @@ class AccessControl(HttpMiddleware):
             refusal = RequestRefusedError(ProblemKind.FORBIDDEN, "Pages of other origins may not change anything here.")
         elif identity is None and needs_login(scope["path"]):
             refusal = RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "Log in, or send `Authorization: Bearer` with an API token.")
-        await (respond(refusal) if refusal else self._app)(scope, receive, send)
+        token = request_origin.set(client_address(connection, settings))
+        try:
+            await (respond(refusal) if refusal else self._app)(scope, receive, send)
+        finally:
+            request_origin.reset(token)
 
 
 def is_webhook(path: str) -> bool:

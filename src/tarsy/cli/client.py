@@ -140,6 +140,29 @@ class TarsyClient:
         """Give the agents of a running session a hint."""
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/hints", json={"text": text})
 
+    async def session_review(self, session_id: str) -> dict[str, Any]:
+        """Return the review of a session and its triage."""
+        return await self._ask("GET", f"/api/v1/sessions/{session_id}/review")
+
+    async def review(self, session_id: str, given: Mapping[str, Any]) -> None:
+        await self._ask("POST", f"/api/v1/sessions/{session_id}/review", json=dict(given))
+
+    async def triage_incident(self, incident_id: str, wanted: Mapping[str, Any]) -> None:
+        """Acknowledge or assign an incident."""
+        await self._ask("PATCH", f"/api/v1/incidents/{incident_id}/triage", json=dict(wanted))
+
+    async def comment(self, noun: str, subject_id: str, text: str) -> None:
+        """Comment on one of the `sessions` or `incidents`."""
+        await self._ask("POST", f"/api/v1/{noun}/{subject_id}/comments", json={"text": text})
+
+    async def audit(self, limit: int, **query: Any) -> list[dict[str, Any]]:
+        """Return the newest entries of the audit log that match the filters."""
+        return (await self._ask("GET", "/api/v1/audit", params={**_given(query), "limit": limit}))["entries"]
+
+    async def audit_lines(self, **query: Any) -> str:
+        """Return all entries of the audit log that match the filters as JSON lines."""
+        return (await self._request("GET", "/api/v1/audit-export", params=_given(query))).text
+
     async def trace(self, session_id: str) -> dict[str, Any]:
         """Return the agents of a session and their calls in order."""
         return await self._ask("GET", f"/api/v1/sessions/{session_id}/trace")

@@ -5,19 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
 import typer
 
 from tarsy.cli.environment import ConfigDir, DatabaseUrl, DataDir, ServerUrl, Session, Token, process_settings
-from tarsy.cli.recordings import read_recording
 from tarsy.cli.terminal import harmless, print_table
 
 if TYPE_CHECKING:
-    from tarsy.domain.recording import Recording
     from tarsy.evals.cases import Case
-    from tarsy.evals.new_case import Description
+    from tarsy.evals.new_case import Description, SuggestedAnswers
     from tarsy.evals.trials import Trial
 
 app = typer.Typer(no_args_is_help=True)
@@ -160,22 +158,31 @@ def add(  # noqa: PLR0913 - the options of a command
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Turn a finished session into a case: its tool results become the world. Asks for the mechanism and the evidence that --expect leaves out; the session's verdict suggests answers. Read the file and correct it."""
+    """Turn a finished session into a case: its tool results become the world, and its review (`tarsy review --accuracy`) the expected answer. Without one, asks for the mechanism and the evidence that --expect leaves out; the session's verdict suggests answers. Read the file and correct it."""
+    from tarsy.cli.client import TarsyClient, call_server_or_database
     from tarsy.domain.recording import Recording
-    from tarsy.evals.new_case import Description, case_of_session
+    from tarsy.domain.review import Accuracy
+    from tarsy.evals.new_case import Description, case_of_session, reviewed_answers, suggested_answers
 
-    text = read_recording(session, url, token, database_url, data_dir)
-    recording = Recording.model_validate_json(text)
-    description = _completed(Description(title=title, family=family, reference=reference, expect=tuple(expect)), recording, yes=yes)
-    _write(to / (name or session), case_of_session(recording, description, "recording.json"), "recording.json", text)
+    async def read(client: TarsyClient) -> tuple[str, dict[str, Any]]:
+        session_id = await client.session_id(session)
+        return await client.recording(session_id), (await client.session_review(session_id))["review"] or {}
 
-
-def _completed(description: "Description", recording: "Recording", *, yes: bool) -> "Description":
-    """Add the mechanism and the evidence that the description lacks: the answers of the person at the terminal, or those that the verdict suggests."""
-    from tarsy.evals.cases import EvalError
-    from tarsy.evals.new_case import suggested_answers
-
+    text, review = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
+    recording, accuracy = Recording.model_validate_json(text), Accuracy(review["accuracy"]) if review.get("accuracy") else None
     suggested = suggested_answers(recording)
+    if accuracy:
+        suggested = reviewed_answers(suggested, accuracy, review["actual_cause"])
+    described = Description(title=title, family=family, reference=reference, expect=tuple(expect))
+    completed = _completed(described, suggested, yes=yes or accuracy is not None)
+    case = case_of_session(recording, completed, "recording.json", accuracy=accuracy)
+    _write(to / (name or session), case, "recording.json", text)
+
+
+def _completed(description: "Description", suggested: "SuggestedAnswers", *, yes: bool) -> "Description":
+    """Add the mechanism and the evidence that the description lacks: the answers of the person at the terminal, or the suggested ones."""
+    from tarsy.evals.cases import EvalError
+
     given = dict(entry.split("=", 1) for entry in description.expect if "=" in entry)
     names_cause = given.get("outcome", suggested.outcome) != "inconclusive"
     lacks_mechanism, lacks_evidence = names_cause and "mechanism" not in given, "cite" not in given

@@ -1,4 +1,4 @@
-"""`tarsy incidents`: list and show incidents."""
+"""`tarsy incidents`: list and show incidents, acknowledge, assign and comment on them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -6,9 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Token
+from tarsy.cli.reviews import triage_lines
 from tarsy.cli.terminal import cost_text, harmless, minute, parse_choice, print_table, session_status, short_id
 
 app = typer.Typer(no_args_is_help=True)
+Incident = Annotated[str, typer.Argument(metavar="INCIDENT", help="The incident's id, or the first digits of it.")]
 
 
 @app.command("list")
@@ -50,7 +52,7 @@ def _row(incident: Mapping[str, Any]) -> tuple[str, ...]:
 
 @app.command()
 def show(
-    incident: Annotated[str, typer.Argument(metavar="INCIDENT", help="The incident's id, or the first digits of it.")],
+    incident: Incident,
     url: ServerUrl = None,
     token: Token = None,
     database_url: DatabaseUrl = None,
@@ -72,6 +74,48 @@ def show(
         print_table(("SESSION", "CREATED", "STATUS", "RESULT"), map(_session, found["sessions"]))
 
 
+@app.command()
+def acknowledge(incident: Incident, url: ServerUrl = None, token: Token = None) -> None:
+    """Show others that you have taken notice of an incident."""
+    _change(incident, {"acknowledged": True}, url, token)
+
+
+@app.command()
+def assign(
+    incident: Incident,
+    person: Annotated[str, typer.Argument(metavar="PERSON", help='Who takes care of it; "" for nobody.', show_default=False)],
+    url: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Assign an incident to a person."""
+    _change(incident, {"assignee": person}, url, token)
+
+
+@app.command()
+def comment(
+    incident: Incident,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The comment.", show_default=False)],
+    url: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Comment on an incident."""
+    from tarsy.cli.client import TarsyClient, call_server
+
+    async def write(client: TarsyClient) -> None:
+        await client.comment("incidents", await client.incident_id(incident), text)
+
+    call_server(url, token, write)
+
+
+def _change(incident: str, wanted: Mapping[str, Any], url: str | None, token: str | None) -> None:
+    from tarsy.cli.client import TarsyClient, call_server
+
+    async def change(client: TarsyClient) -> None:
+        await client.triage_incident(await client.incident_id(incident), wanted)
+
+    call_server(url, token, change)
+
+
 def _summary(incident: Mapping[str, Any]) -> Iterator[str]:
     yield incident["title"]
     resolved = f", resolved {minute(incident['resolved_at'])}" if incident["resolved_at"] else ""
@@ -81,6 +125,7 @@ def _summary(incident: Mapping[str, Any]) -> Iterator[str]:
         yield f"{incident['truncated']} more alerts were left out of the last delivery"
     if cost := cost_text(incident["cost"]):
         yield f"investigations cost {cost}"
+    yield from triage_lines(incident["triage"])
 
 
 def _alert(member: Mapping[str, Any]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from tarsy import __version__
-from tarsy.cli import config, db, doctor, evals, incidents, investigate, recordings, serve, sessions, skills, tools, usage
+from tarsy.cli import audit, config, db, doctor, evals, incidents, investigate, recordings, reviews, serve, sessions, skills, tools, usage
 from tarsy.cli.terminal import explained
 
 INVESTIGATE, START, MEASURE, CONFIGURE, OPERATE = (
@@ -37,9 +37,10 @@ app.command(rich_help_panel=INVESTIGATE)(investigate.hint)
 app.command(rich_help_panel=INVESTIGATE)(investigate.cancel)
 app.command(rich_help_panel=INVESTIGATE)(investigate.ask)
 app.command(rich_help_panel=INVESTIGATE)(investigate.fork)
+app.command(rich_help_panel=INVESTIGATE)(reviews.review)
 app.command(rich_help_panel=INVESTIGATE)(recordings.report)
 app.add_typer(sessions.app, name="sessions", help="List, show and erase sessions.", rich_help_panel=INVESTIGATE)
-app.add_typer(incidents.app, name="incidents", help="List and show incidents.", rich_help_panel=INVESTIGATE)
+app.add_typer(incidents.app, name="incidents", help="List, show, acknowledge and assign incidents.", rich_help_panel=INVESTIGATE)
 app.command(rich_help_panel=MEASURE)(recordings.export)
 app.command(rich_help_panel=MEASURE)(recordings.replay)
 app.add_typer(
@@ -54,6 +55,7 @@ app.add_typer(tools.app, name="tools", help="List the tools of the tool servers,
 app.add_typer(skills.app, name="skills", help="List, check, fetch and accept skills.", rich_help_panel=CONFIGURE)
 app.command(rich_help_panel=CONFIGURE)(config.reload)
 app.command(rich_help_panel=OPERATE)(usage.usage)
+app.command(rich_help_panel=OPERATE)(audit.audit)
 app.command(rich_help_panel=OPERATE)(db.pause)
 app.command(rich_help_panel=OPERATE)(db.resume)
 app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.", rich_help_panel=OPERATE)

@@ -20,25 +20,16 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Export a session as a self-contained recording that you can replay, with secrets masked."""
-    text = read_recording(session, url, token, database_url, data_dir)
-    if output:
-        output.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
-
-
-def read_recording(session: str, url: str | None, token: str | None, database_url: str | None, data_dir: Path | None) -> str:
-    """Return the recording of a session.
-
-    Raises:
-        ServerRefusedError: there is no such session, or no server and no database.
-    """
     from tarsy.cli.client import TarsyClient, call_server_or_database
 
     async def read(client: TarsyClient) -> str:
         return await client.recording(await client.session_id(session))
 
-    return call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
+    text = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
+    if output:
+        output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
 
 
 def replay(

@@ -47,6 +47,7 @@ def list_sessions(  # noqa: PLR0913, PLR0917 - the options of a command
         str | None,
         typer.Option("--object", help="Only verdicts that blame this object: a name, or Kind/namespace/name.", show_default="all"),
     ] = None,
+    unreviewed: Annotated[bool, typer.Option("--unreviewed", help="Only sessions that ended with a verdict nobody has reviewed.")] = False,  # noqa: FBT002 - a flag
     sort: Annotated[str, typer.Option(help=SORT_HELP)] = "created",
     url: ServerUrl = None,
     token: Token = None,
@@ -64,6 +65,7 @@ def list_sessions(  # noqa: PLR0913, PLR0917 - the options of a command
         "outcome": [*parse_choice(VerdictOutcome, "outcome", outcome)],
         "confidence": [*parse_choice(Confidence, "confidence", confidence)],
         "object": affected,
+        "reviewed": False if unreviewed else None,
         "sort": parse_choice(SessionSort, "sort", sort)[0],
     }
     found = call_server_or_database(

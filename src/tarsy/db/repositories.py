@@ -5,6 +5,7 @@ from typing import Self
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.review import ReviewRepository
 from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
 from tarsy.db.run.journal import Deliver
 from tarsy.db.run.timeline import TimelineRepository
@@ -26,6 +27,7 @@ class SessionRepositories:
     chats: ChatRepository
     scores: ScoreRepository
     notes: NoteRepository
+    reviews: ReviewRepository
     forks: ForkRepository
     recordings: RecordingSource
 
@@ -41,6 +43,7 @@ class SessionRepositories:
             chats=ChatRepository(engine),
             scores=ScoreRepository(engine),
             notes=NoteRepository(engine),
+            reviews=ReviewRepository(engine),
             forks=ForkRepository(engine),
             recordings=RecordingSource(engine),
         )

@@ -67,6 +67,7 @@ _ERASE_INCIDENTS = (
     _erase_older("mutes", "ends"),
 )
 _ERASE_DELIVERIES = _erase_older("webhook_deliveries", "received_at", key="key")
+_ERASE_AUDIT_LOG = _erase_older("audit_log", "at")
 _ERASE_EVENTS = sa.text(
     """
     DELETE FROM events WHERE ctid = ANY (ARRAY(
@@ -110,6 +111,10 @@ class PostgresRetentionStore:
     async def erase_events(self, *, older_than_seconds: float) -> int:
         """Erase old live events and return how many; their ids are never used again."""
         return await self._in_batches(_ERASE_EVENTS, timedelta(seconds=older_than_seconds), batch=EVENT_BATCH)
+
+    async def erase_audit_log(self, *, days: int) -> int:
+        """Erase old entries of the audit log and return how many."""
+        return await self._in_batches(_ERASE_AUDIT_LOG, timedelta(days=days), batch=EVENT_BATCH)
 
     async def record_clean_up(self) -> None:
         """Record that old data were searched for and deleted, whether there were any or not."""

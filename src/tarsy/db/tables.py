@@ -5,12 +5,14 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+from sqlalchemy.schema import SchemaItem
 
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 from tarsy.domain.note import NoteKind
+from tarsy.domain.review import Accuracy
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
@@ -707,6 +709,54 @@ session_scores = sa.Table(
     postgresql_with=ROOMY,
 )
 
+# The judgement of a person about a finished session.
+session_reviews = sa.Table(
+    "session_reviews",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("alert_sessions.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("useful", sa.Boolean, nullable=False),
+    sa.Column("accuracy", sa.Text),
+    sa.Column("actual_cause", sa.Text, nullable=False, server_default=""),
+    sa.Column("action_taken", sa.Text, nullable=False, server_default=""),
+    sa.Column("reviewer", sa.Text, nullable=False),
+    sa.Column("reviewed_at", Timestamp, nullable=False),
+    _one_of("accuracy", Accuracy),
+)
+
+
+def _subject() -> tuple[SchemaItem, ...]:
+    """Return the columns of a row that is about a session or an incident."""
+    return (
+        _session_key(nullable=True),
+        sa.Column("incident_id", Id, sa.ForeignKey("incidents.id", ondelete="CASCADE")),
+        sa.CheckConstraint("(session_id IS NULL) <> (incident_id IS NULL)", name="subject"),
+    )
+
+
+# Who has acknowledged a session or an incident, and who takes care of it.
+triage = sa.Table(
+    "triage",
+    metadata,
+    *_subject(),
+    sa.Column("acknowledged_by", sa.Text),
+    sa.Column("acknowledged_at", Timestamp),
+    sa.Column("assignee", sa.Text),
+    sa.UniqueConstraint("session_id"),
+    sa.UniqueConstraint("incident_id"),
+)
+
+comments = sa.Table(
+    "comments",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    *_subject(),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Index(None, "session_id"),
+    sa.Index(None, "incident_id"),
+)
+
 # The state of claims only: the status for people is in the row of the session, question or score, which heartbeats do not update.
 work = sa.Table(
     "work",
@@ -816,5 +866,8 @@ audit_log = sa.Table(
     # Kept after the session itself is gone, hence no foreign key.
     sa.Column("session_id", Id),
     sa.Column("details", JSONB, nullable=False, server_default="{}"),
+    # The address of the client.
+    sa.Column("origin", sa.Text),
     sa.Index(None, "session_id"),
+    sa.Index(None, "at"),
 )

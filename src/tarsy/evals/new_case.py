@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,8 @@ import yaml
 from tarsy.domain.alert import alert_title
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.recording import RecordedTool, Recording
-from tarsy.domain.verdict import verdict_of
+from tarsy.domain.review import Accuracy
+from tarsy.domain.verdict import VerdictOutcome, verdict_of
 from tarsy.evals.attempts import attempt_of
 from tarsy.evals.cases import CaseFile, EvalError, WorldKind
 from tarsy.evals.worlds.snapshot import Snapshot
@@ -67,8 +68,22 @@ def suggested_answers(recording: Recording) -> SuggestedAnswers:
     )
 
 
-def case_of_session(recording: Recording, description: Description, file: str) -> str:
-    """Return the text of `case.yaml` for a session. The session's verdict completes the expectation.
+def reviewed_answers(suggested: SuggestedAnswers, accuracy: Accuracy, actual_cause: str) -> SuggestedAnswers:
+    """Return what a person's review says about the mechanism and the evidence, completed by the verdict as far as it was right.
+
+    Raises:
+        EvalError: the verdict is wrong, and the review does not name the actual cause.
+    """
+    if accuracy is not Accuracy.WRONG:
+        return replace(suggested, reference=actual_cause or suggested.reference)
+    if not actual_cause:
+        raise EvalError("The review says that the verdict is wrong, but not why: add the actual cause with `tarsy review --cause`.")
+    wrong = (suggested.reference.replace(",", " "),) if suggested.reference else ()
+    return SuggestedAnswers(outcome=VerdictOutcome.FAULT.value, reference=actual_cause, must_not_say=wrong)
+
+
+def case_of_session(recording: Recording, description: Description, file: str, *, accuracy: Accuracy | None = None) -> str:
+    """Return the text of `case.yaml` for a session. The session's verdict completes the expectation, as far as its review calls it right.
 
     Raises:
         EvalError: the session holds no alert, or neither a verdict nor an expected outcome.
@@ -78,8 +93,11 @@ def case_of_session(recording: Recording, description: Description, file: str) -
     expect = read_expect(description.expect, recording.tools)
     concluded = recording.outcome.verdict if recording.outcome else None
     verdict = verdict_of(concluded) if concluded else None
-    if verdict is not None:
-        expect = {"outcome": verdict.outcome.value, **({"object": [str(verdict.object)]} if verdict.object else {}), **expect}
+    if accuracy is Accuracy.WRONG:
+        expect = {"outcome": VerdictOutcome.FAULT.value, **expect}
+    elif verdict is not None:
+        names_object = verdict.object is not None and accuracy is not Accuracy.PARTLY
+        expect = {"outcome": verdict.outcome.value, **({"object": [str(verdict.object)]} if names_object else {}), **expect}
     data = recording.alert.data
     fields = _fields(description, alert_title(data, fallback="A session of production"), expect)
     fields |= {"alert": data, "alert_type": recording.alert.alert_type, "world": {"kind": WorldKind.RECORDING.value, "file": file}}

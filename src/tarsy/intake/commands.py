@@ -7,7 +7,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, add_audit_entry
+from tarsy.db.audit import AuditAction, add_audit_entry, request_origin
 from tarsy.db.errors import ConflictError, NotFoundError, QueueFullError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.rows import member_of
@@ -85,7 +85,7 @@ class IncidentCommands:
         )
         route = route_for(alert, self.policy.routes)
         priority = incident.severity.priority if route.priority is None else route.priority
-        events = await store_investigations(connection, [NewInvestigation(session, priority, now)])
+        events = await store_investigations(connection, [NewInvestigation(session, priority, now, request_origin.get())])
         pending = {"session_id": session.id, "session_status": SessionStatus.PENDING, "session_started": False}
         return replace(incident, **pending, reinvestigations=repeats), events
 

@@ -66,11 +66,13 @@ def paced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="package")
 def finished(server: Served) -> dict[str, str]:
-    """Sessions of two samples that have ended, by the sample's name: one agent, and two agents side by side."""
+    """Sessions of two samples that have ended, by the sample's name: one agent, reviewed, and two agents side by side."""
     with server.client() as http:
         sessions = {name: submit(http, name) for name in ("crashloop", "dns-outage")}
         for session in sessions.values():
             wait_for_end(http, session)
+        review = {"useful": True, "accuracy": "accurate", "actual_cause": "A broken configuration."}
+        http.post(f"/api/v1/sessions/{sessions['crashloop']}/review", json=review).raise_for_status()
     return sessions
 
 

@@ -29,6 +29,8 @@ PAGES = {
     "new-alert": ("/alerts/new", "Try a sample incident"),
     "system": ("/system", "Effective configuration"),
     "usage": ("/usage", "This month"),
+    "reviews": ("/reviews", "Right verdicts by week"),
+    "audit": ("/audit", "Alert submitted"),
 }
 FIRST_LOAD_LIMIT = 250_000
 # Compressed bytes of script that a page needs itself: the other pages are preloaded after a mark, when it is idle.

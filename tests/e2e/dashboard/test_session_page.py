@@ -71,6 +71,14 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
         picture(page, "session-printed")
         page.emulate_media(media="screen")
 
+        review = page.get_by_role("region", name="Review", exact=True)
+        review.get_by_role("button", name="Not useful").click()
+        review.get_by_label("Actual cause").fill("A bad rollout")
+        review.get_by_role("button", name="Wrong").click()
+        expect(review.get_by_role("button", name="Wrong", pressed=True)).to_be_visible()
+        expect(review.get_by_label("Actual cause")).to_have_value("A bad rollout")
+        assert_accessible(page, "session-reviewed")
+
         page.get_by_role("button", name="Report").click()
         with page.expect_download() as download:
             page.get_by_role("menuitem", name="Recording").click()

@@ -10,12 +10,13 @@ import yaml
 
 from support.eval_cases import trial
 from tarsy.domain.recording import RecordedAlert, RecordedOutcome, RecordedTool, Recording
+from tarsy.domain.review import Accuracy
 from tarsy.domain.verdict import AffectedObject, RuledOut, Verdict, VerdictOutcome, verdict_fields
 from tarsy.evals.cases import EvalError, load_cases
 from tarsy.evals.grading import parse_opinion
 from tarsy.evals.investigators.oracle import oracle
 from tarsy.evals.investigators.script import Calls, Conversation
-from tarsy.evals.new_case import Description, case_of_session, case_of_snapshot, suggested_answers
+from tarsy.evals.new_case import Description, case_of_session, case_of_snapshot, reviewed_answers, suggested_answers
 from tarsy.evals.plan import read_budget
 from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.snapshot import read_results, written
@@ -53,6 +54,19 @@ def test_a_session_becomes_a_case_that_expects_what_was_said_and_else_what_it_co
 def test_what_a_person_expects_goes_before_what_the_session_concluded() -> None:
     found = yaml.safe_load(case_of_session(SESSION, Description(expect=("outcome=no_fault",)), "r.json"))
     assert found["expect"]["outcome"] == ["no_fault"]
+
+
+def test_a_session_whose_verdict_was_wrong_becomes_a_case_of_the_actual_cause() -> None:
+    suggested = suggested_answers(SESSION)
+    reviewed = reviewed_answers(suggested, Accuracy.WRONG, "The node lost its network.")
+    assert (reviewed.outcome, reviewed.reference, reviewed.quotations) == ("fault", "The node lost its network.", ())
+    assert reviewed.must_not_say == ("The volume is full.",)
+    description = Description(reference=reviewed.reference, expect=("mechanism=network", "cite=no space left"))
+    found = yaml.safe_load(case_of_session(SESSION, description, "r.json", accuracy=Accuracy.WRONG))
+    assert (found["reference"], found["expect"]["outcome"], "object" in found["expect"]) == ("The node lost its network.", "fault", False)
+    assert reviewed_answers(suggested, Accuracy.ACCURATE, "") == suggested
+    with pytest.raises(EvalError, match="add the actual cause"):
+        reviewed_answers(suggested, Accuracy.WRONG, "")
 
 
 def test_the_verdict_of_a_session_suggests_its_mechanism_and_its_evidence() -> None:

@@ -25,6 +25,7 @@ import { MUTED, SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
 import { NoteLine } from "@/presentation/note-line";
 import { findingOf, StatusBadge, statusBadge } from "@/presentation/session-status";
 import { distinctReason } from "@/presentation/statuses";
+import { TriagePanel } from "@/presentation/triage-panel";
 import { VerdictCard } from "@/presentation/verdict-card";
 import type { IncidentSession, IncidentView, Note, SessionDetail } from "@/wire/types";
 import { Actions } from "./actions";
@@ -60,6 +61,9 @@ export function IncidentPage() {
       <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 3fr) minmax(0, 2fr)" }, alignItems: "start" }}>
         <Members incident={incident} onSplit={(created) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: created } })} />
         <Stack spacing={2}>
+          <Section title="Triage">
+            <TriagePanel subject={{ kind: "incident", id: incident.id }} triage={incident.triage} onChanged={refresh} />
+          </Section>
           <Investigations sessions={incident.sessions} />
           <Notes notes={incident.notes} />
         </Stack>

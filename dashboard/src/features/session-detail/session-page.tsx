@@ -38,6 +38,7 @@ import { FindBar, useFinding } from "./find-bar";
 import { ShowAnalysisButton, useArrival } from "./follow-end";
 import { Facts, Header } from "./header";
 import { HintPanel } from "./hint-panel";
+import { ReviewPanel } from "./review-panel";
 import { useLiveSession } from "./live-session";
 import { StageGraph, stageGraph } from "./stage-graph";
 import type { StageTarget } from "./timeline";
@@ -111,6 +112,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
   const sections = [
     ...(concluded && (session.verdict !== null || session.citations !== null) ? ["Verdict"] : []),
     ...(concluded && (summary ?? text) ? ["Analysis"] : []),
+    ...(ended ? ["Review"] : []),
     "Timeline",
   ];
   const about = (
@@ -149,6 +151,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
               {concluded && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
               {concluded && about}
               {concluded && <Analysis {...{ session, text, checked }} />}
+              {ended && <ReviewPanel sessionId={session.id} />}
               {/* Only the part of it that is in view is in the page: a report has the whole. */}
               <Box sx={{ displayPrint: "none" }}>
                 <Section title="Timeline" flush actions={<FindBar {...finding} />}>

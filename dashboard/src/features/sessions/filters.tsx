@@ -48,6 +48,12 @@ export function Filters({ search, onChange, searchBox, children }: FiltersProps)
       <Choice label="Verdict" value={search.verdict ?? ""} onValue={(verdict) => set({ verdict: parseOutcome(verdict) })} all="Any verdict">
         {Object.entries(OUTCOME_BADGES).map(([outcome, badge]) => [outcome, badge.label])}
       </Choice>
+      <Choice label="Review" value={search.review ?? ""} onValue={(review) => set({ review: review as SessionSearch["review"] })} all="Any review">
+        {[
+          ["no", "Not reviewed"],
+          ["yes", "Reviewed"],
+        ]}
+      </Choice>
       <Choice label="Alert type" value={search.type ?? ""} onValue={(type) => set({ type })} all="Any type">
         {withCurrent(types.map((type) => type.name), search.type)}
       </Choice>

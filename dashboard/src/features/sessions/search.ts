@@ -13,6 +13,7 @@ interface SessionFilters {
   type?: string;
   chain?: string;
   verdict?: VerdictOutcome;
+  review?: "no" | "yes";
   since?: Period;
   /** Times instead of a period. */
   from?: string;
@@ -29,6 +30,7 @@ export interface SessionSearch extends SessionFilters {
   columns?: string;
 }
 
+const REVIEWS = ["no", "yes"] as const;
 const STATUSES: ReadonlySet<string> = new Set([...ACTIVE_STATUSES, ...ENDED_STATUSES]);
 /** The possible numbers of rows of a page; the first is the default. */
 export const ROWS = [50, 100, 200] as const;
@@ -47,6 +49,7 @@ export function readSessionSearch(raw: Record<string, unknown>): SessionSearch {
     ...given("type", textParam(raw["type"])),
     ...given("chain", textParam(raw["chain"])),
     ...given("verdict", parseOutcome(textParam(raw["verdict"]))),
+    ...given("review", REVIEWS.find((review) => review === raw["review"])),
     ...given("since", since),
     ...range,
     ...readSorting(sort, raw["order"]),
@@ -69,8 +72,8 @@ export function withoutFilters({ sort, order, rows, columns }: SessionSearch): S
   return { ...given("sort", sort), ...given("order", order), ...given("rows", rows), ...given("columns", columns) };
 }
 
-export function isFiltered({ text, status, type, chain, verdict, since, from, to }: SessionSearch): boolean {
-  return hasFilters({ text, status, type, chain, verdict, since, from, to });
+export function isFiltered({ text, status, type, chain, verdict, review, since, from, to }: SessionSearch): boolean {
+  return hasFilters({ text, status, type, chain, verdict, review, since, from, to });
 }
 
 export function statusesOf(joined: string | undefined): SessionStatus[] {
@@ -84,6 +87,7 @@ export function filterOf(search: SessionSearch, now: number): SessionFilter {
     ...given("alert_type", search.type),
     ...given("chain_id", search.chain),
     ...given("outcome", search.verdict && [search.verdict]),
+    ...given("reviewed", search.review && search.review === "yes"),
     ...given("text", search.text),
     ...given("from", search.since ? periodStart(search.since, now) : search.from),
     ...given("to", search.to),

@@ -33,6 +33,9 @@ export function SystemPage() {
           <Button size="small" startIcon={<RotateCw size={15} />} loading={reload.isPending} onClick={() => reload.mutate()}>
             Reload configuration
           </Button>
+          <LinkButton to="/audit" search={{}} size="small">
+            Audit log
+          </LinkButton>
           <LinkButton to="/setup" search={{}} size="small" variant="outlined">
             Set up
           </LinkButton>

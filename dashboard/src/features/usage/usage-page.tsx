@@ -10,12 +10,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
 import { useState } from "react";
 import { usage, usageTableAddress } from "@/api/system";
+import { FigureTable } from "@/components/figure-table";
 import { formatCost, formatCount, formatDollars } from "@/components/format";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
-import { ONE_LINE } from "@/components/text-styles";
 import type { DearSessionItem, Period, PeriodBudgetItem, ToolUseItem, UsageOverview, UsedItem } from "@/wire/types";
 import { Trends } from "./trends";
 
@@ -122,44 +122,6 @@ function MostExpensive({ sessions }: { sessions: DearSessionItem[] }) {
         ))}
       </Box>
     </Section>
-  );
-}
-
-const SHOWN_ROWS = 8;
-
-/** A table of names and figures. A long one is cut until the user asks for all rows. */
-function FigureTable({ label, head, rows }: { label: string; head: string[]; rows: string[][] }) {
-  const [all, setAll] = useState(false);
-  const shown = all ? rows : rows.slice(0, SHOWN_ROWS);
-  return (
-    <>
-      <Box component="table" aria-label={label} sx={{ width: "100%", borderCollapse: "collapse", tableLayout: "fixed", fontSize: "0.85rem", "& th, & td": { px: 1.5, py: 0.5, textAlign: "right" }, "& th:first-of-type, & td:first-of-type": { textAlign: "left", width: "50%", ...ONE_LINE }, "& td": { borderTop: 1, borderColor: "divider", fontVariantNumeric: "tabular-nums" } }}>
-        <thead>
-          <tr>
-            {head.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map(([name, ...figures]) => (
-            <tr key={name}>
-              <td title={name}>{name}</td>
-              {figures.map((figure, column) => (
-                <td key={head[column + 1]}>{figure}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </Box>
-      {rows.length > shown.length && (
-        <Button size="small" onClick={() => setAll(true)}>
-          Show all {rows.length}
-        </Button>
-      )}
-    </>
   );
 }
 

@@ -30,6 +30,7 @@ from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentFilter, IncidentSort
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import IncidentState, Mute
+from tarsy.domain.review import Subject, SubjectKind
 from tarsy.domain.route import parse_matchers
 from tarsy.domain.verdict import VerdictOutcome
 
@@ -100,7 +101,9 @@ async def get_incident(
     incident = detail.summary.incident
     changes = await services.incidents.changes.between(incident.opened_at - CHANGES_BEFORE, incident.resolved_at or now, limit=MAX_CHANGES)
     mutes = [mute for mute in await services.incidents.mutes.list(now) if mute.incident_key == incident.key]
-    return IncidentView.around(detail, changes, mutes, await services.repositories.notes.of_incident(incident.id))
+    notes = await services.repositories.notes.of_incident(incident.id)
+    triage = await services.repositories.reviews.triage_of(Subject(SubjectKind.INCIDENT, incident.id))
+    return IncidentView.around(detail, changes, mutes, notes, triage)
 
 
 @router.post("/incidents/{incident_id}/investigate", status_code=202, operation_id="investigateIncident")

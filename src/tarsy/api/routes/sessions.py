@@ -52,6 +52,7 @@ class SessionChoice(Request):
     outcome: list[VerdictOutcome] = Field(default=[], max_length=len(VerdictOutcome), description="Only verdicts with these outcomes.")
     confidence: list[Confidence] = Field(default=[], max_length=len(Confidence), description="Only verdicts with this confidence.")
     object: Name | None = Field(default=None, description="Only verdicts that blame this object: a name, or `Kind/namespace/name`.")
+    reviewed: bool | None = Field(default=None, description="Only ended sessions with a verdict: with a review, or without.")
 
     def filter(self) -> SessionFilter:
         return SessionFilter(
@@ -66,6 +67,7 @@ class SessionChoice(Request):
             outcomes=tuple(self.outcome),
             confidences=tuple(self.confidence),
             affected=self.object or None,
+            reviewed=self.reviewed,
         )
 
 

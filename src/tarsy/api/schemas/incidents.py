@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field
 
 from tarsy.api.schemas.followups import NoteView
+from tarsy.api.schemas.reviews import TriageView
 from tarsy.api.schemas.sessions import VerdictView
 from tarsy.api.schemas.view import Cost, Request, StorableText, UtcTime, View
 from tarsy.db.incident.changes import StoredChange
@@ -16,6 +17,7 @@ from tarsy.db.incident.repository import Activity, IncidentDetail, IncidentInves
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.incident import IncidentState, Member, Mute
 from tarsy.domain.note import SessionNote
+from tarsy.domain.review import Triage
 from tarsy.domain.route import MatcherError, parse_matchers
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
@@ -263,10 +265,11 @@ class IncidentView(IncidentItem):
     merged: list[UUID]
     # The notes that its investigations received while they ran, oldest first.
     notes: list[NoteView]
+    triage: TriageView
 
     @classmethod
     def around(
-        cls, detail: IncidentDetail, changes: Sequence[StoredChange], mutes: Sequence[Mute], notes: Sequence[SessionNote]
+        cls, detail: IncidentDetail, changes: Sequence[StoredChange], mutes: Sequence[Mute], notes: Sequence[SessionNote], triage: Triage
     ) -> "IncidentView":
         return cls.build(
             IncidentItem.of(detail.summary),
@@ -277,6 +280,7 @@ class IncidentView(IncidentItem):
             changes=changes,
             mutes=[MuteItem.of(mute) for mute in mutes],
             notes=[NoteView.of(note) for note in notes],
+            triage=triage,
         )
 
 

@@ -48,6 +48,7 @@ class RetentionConfig(Section):
     hard_delete_after_days: Days | None = Field(
         default=None, description="TARSy erases hidden sessions after this many more days; unset: only `tarsy sessions purge` erases them."
     )
+    audit_log_days: Days | None = Field(default=None, description="TARSy erases older entries of the audit log; unset: never.")
     event_ttl: Duration = Field(default=3600.0, description="How long live events stay available for catch-up.")
     cleanup_interval: Duration = Field(default=43200.0, description="How often TARSy looks for old data.")
 

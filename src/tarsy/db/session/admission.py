@@ -11,7 +11,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.audit import AuditAction, add_audit_entries
+from tarsy.db.audit import AuditAction, add_audit_entries, request_origin
 from tarsy.db.batcher import Batcher
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
@@ -54,6 +54,8 @@ class NewInvestigation:
     session: NewSession
     priority: int = 0
     not_before: datetime | None = None
+    # The address of the client that submitted it.
+    origin: str | None = None
 
 
 class Admission:
@@ -71,17 +73,17 @@ class Admission:
         Raises:
             QueueFullError: `max_queue_size` sessions wait already.
         """
-        if not await self._batcher.submit((session, max_queue_size)):
+        if not await self._batcher.submit((NewInvestigation(session, origin=request_origin.get()), max_queue_size)):
             raise QueueFullError(max_queue_size or 0)
 
-    async def _store(self, submissions: Sequence[tuple[NewSession, int | None]]) -> Sequence[bool]:
+    async def _store(self, submissions: Sequence[tuple[NewInvestigation, int | None]]) -> Sequence[bool]:
         """Store as many sessions as there is room for, the first first; return for each whether it was stored."""
         # All have the same configuration, hence the same limit.
         limit = submissions[0][1]
         async with self._engine.begin() as connection:
             await connection.execute(sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'"))
             room = await room_in_queue(connection, limit, len(submissions))
-            if admitted := [NewInvestigation(session) for session, _ in submissions[:room]]:
+            if admitted := [new for new, _ in submissions[:room]]:
                 await publish_for(connection, await store_investigations(connection, admitted))
         return [place < room for place in range(len(submissions))]
 
@@ -99,9 +101,9 @@ async def store_investigations(connection: AsyncConnection, new: Sequence[NewInv
     """Store sessions and put them into the queue; return the events that announce them, to be published last."""
     if not new:
         return []
-    sessions = [one.session for one in new]
-    await insert_sessions(connection, sessions)
-    await add_audit_entries(connection, AuditAction.ALERT_SUBMITTED, [(session.author, session.id) for session in sessions])
+    await insert_sessions(connection, [one.session for one in new])
+    submitted = [(one.session.author, one.session.id, one.origin) for one in new]
+    await add_audit_entries(connection, AuditAction.ALERT_SUBMITTED, submitted)
     return await enqueue_investigations(connection, new)
 
 

@@ -40,6 +40,8 @@ class SessionFilter:
     confidences: tuple[Confidence, ...] = ()
     # An affected object, by its name or as `Kind/namespace/name`.
     affected: str | None = None
+    # Ended with a verdict, and with or without a review.
+    reviewed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,10 @@ _CONDITIONS = {
     "text": _SEARCH,
     "outcomes": "s.verdict_outcome = ANY(CAST(:outcomes AS text[]))",
     "confidences": "s.verdict_confidence = ANY(CAST(:confidences AS text[]))",
+    "reviewed": (
+        "(s.verdict_outcome IS NOT NULL AND s.completed_at IS NOT NULL "
+        "AND EXISTS (SELECT FROM session_reviews r WHERE r.session_id = s.id) = CAST(:reviewed AS boolean))"
+    ),
     "affected": "(lower(s.verdict_object) = :affected OR right(lower(s.verdict_object), length(:affected) + 1) = '/' || :affected)",
 }
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import notifications
-from tarsy.db.audit import AuditAction, add_audit_entries, add_audit_entry
+from tarsy.db.audit import AuditAction, add_audit_entries, add_audit_entry, request_origin
 from tarsy.db.connection import autocommit, driver_error, snapshot
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
@@ -233,9 +233,9 @@ class SessionRepository:
         ended = table.status.in_([status.value for status in SessionStatus if status.is_final])
         hide = sa.update(alert_sessions).where(table.id.in_(session_ids), _LIVE, ended).values(deleted_at=datetime.now(UTC))
         async with self._engine.begin() as connection:
-            hidden = (await connection.execute(hide.returning(table.id))).scalars().all()
+            hidden, origin = (await connection.execute(hide.returning(table.id))).scalars().all(), request_origin.get()
             if hidden:
-                await add_audit_entries(connection, AuditAction.SESSION_DELETED, [(actor, session_id) for session_id in hidden])
+                await add_audit_entries(connection, AuditAction.SESSION_DELETED, [(actor, session_id, origin) for session_id in hidden])
         return len(hidden)
 
     async def purge(self, session_id: str, *, actor: str) -> None:

@@ -1,0 +1,54 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { api } from "@/api/client";
+import { reviewKey } from "@/api/reviews";
+import { me } from "@/api/system";
+import type { Review } from "@/wire/types";
+import { ReviewPanel } from "./review-panel";
+
+const TRIAGE = { acknowledged_by: null, acknowledged_at: null, assignee: null, comments: [] };
+const REVIEW: Review = { useful: true, accuracy: null, actual_cause: "", action_taken: "", reviewer: "ada", reviewed_at: "2026-03-10T09:00:00Z" };
+
+function show(review: Review | null) {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(reviewKey("s1"), { review, triage: TRIAGE });
+  client.setQueryData(me.queryKey, { author: "ada" } as never);
+  vi.spyOn(api, "GET").mockResolvedValue({ data: { review, triage: TRIAGE } as never, response: new Response() });
+  render(
+    <QueryClientProvider client={client}>
+      <ReviewPanel sessionId="s1" />
+    </QueryClientProvider>,
+  );
+  return vi.spyOn(api, "POST").mockResolvedValue({ data: REVIEW, response: new Response() });
+}
+
+const PATH = { params: { path: { session_id: "s1" } } };
+
+test("one click is a review, and only then it is asked for more", async () => {
+  const sent = show(null);
+  expect(screen.queryByLabelText("Actual cause")).toBeNull();
+  await userEvent.click(screen.getByRole("button", { name: "Not useful" }));
+  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/review", { ...PATH, body: { useful: false } });
+});
+
+test("a review is completed, and a click on the accuracy loses no typed text", async () => {
+  const sent = show(REVIEW);
+  expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
+  await userEvent.type(screen.getByLabelText("Actual cause"), "A full disk");
+  expect(screen.getByRole("button", { name: "Save" })).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Wrong" }));
+  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/review", { ...PATH, body: { useful: true, accuracy: "wrong", actual_cause: "A full disk", action_taken: "" } });
+});
+
+test("a session is acknowledged, taken over and commented", async () => {
+  const sent = show(REVIEW);
+  const changed = vi.spyOn(api, "PATCH").mockResolvedValue({ data: TRIAGE, response: new Response() });
+  await userEvent.click(screen.getByRole("button", { name: "Acknowledge" }));
+  await userEvent.click(screen.getByRole("button", { name: "Assign to me" }));
+  await userEvent.type(screen.getByLabelText("Comment"), "Seen before{Enter}");
+  expect(changed).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/triage", { ...PATH, body: { acknowledged: true } });
+  expect(changed).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/triage", { ...PATH, body: { assignee: "ada" } });
+  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/comments", { ...PATH, body: { text: "Seen before" } });
+});

@@ -1,0 +1,82 @@
+/** The review of a finished session: useful or not with one click, then whether the verdict was right, the actual cause and what was done. */
+import Button from "@mui/material/Button";
+import Stack from "@mui/material/Stack";
+import TextField from "@mui/material/TextField";
+import ToggleButton from "@mui/material/ToggleButton";
+import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
+import Typography from "@mui/material/Typography";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ThumbsDown, ThumbsUp } from "lucide-react";
+import { useState } from "react";
+import { refetchChanged } from "@/api/refetch";
+import { reviewKey, reviewSession, sessionReview } from "@/api/reviews";
+import { Form } from "@/components/fields";
+import { Section } from "@/components/section";
+import { Failure } from "@/components/states";
+import { RelativeTime } from "@/components/times";
+import { TriagePanel } from "@/presentation/triage-panel";
+import type { Accuracy, Review, ReviewRequest } from "@/wire/types";
+
+const ACCURACIES: Record<Accuracy, string> = { accurate: "Accurate", partly: "Partly accurate", wrong: "Wrong" };
+
+export function ReviewPanel({ sessionId }: { sessionId: string }) {
+  const client = useQueryClient();
+  const { data, error, refetch } = useQuery(sessionReview(sessionId));
+  const refresh = () => refetchChanged(client, reviewKey(sessionId));
+  const save = useMutation({ mutationFn: (review: ReviewRequest) => reviewSession(sessionId, review), onSettled: refresh });
+  if (error) return <Failure what="The review could not be loaded." error={error} onRetry={() => void refetch()} />;
+  if (!data) return null;
+  const { review, triage } = data;
+  return (
+    <Section title="Review">
+      <Stack spacing={2}>
+        <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
+          <Typography variant="body2">Was this investigation useful?</Typography>
+          <ToggleButtonGroup exclusive size="small" aria-label="Usefulness" disabled={save.isPending} value={review && (review.useful ? "yes" : "no")} onChange={(_, chosen: "yes" | "no" | null) => chosen && save.mutate({ useful: chosen === "yes" })}>
+            <ToggleButton value="yes" sx={{ gap: 0.75, py: 0.5 }}>
+              <ThumbsUp size={15} aria-hidden /> Useful
+            </ToggleButton>
+            <ToggleButton value="no" sx={{ gap: 0.75, py: 0.5 }}>
+              <ThumbsDown size={15} aria-hidden /> Not useful
+            </ToggleButton>
+          </ToggleButtonGroup>
+          {review && (
+            <Typography variant="body2" color="textSecondary">
+              {review.reviewer} · <RelativeTime at={review.reviewed_at} />
+            </Typography>
+          )}
+        </Stack>
+        {review && <Details key={review.reviewed_at} review={review} saving={save.isPending} onSave={save.mutate} />}
+        {save.error && <Failure what="The review was not stored." error={save.error} />}
+        <TriagePanel subject={{ kind: "session", id: sessionId }} triage={triage} onChanged={() => void refresh()} />
+      </Stack>
+    </Section>
+  );
+}
+
+function Details({ review, saving, onSave }: { review: Review; saving: boolean; onSave: (review: ReviewRequest) => void }) {
+  const [cause, setCause] = useState(review.actual_cause);
+  const [action, setAction] = useState(review.action_taken);
+  const changed = cause !== review.actual_cause || action !== review.action_taken;
+  return (
+    <Form spacing={1.5} sx={{ alignItems: "flex-start" }} onSubmit={() => onSave({ useful: review.useful, actual_cause: cause, action_taken: action })}>
+      <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
+        <Typography variant="body2">Was the verdict right?</Typography>
+        <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && onSave({ useful: review.useful, accuracy, actual_cause: cause, action_taken: action })}>
+          {Object.entries(ACCURACIES).map(([accuracy, label]) => (
+            <ToggleButton key={accuracy} value={accuracy} sx={{ py: 0.5 }}>
+              {label}
+            </ToggleButton>
+          ))}
+        </ToggleButtonGroup>
+      </Stack>
+      <TextField label="Actual cause" size="small" multiline maxRows={6} fullWidth value={cause} onChange={(event) => setCause(event.target.value)} />
+      <TextField label="What was done" size="small" multiline maxRows={6} fullWidth value={action} onChange={(event) => setAction(event.target.value)} />
+      {changed && (
+        <Button type="submit" variant="outlined" size="small" loading={saving}>
+          Save
+        </Button>
+      )}
+    </Form>
+  );
+}
