@@ -24,9 +24,9 @@ def test_a_few_wrong_codes_end_it() -> None:
     for left in range(MAX_ATTEMPTS - 1, 0, -1):
         with pytest.raises(AccessDeniedError, match=f"Attempts left: {left}"):
             access.open("WRONG-ONE")
-    with pytest.raises(AccessDeniedError, match="last attempt"):
+    with pytest.raises(AccessDeniedError, match="no attempts are left"):
         access.open("")
-    with pytest.raises(AccessDeniedError, match="no code"):
+    with pytest.raises(AccessDeniedError, match="No setup code"):
         access.open(code)
 
 
