@@ -16,9 +16,11 @@ from tarsy.api import live as live_routes
 from tarsy.api.auth import AuthSettings
 from tarsy.api.http_server import prepare_listener
 from tarsy.api.services import LiveServices
+from tarsy.db.api_tokens import TokenRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.notifications import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
+from tarsy.db.sign_ins import SignInRepository
 from tarsy.domain.live_events import LiveEvent, LiveEventType, StreamDelta, session_channel
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.kit.logs import configure_logs
@@ -38,7 +40,9 @@ async def main(url: str, pieces_per_second: float) -> None:
     )
     app = FastAPI()
     app.include_router(live_routes.router)
-    app.state.services = SimpleNamespace(live=LiveServices(hub=live.hub), auth=AuthSettings())
+    app.state.services = SimpleNamespace(
+        live=LiveServices(hub=live.hub), auth=AuthSettings(), tokens=TokenRepository(engine), sign_ins=SignInRepository(engine)
+    )
     server = Server(Config(app, log_level="error", lifespan="off", ws_per_message_deflate=False))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         prepare_listener(listening)

@@ -20,6 +20,7 @@ from tarsy.api.http_server import HttpServer, http_server, prepare_listener
 from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
+from tarsy.domain.access_role import AccessRole
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.kit.groups import single_errors
 from tarsy.kit.logs import log_mask
@@ -148,7 +149,7 @@ async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
     """Run a server on a free loopback port within the block; work that still runs at its end is released."""
     own, token = replace(settings, host="127.0.0.1", port=0), secrets.token_urlsafe()
     # The installation's tokens and proxies are for remote clients; other users of this machine are not admitted at all.
-    auth = AuthSettings(tokens=ApiTokens({ANONYMOUS: token}), login_required=True)
+    auth = AuthSettings(tokens=ApiTokens({ANONYMOUS: token}, {ANONYMOUS: AccessRole.ADMIN}), login_required=True)
     with closing(_bind(own)) as listening:
         async with _serving(listening, own, auth) as (http, running), anyio.create_task_group() as tasks:
             tasks.start_soon(_work, http, running, name="workers")
@@ -199,8 +200,8 @@ def _bind(settings: Settings) -> socket.socket:
 
     The address is taken first: a second server on the same port fails before it has started a database.
     """
-    trusted = load_config(settings.config_dir, settings.env).config.system.trusted_proxies
-    refusal = check_bind(settings.host, read_tokens(settings.api_tokens), trusted, insecure=settings.insecure)
+    system = load_config(settings.config_dir, settings.env).config.system
+    refusal = check_bind(settings.host, read_tokens(settings.api_tokens), system, insecure=settings.insecure)
     if refusal:
         raise CannotServeError(refusal)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET

@@ -32,6 +32,7 @@ from tarsy.config.load.display import Differences
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.config.schema.selection import McpSelection, SelectionError
 from tarsy.config.schema.system import QueueConfig
+from tarsy.db.api_tokens import TokenRepository
 from tarsy.db.audit import AuditLog
 from tarsy.db.connection import create_engine
 from tarsy.db.incident.changes import ChangeRepository
@@ -41,6 +42,7 @@ from tarsy.db.notifications import ReloadNotices
 from tarsy.db.outbox import Outbox
 from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
+from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
@@ -151,6 +153,8 @@ def services_on(
     )
     return Services(
         auth=auth or AuthSettings(),
+        tokens=TokenRepository(engine),
+        sign_ins=SignInRepository(engine),
         mask=MASK,
         repositories=repositories,
         submissions=submissions,

@@ -8,21 +8,25 @@ from typing import Any
 
 import anyio
 from fastapi import FastAPI
+from starlette.middleware import Middleware
 from uvicorn.config import Config
 from uvicorn.server import Server
 
 from support.live_node import LiveNode
 from tarsy.api import live, problems
 from tarsy.api.auth import AuthSettings
+from tarsy.api.middleware import AccessControl
 from tarsy.api.routes.system import health_router
 from tarsy.api.services import DATABASE, Health, HealthServices, LiveServices
+from tarsy.db.api_tokens import TokenRepository
 from tarsy.db.connection import ping
+from tarsy.db.sign_ins import SignInRepository
 
 
 @asynccontextmanager
 async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **options: Any) -> AsyncGenerator[str]:
     """Serve until the block ends; yields host and port."""
-    app = FastAPI()
+    app = FastAPI(middleware=[Middleware(AccessControl)])
     problems.install(app)
     app.include_router(live.router)
     app.include_router(health_router)
@@ -34,6 +38,8 @@ async def live_server(node: LiveNode, *, auth: AuthSettings | None = None, **opt
     app.state.services = SimpleNamespace(
         live=LiveServices(hub=node.live.hub),
         auth=auth or AuthSettings(),
+        tokens=TokenRepository(node.engine),
+        sign_ins=SignInRepository(node.engine),
         health=HealthServices(probes={DATABASE: database}),
         system=SimpleNamespace(version="test"),
     )

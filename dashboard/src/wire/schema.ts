@@ -1323,7 +1323,7 @@ export interface paths {
         };
         /**
          * Get First Alert
-         * @description The address for senders, and the caller's own token if one is needed.
+         * @description The address for senders, and the caller's own token if one is needed and the server knows it.
          */
         get: operations["getFirstAlert"];
         put?: never;
@@ -1465,7 +1465,7 @@ export interface paths {
         put?: never;
         /**
          * Logout
-         * @description Forget the login cookie.
+         * @description Forget the login.
          */
         post: operations["logout"];
         delete?: never;
@@ -1483,7 +1483,7 @@ export interface paths {
         };
         /**
          * Get Me
-         * @description Who the caller is, and whether a login is needed.
+         * @description Who the caller is, what the caller may do, and whether a login is needed.
          */
         get: operations["getMe"];
         put?: never;
@@ -1494,10 +1494,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tokens
+         * @description The tokens that were not revoked, without their secrets. Those of `TARSY_API_TOKENS` are not among them.
+         */
+        get: operations["listTokens"];
+        put?: never;
+        /**
+         * Create Token
+         * @description Create a token for a person or a program. This response is the only one that contains it.
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Token
+         * @description Revoke a token: it is refused at once, and live connections that use it end within a minute.
+         */
+        delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AccessRole
+         * @description In ascending order: each role includes those before it.
+         * @enum {string}
+         */
+        AccessRole: "viewer" | "responder" | "approver" | "admin";
         /**
          * Accuracy
          * @description Whether the verdict named the actual cause.
@@ -1676,7 +1726,7 @@ export interface components {
          * AuditAction
          * @enum {string}
          */
-        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split";
+        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split" | "token.created" | "token.revoked" | "sign_in.created" | "sign_in.ended";
         /** AuditEntryView */
         AuditEntryView: {
             /** Id */
@@ -1915,6 +1965,25 @@ export interface components {
             unpriced_calls: number;
             /** Estimated Calls */
             estimated_calls: number;
+        };
+        /** CreatedToken */
+        CreatedToken: {
+            /** Name */
+            name: string;
+            role: components["schemas"]["AccessRole"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Token */
+            token: string;
         };
         /** DayUsageItem */
         DayUsageItem: {
@@ -2608,7 +2677,14 @@ export interface components {
             /** Login Required */
             login_required: boolean;
             /** Identified By */
-            identified_by: ("token" | "cookie" | "proxy" | "open") | null;
+            identified_by: ("token" | "cookie" | "proxy" | "oidc" | "open") | null;
+            role: components["schemas"]["AccessRole"] | null;
+            /** Denied */
+            denied: {
+                [key: string]: components["schemas"]["AccessRole"];
+            };
+            /** Single Sign On */
+            single_sign_on: string | null;
         };
         /** MergeRequest */
         MergeRequest: {
@@ -3541,6 +3617,36 @@ export interface components {
          * @enum {string}
          */
         TimelineStatus: "streaming" | "completed" | "failed" | "cancelled" | "timed_out" | "interrupted";
+        /** TokenItem */
+        TokenItem: {
+            /** Name */
+            name: string;
+            role: components["schemas"]["AccessRole"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Last Used At */
+            last_used_at: string | null;
+        };
+        /** TokenList */
+        TokenList: {
+            /** Tokens */
+            tokens: components["schemas"]["TokenItem"][];
+        };
+        /** TokenRequest */
+        TokenRequest: {
+            /** Name */
+            name: string;
+            role: components["schemas"]["AccessRole"];
+            /** Expires At */
+            expires_at?: string | null;
+        };
         /** ToolCallView */
         ToolCallView: {
             /** Id */
@@ -6706,6 +6812,98 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Me"];
                 };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The token's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
             default: {

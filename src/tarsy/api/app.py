@@ -12,7 +12,8 @@ from tarsy.api import live, manual_pages, problems
 from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import AccessControl, BodyLimit, RefusedDeliveries, SecurityHeaders, UnexpectedErrors
 from tarsy.api.reference import openapi_document, reference_page
-from tarsy.api.routes import alerts, audit, evidence, exports, followups, incidents, login, reviews, sessions, setup, system, usage
+from tarsy.api.router import plain_router
+from tarsy.api.routes import alerts, audit, evidence, exports, followups, incidents, login, reviews, sessions, setup, system, tokens, usage
 from tarsy.api.services import Services
 
 # In the order of the OpenAPI document.
@@ -36,6 +37,7 @@ ROUTERS = (
     usage.router,
     audit.router,
     login.router,
+    tokens.router,
 )
 
 
@@ -70,13 +72,17 @@ def describe_app() -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
 
-    @app.get("/openapi.json", include_in_schema=False)
-    async def document() -> dict[str, Any]:
+    reference = plain_router(include_in_schema=False)
+
+    @reference.get("/openapi.json")
+    async def get_openapi_document() -> dict[str, Any]:
         return openapi_document(app)
 
-    @app.get("/docs", include_in_schema=False, response_class=HTMLResponse)
-    async def reference(request: Request) -> HTMLResponse:
+    @reference.get("/docs", response_class=HTMLResponse)
+    async def get_reference(request: Request) -> HTMLResponse:
         return HTMLResponse(reference_page(openapi_document(app), request.state.csp_nonce))
+
+    app.include_router(reference)
 
     # The dashboard handles paths that no route matches; as a route itself it would hide the 405 of a wrong method.
     dashboard, not_found = Dashboard(), app.router.default

@@ -3,7 +3,7 @@
 import ipaddress
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,10 +14,17 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from tarsy.api.tokens import COOKIE_NAME, ApiTokens
+from tarsy.config.schema.oidc import OidcConfig
+from tarsy.config.schema.system import SystemConfig
+from tarsy.db.api_tokens import TOKEN_PREFIX, TokenRepository
+from tarsy.db.sign_ins import SIGN_IN_COOKIE, SignInRepository
+from tarsy.domain.access_role import AccessRole, highest
 
 # The author of a request without a name.
 ANONYMOUS = "api-client"
 FORWARDED_IDENTITY = ("x-forwarded-user", "x-forwarded-email")
+# Comma-separated, as oauth2-proxy sends them.
+FORWARDED_GROUPS = "x-forwarded-groups"
 MAX_AUTHOR_CHARACTERS = 200
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -29,6 +36,7 @@ class IdentityKind(StrEnum):
     BEARER = "token"
     COOKIE = "cookie"
     PROXY = "proxy"
+    OIDC = "oidc"
     # No login is required.
     OPEN = "open"
 
@@ -37,12 +45,23 @@ class IdentityKind(StrEnum):
 class Identity:
     author: str
     kind: IdentityKind
+    # None: the caller is known, and may do nothing.
+    role: AccessRole | None
+    # A token of TARSY_API_TOKENS that names no role: a responder who may still do what such tokens could do before there were roles.
+    legacy: bool = False
+    # Of a token in the database.
+    token_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthSettings:
     tokens: ApiTokens = field(default_factory=ApiTokens)
     trusted_proxies: tuple[Network, ...] = ()
+    # The roles of the groups that a trusted proxy forwards; empty: everybody behind the proxy is a responder.
+    proxy_roles: Mapping[str, AccessRole] = field(default_factory=dict[str, AccessRole])
+    oidc: OidcConfig | None = None
+    # The public address of the dashboard.
+    dashboard_url: str | None = None
     # Origins, in addition to the server's own, whose pages may write or subscribe; `*` is a wildcard.
     allowed_origins: tuple[str, ...] = ()
     # Allowed values of the Host header, in addition to localhost, if there is no login or a trusted proxy.
@@ -57,6 +76,8 @@ def auth_settings(
     host: str,
     tokens: ApiTokens,
     trusted_proxies: Sequence[str] = (),
+    proxy_roles: Mapping[str, AccessRole] | None = None,
+    oidc: OidcConfig | None = None,
     insecure: bool = False,
     allowed_origins: Sequence[str] = (),
     dashboard_url: str | None = None,
@@ -66,12 +87,15 @@ def auth_settings(
     Raises:
         ValueError: a trusted proxy is not an address or a network.
     """
-    login_required = not insecure and (bool(tokens) or not is_loopback(host))
+    login_required = not insecure and (bool(tokens) or oidc is not None or not is_loopback(host))
     named = urlsplit(dashboard_url) if dashboard_url else None
     origin = (f"{named.scheme}://{named.netloc}",) if named and named.netloc else ()
     return AuthSettings(
         tokens=tokens,
         trusted_proxies=tuple(ipaddress.ip_network(proxy, strict=False) for proxy in trusted_proxies),
+        proxy_roles=proxy_roles or {},
+        oidc=oidc,
+        dashboard_url=dashboard_url,
         allowed_origins=(*allowed_origins, *origin),
         allowed_hosts=(named.hostname,) if named and named.hostname else (),
         login_required=login_required,
@@ -79,13 +103,14 @@ def auth_settings(
     )
 
 
-def check_bind(host: str, tokens: ApiTokens, trusted_proxies: Sequence[str], *, insecure: bool) -> str | None:
+def check_bind(host: str, tokens: ApiTokens, system: SystemConfig, *, insecure: bool) -> str | None:
     """Return why a server must not be bound to `host`, with the remedies; None if it may."""
-    if is_loopback(host) or tokens or trusted_proxies or insecure:
+    if is_loopback(host) or tokens or system.trusted_proxies or system.oidc or insecure:
         return None
     return (
         f"Refusing to listen on {host}: anyone who can reach it could read investigations and start new ones. Do one of these:\n"
         "  - set TARSY_API_TOKENS to name=token pairs (or a file of them), so that callers must log in\n"
+        "  - set system.oidc in tarsy.yaml, so that people sign in with your identity provider\n"
         "  - set system.trusted_proxies in tarsy.yaml to the proxy that authenticates your users\n"
         "  - listen on 127.0.0.1\n"
         "  - pass --insecure if the network itself keeps strangers out"
@@ -97,26 +122,59 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback if address else host == "localhost"
 
 
-def identify(connection: HTTPConnection, settings: AuthSettings) -> Identity | None:
+async def identify(
+    connection: HTTPConnection, settings: AuthSettings, tokens: TokenRepository, sign_ins: SignInRepository
+) -> Identity | None:
     """Return the caller's identity; None if a login is required and missing, or the credentials are wrong."""
     from_proxy = is_trusted_proxy(peer_of(connection.scope), settings)
+    proxied = AccessRole.RESPONDER
+    if from_proxy and settings.proxy_roles:
+        groups = ",".join(connection.headers.getlist(FORWARDED_GROUPS)).split(",")
+        proxied = highest(*(settings.proxy_roles.get(group.strip()) for group in groups))
     for header in FORWARDED_IDENTITY if from_proxy else ():
         author = connection.headers.get(header, "")
         with suppress(UnicodeError):
             # Proxies send names in UTF-8, and headers are decoded as Latin-1.
             author = author.encode("latin-1").decode()
         if (author := author.strip()) and author.isprintable():
-            return Identity(author[:MAX_AUTHOR_CHARACTERS], IdentityKind.PROXY)
+            return Identity(author[:MAX_AUTHOR_CHARACTERS], IdentityKind.PROXY, proxied)
     scheme, _, credential = connection.headers.get("authorization", "").partition(" ")
-    if settings.tokens and scheme.lower() == "bearer":
-        name = settings.tokens.name_of(credential.strip())
-        return Identity(name, IdentityKind.BEARER) if name else None
-    if settings.tokens and (name := settings.tokens.name_of_cookie(connection.cookies.get(COOKIE_NAME, ""), now=time.time())):
-        return Identity(name, IdentityKind.COOKIE)
-    if from_proxy and not settings.tokens:
-        # The proxy has authenticated the caller, even if it does not send a name. If there are tokens, it may leave that to the server.
-        return Identity(ANONYMOUS, IdentityKind.PROXY)
-    return None if settings.login_required else Identity(ANONYMOUS, IdentityKind.OPEN)
+    if scheme.lower() == "bearer":
+        identity = await identify_token(credential.strip(), settings, tokens)
+        if identity or settings.tokens:
+            return identity
+    if name := settings.tokens.name_of_cookie(connection.cookies.get(COOKIE_NAME, ""), now=time.time()):
+        return _environment_identity(name, IdentityKind.COOKIE, settings)
+    if (cookie := connection.cookies.get(SIGN_IN_COOKIE)) and (identity := await _signed_in(cookie, settings, sign_ins)):
+        return identity
+    if from_proxy and not settings.tokens and not settings.oidc:
+        # The proxy has authenticated the caller, even if it does not send a name. If there is another login, it may leave that to the server.
+        return Identity(ANONYMOUS, IdentityKind.PROXY, proxied)
+    return None if settings.login_required else Identity(ANONYMOUS, IdentityKind.OPEN, AccessRole.ADMIN)
+
+
+async def identify_token(token: str, settings: AuthSettings, tokens: TokenRepository) -> Identity | None:
+    """Return the identity of the owner of a token; None if it is unknown or has expired."""
+    if name := settings.tokens.name_of(token):
+        return _environment_identity(name, IdentityKind.BEARER, settings)
+    stored = await tokens.find(token) if token.startswith(TOKEN_PREFIX) else None
+    return Identity(stored.name, IdentityKind.BEARER, stored.role, token_id=stored.id) if stored else None
+
+
+def _environment_identity(name: str, kind: IdentityKind, settings: AuthSettings) -> Identity:
+    role = settings.tokens.roles.get(name)
+    return Identity(name, kind, role or AccessRole.RESPONDER, legacy=role is None)
+
+
+async def _signed_in(cookie: str, settings: AuthSettings, sign_ins: SignInRepository) -> Identity | None:
+    idle = settings.oidc.idle_timeout if settings.oidc else None
+    found = await sign_ins.find(cookie, idle_seconds=idle)
+    if found is None:
+        return None
+    if found.token_id:
+        return Identity(found.author, IdentityKind.COOKIE, found.token_role, token_id=found.token_id)
+    # The rules as they are now: a change of the configuration applies to people who are signed in.
+    return Identity(found.author, IdentityKind.OIDC, settings.oidc.role_of(found.claims)) if settings.oidc else None
 
 
 def origin_allowed(origin: str | None, host: str | None, allowed: Sequence[str]) -> bool:

@@ -6,14 +6,18 @@ from typing import Annotated, assert_never
 import anyio
 import orjson
 import structlog
-from fastapi import Depends, Header, Query, WebSocket, WebSocketDisconnect
+from fastapi import Depends, Header, Query, Request, WebSocket, WebSocketDisconnect
+from fastapi.requests import HTTPConnection
 from fastapi.responses import PlainTextResponse, StreamingResponse
+from sqlalchemy.exc import DBAPIError
 
-from tarsy.api.auth import host_allowed, identify, origin_allowed
+from tarsy.api.auth import Identity, host_allowed, origin_allowed
 from tarsy.api.http_server import Streams
+from tarsy.api.permissions import missing_role, require
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import plain_router
-from tarsy.api.services import ServicesDep
+from tarsy.api.services import ServicesDep, identity_in
+from tarsy.db.errors import DatabaseUnavailableError
 from tarsy.domain.live_events import UnknownChannelError, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import Hub, RefusedError
@@ -43,6 +47,8 @@ POLICY_VIOLATION = 1008
 TOO_BIG = 1009
 # Below the idle limit of common proxies (60 s), and how long a vanished client goes unnoticed.
 KEEPALIVE_SECONDS = 15.0
+# For so long, a revoked token or an ended sign-in still receives events.
+IDENTITY_SECONDS = 60.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 LastEventId = Annotated[int | None, Header(ge=0, lt=2**63, description="Continue after this event; 0 returns all stored events.")]
@@ -57,8 +63,8 @@ async def live_socket(websocket: WebSocket, services: ServicesDep) -> None:
     """Deliver live events until the client leaves."""
     headers, auth = websocket.headers, services.auth
     ours = host_allowed(websocket, auth) and origin_allowed(headers.get("origin"), headers.get("host"), auth.allowed_origins)
-    identity = identify(websocket, auth) if ours else None
-    if identity is None:
+    identity = await identity_in(websocket) if ours else None
+    if identity is None or missing_role("subscribe", identity):
         # Before the handshake is accepted, this is HTTP 403.
         await websocket.close(POLICY_VIOLATION)
         return
@@ -70,15 +76,33 @@ async def live_socket(websocket: WebSocket, services: ServicesDep) -> None:
             async with anyio.create_task_group() as tasks:
 
                 async def handle_then_leave() -> None:
-                    await _handle_actions(websocket, services.live.hub, connection)
+                    await _handle_actions(websocket, services.live.hub, connection, identity)
+                    tasks.cancel_scope.cancel()
+
+                async def leave_with_login() -> None:
+                    await anyio.sleep(IDENTITY_SECONDS)
+                    while await _is_still(identity, websocket):  # noqa: ASYNC110 - nothing announces that a login has ended
+                        await anyio.sleep(IDENTITY_SECONDS)
+                    log.info("live.login_ended", connection_id=connection.id, author=identity.author)
+                    await websocket.close(POLICY_VIOLATION, "Log in again.")
                     tasks.cancel_scope.cancel()
 
                 tasks.start_soon(handle_then_leave, name="live.read")
+                tasks.start_soon(leave_with_login, name="live.login")
                 await _send_messages(websocket, connection)
                 tasks.cancel_scope.cancel()
             log.debug("live.disconnected", connection_id=connection.id)
     except RefusedError as error:
         await websocket.send_denial_response(PlainTextResponse(str(error), status_code=503))
+
+
+async def _is_still(identity: Identity, connection: HTTPConnection) -> bool:
+    """Whether the credentials that a connection was opened with still identify the same caller, with the same role."""
+    try:
+        return await identity_in(connection) == identity
+    except (DBAPIError, DatabaseUnavailableError, OSError):
+        # No events arrive without the database either; the next check decides.
+        return True
 
 
 async def _send_messages(websocket: WebSocket, connection: Connection) -> None:
@@ -94,7 +118,7 @@ async def _send_messages(websocket: WebSocket, connection: Connection) -> None:
         return
 
 
-async def _handle_actions(websocket: WebSocket, hub: Hub, connection: Connection) -> None:
+async def _handle_actions(websocket: WebSocket, hub: Hub, connection: Connection, identity: Identity) -> None:
     """Handle the client's actions until it leaves."""
     while True:
         await connection.wait_for_room()
@@ -107,7 +131,8 @@ async def _handle_actions(websocket: WebSocket, hub: Hub, connection: Connection
             return
         try:
             action = parse_action(text)
-        except BadActionError as error:
+            require(action.action, identity)
+        except (BadActionError, RequestRefusedError) as error:
             connection.reply(ErrorMessage(message=str(error)))
             continue
         match action:
@@ -145,6 +170,7 @@ async def session_events(
     session_id: str,
     services: ServicesDep,
     connection: Annotated[Connection, Depends(connection_of)],
+    request: Request,
     last_event_id: LastEventId = None,
     last_event_id_query: LastEventIdQuery = None,
 ) -> StreamingResponse:
@@ -154,11 +180,17 @@ async def session_events(
         await services.live.hub.subscribe(connection, session_channel(session_id), start)
     except (RefusedError, UnknownChannelError) as error:
         raise RequestRefusedError(ProblemKind.NOT_FOUND, f"There is no session {session_id}.") from error
-    return StreamingResponse(_server_sent_events(connection, services.live.streams), media_type="text/event-stream", headers=_HEADERS)
+    events = _server_sent_events(connection, services.live.streams, request)
+    return StreamingResponse(events, media_type="text/event-stream", headers=_HEADERS)
 
 
-async def _server_sent_events(connection: Connection, streams: Streams) -> AsyncGenerator[str]:
+async def _server_sent_events(connection: Connection, streams: Streams, request: Request) -> AsyncGenerator[str]:
+    identity, checked_at = request.state.identity, anyio.current_time()
     while not streams.ended:
+        if anyio.current_time() - checked_at >= IDENTITY_SECONDS:
+            if not await _is_still(identity, request):
+                return
+            checked_at = anyio.current_time()
         messages = None
         with streams.waiting(KEEPALIVE_SECONDS):
             messages = await connection.next_messages()

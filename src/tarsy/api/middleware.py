@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarsy.api.auth import AuthSettings, client_address, host_allowed, identify, origin_allowed, peer_of
+from tarsy.api.auth import client_address, host_allowed, origin_allowed, peer_of
 from tarsy.api.problems import Problem, ProblemKind, RequestRefusedError, problem_of, respond
 from tarsy.api.schemas.view import MAX_NAME
+from tarsy.api.services import Services, identity_in
 from tarsy.db.audit import request_origin
 from tarsy.db.incident.refusals import RefusedDelivery
 from tarsy.domain.followup import MAX_CHAT_CHARACTERS
@@ -172,10 +173,11 @@ class AccessControl(HttpMiddleware):
     """Refuses requests from wrong hosts and origins or without a login; stores the caller's identity at `scope["state"]["identity"]`."""
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        settings: AuthSettings = scope["app"].state.services.auth
-        connection = HTTPConnection(scope)
+        services: Services = scope["app"].state.services
+        settings, connection = services.auth, HTTPConnection(scope)
         headers = connection.headers
-        identity = identify(connection, settings)
+        # Not for the probes and the dashboard's files: they must not depend on the database.
+        identity = await identity_in(connection) if scope["path"].startswith(GUARDED_PREFIXES) else None
         scope.setdefault("state", {})["identity"] = identity
         refusal: RequestRefusedError | None = None
         if not host_allowed(connection, settings):

@@ -9,11 +9,12 @@ from fastapi.requests import HTTPConnection
 from prometheus_client import generate_latest
 
 from tarsy.agent.budget.unpriced import UnpricedCeiling
-from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity
+from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity, identify
 from tarsy.api.http_server import Streams
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
 from tarsy.config.load.display import Differences
 from tarsy.config.schema.system import QueueConfig
+from tarsy.db.api_tokens import TokenRepository
 from tarsy.db.audit import AuditLog
 from tarsy.db.incident.changes import ChangeRepository
 from tarsy.db.incident.mutes import MuteRepository
@@ -21,6 +22,7 @@ from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notifications import ReloadNotices
 from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
+from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
@@ -117,6 +119,8 @@ class LiveServices:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     auth: AuthSettings
+    tokens: TokenRepository
+    sign_ins: SignInRepository
     # Hides secrets in what people write; the same as for alerts.
     mask: Callable[[str], str]
     repositories: SessionRepositories
@@ -140,9 +144,21 @@ async def services_of(connection: HTTPConnection) -> Services:
 ServicesDep = Annotated[Services, Depends(services_of)]
 
 
-async def author_of(request: Request) -> str:
-    """Return the name of the caller, as the `AccessControl` middleware found it."""
-    identity: Identity | None = request.state.identity
+async def identity_in(connection: HTTPConnection) -> Identity | None:
+    """Return the identity of the caller by the services in force now; None if a login is required and missing."""
+    services: Services = connection.app.state.services
+    return await identify(connection, services.auth, services.tokens, services.sign_ins)
+
+
+async def identity_of(request: Request) -> Identity | None:
+    """Return the identity of the caller, as the `AccessControl` middleware found it."""
+    return request.state.identity
+
+
+IdentityDep = Annotated[Identity | None, Depends(identity_of)]
+
+
+async def author_of(identity: IdentityDep) -> str:
     return identity.author if identity else ANONYMOUS
 
 

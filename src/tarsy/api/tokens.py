@@ -1,4 +1,4 @@
-"""API tokens, and the login cookie that a browser gets for one."""
+"""The API tokens of the environment, and the login cookie that a browser gets for one. Other tokens are in the database."""
 
 import base64
 import binascii
@@ -8,6 +8,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tarsy.domain.access_role import AccessRole
 
 COOKIE_NAME = "tarsy_login"
 # A month: people seldom log in, and a lost laptop does not give access forever.
@@ -23,6 +25,8 @@ class ApiTokens:
     """Names and their tokens."""
 
     by_name: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    # Of the names for which one is given.
+    roles: Mapping[str, AccessRole] = field(default_factory=dict[str, AccessRole])
 
     def __bool__(self) -> bool:
         return bool(self.by_name)
@@ -61,7 +65,7 @@ class ApiTokens:
 
 
 def read_tokens(setting: str | None) -> ApiTokens:
-    """Read TARSY_API_TOKENS: `name=token` pairs separated by commas or lines, or the path of a file of such lines.
+    """Read TARSY_API_TOKENS: `name:role=token` or `name=token`, separated by commas or lines, or the path of a file of such lines.
 
     Raises:
         TokenSettingError: with the reason.
@@ -76,18 +80,29 @@ def read_tokens(setting: str | None) -> ApiTokens:
         except (OSError, ValueError) as error:
             raise TokenSettingError("TARSY_API_TOKENS is neither name=token pairs nor a readable file of such lines.") from error
     by_name: dict[str, str] = {}
+    roles: dict[str, AccessRole] = {}
     for entry in text.replace(",", "\n").splitlines():
         if not (line := entry.strip()) or line.startswith("#"):
             continue
-        name, _, token = (part.strip() for part in line.partition("="))
-        if not name or not token:
-            raise TokenSettingError("TARSY_API_TOKENS: every entry must be name=token, with neither part empty.")
+        name, role, token = _read_entry(line)
         if name in by_name or token in by_name.values():
             raise TokenSettingError(f'TARSY_API_TOKENS: the name or the token of "{name}" occurs twice.')
         by_name[name] = token
+        if role:
+            roles[name] = role
     if not by_name:
         raise TokenSettingError("TARSY_API_TOKENS holds no name=token pair.")
-    return ApiTokens(by_name)
+    return ApiTokens(by_name, roles)
+
+
+def _read_entry(line: str) -> tuple[str, AccessRole | None, str]:
+    named, _, token = (part.strip() for part in line.partition("="))
+    name, colon, role = (part.strip() for part in named.partition(":"))
+    if not name or not token:
+        raise TokenSettingError("TARSY_API_TOKENS: every entry must be name=token, with neither part empty.")
+    if colon and role not in set(AccessRole):
+        raise TokenSettingError(f'TARSY_API_TOKENS: "{role}" of "{named}" is not a role. Roles are {", ".join(AccessRole)}.')
+    return name, AccessRole(role) if colon else None, token
 
 
 def _digest(token: str) -> bytes:

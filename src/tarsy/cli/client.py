@@ -5,9 +5,11 @@ import re
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import quote
 from uuid import UUID
 
 import anyio
@@ -171,6 +173,17 @@ class TarsyClient:
         """Continue from a step of a session in a new one; return its id."""
         return str((await self._ask("POST", f"/api/v1/sessions/{session_id}/fork", json=dict(wanted)))["session_id"])
 
+    async def create_token(self, name: str, role: str, expires_at: datetime | None) -> dict[str, Any]:
+        """Create an API token; the result contains its secret."""
+        body = {"name": name, "role": role, "expires_at": expires_at.isoformat() if expires_at else None}
+        return await self._ask("POST", "/api/v1/tokens", json=body)
+
+    async def tokens(self) -> list[dict[str, Any]]:
+        return (await self._ask("GET", "/api/v1/tokens"))["tokens"]
+
+    async def revoke_token(self, name: str) -> None:
+        await self._request("DELETE", f"/api/v1/tokens/{quote(name, safe='')}")
+
     async def reload(self) -> dict[str, Any]:
         """Reload the configuration; return what changed."""
         return await self._ask("POST", "/api/v1/system/reload")
@@ -293,11 +306,12 @@ async def _on_database(settings: "Settings") -> AsyncGenerator[TarsyClient]:
     """Open a client of the API in this process."""
     from tarsy.api.auth import AuthSettings
     from tarsy.api.tokens import ApiTokens
+    from tarsy.domain.access_role import AccessRole
     from tarsy.wiring.application import api_on_database
     from tarsy.wiring.infrastructure import Overrides
 
     token = secrets.token_urlsafe()
-    auth = AuthSettings(tokens=ApiTokens({COMMAND_LINE: token}), login_required=True)
+    auth = AuthSettings(tokens=ApiTokens({COMMAND_LINE: token}, {COMMAND_LINE: AccessRole.ADMIN}), login_required=True)
     async with api_on_database(settings, Overrides(auth=auth)) as api:
         headers = {"Authorization": f"Bearer {token}"}
         async with httpx.AsyncClient(transport=httpx.ASGITransport(api), base_url="http://localhost", headers=headers) as http:

@@ -30,11 +30,19 @@ class SchemaFile(StrEnum):
 @app.command()
 def check(config: Directory = None) -> None:
     """Report all problems of the configuration; exit status 1 if there are any."""
-    from tarsy.cli.doctor_checks import approval_remarks, namesake_remarks, price_remarks
+    from tarsy.cli.doctor_checks import approval_remarks, namesake_remarks, price_remarks, token_remarks
     from tarsy.config.load.display import check_report
+    from tarsy.settings import API_TOKENS
 
     usable, verdict, remarks = check_report(
-        config, os.environ, lambda loaded: (*approval_remarks(loaded), *namesake_remarks(loaded), *anyio.run(price_remarks, loaded))
+        config,
+        os.environ,
+        lambda loaded: (
+            *approval_remarks(loaded),
+            *namesake_remarks(loaded),
+            *anyio.run(price_remarks, loaded),
+            *token_remarks(loaded.env.get(API_TOKENS)),
+        ),
     )
     if remarks:
         typer.echo(remarks, err=True)

@@ -30,7 +30,7 @@ from tarsy.domain.diagnosis import diagnose
 from tarsy.domain.tool import ALLOWING, Approval
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
-from tarsy.settings import CannotServeError, Settings
+from tarsy.settings import API_TOKENS, CannotServeError, Settings
 from tarsy.setup.checks import Finding, FindingStatus, check_model, check_server, fail, ok, warn
 from tarsy.wiring.infrastructure import llm_client
 from tarsy.wiring.installation import models_in_use, servers_in_use
@@ -61,7 +61,7 @@ async def findings(config: Path | None, host: str, port: int, *, call: bool) -> 
         for problem in error.problems:
             yield fail("configuration", str(problem))
         return
-    found = (check_dotenv(loaded.directory), check_login(host, settings, loaded.config))
+    found = (check_dotenv(loaded.directory), *check_login(host, settings, loaded.config))
     prices = [warn("configuration", str(remark)) for remark in await price_remarks(loaded)]
     for finding in (*check_configuration(loaded), *prices, *filter(None, found), check_default_model(loaded)):
         yield finding
@@ -156,17 +156,32 @@ def check_configuration(loaded: LoadedConfig) -> Iterator[Finding]:
     yield from (warn("configuration", str(w)) for w in loaded.warnings if not any(part in w.message for part in reported))
 
 
-def check_login(host: str, settings: Settings, config: Config) -> Finding | None:
-    """Check the login of a server on `host`; None without a login."""
+def check_login(host: str, settings: Settings, config: Config) -> Iterator[Finding]:
+    """Check the login of a server on `host`."""
     try:
         tokens = read_tokens(settings.api_tokens)
     except TokenSettingError as error:
-        return fail("login", str(error))
-    refusal = check_bind(host, tokens, config.system.trusted_proxies, insecure=False)
+        yield fail("login", str(error))
+        return
+    refusal = check_bind(host, tokens, config.system, insecure=False)
     if refusal:
         first, *remedies = refusal.splitlines()
-        return fail("login", first, "\n".join(remedy.strip(" -") for remedy in remedies))
-    return ok("login", f"tokens of {', '.join(tokens.by_name)}") if tokens else None
+        yield fail("login", first, "\n".join(remedy.strip(" -") for remedy in remedies))
+    elif tokens:
+        named = (f"{name} ({tokens.roles.get(name, 'no role')})" for name in tokens.by_name)
+        yield ok("login", f"tokens of {', '.join(named)}")
+    yield from (warn("login", remark.message, remark.remedy) for remark in token_remarks(settings.api_tokens))
+
+
+def token_remarks(setting: str | None) -> Sequence[Problem]:
+    """Return a remark for each token of the environment that names no role, or one if the setting cannot be read."""
+    try:
+        tokens = read_tokens(setting)
+    except TokenSettingError as error:
+        return [Problem(API_TOKENS, 0, "", str(error))]
+    message = "{} has no role: it is a responder's token that may also erase sessions and change the configuration, which will end"
+    remedy = "write {0}:admin=… or {0}:responder=…"
+    return [Problem(API_TOKENS, 0, "", message.format(name), remedy.format(name)) for name in tokens.by_name if name not in tokens.roles]
 
 
 def check_default_model(loaded: LoadedConfig) -> Finding:

@@ -6,7 +6,23 @@ from typing import Annotated, NoReturn
 import typer
 
 from tarsy import __version__
-from tarsy.cli import audit, config, db, doctor, evals, incidents, investigate, recordings, reviews, serve, sessions, skills, tools, usage
+from tarsy.cli import (
+    audit,
+    config,
+    db,
+    doctor,
+    evals,
+    incidents,
+    investigate,
+    recordings,
+    reviews,
+    serve,
+    sessions,
+    skills,
+    tokens,
+    tools,
+    usage,
+)
 from tarsy.cli.terminal import explained
 
 INVESTIGATE, START, MEASURE, CONFIGURE, OPERATE = (
@@ -56,6 +72,7 @@ app.add_typer(skills.app, name="skills", help="List, check, fetch and accept ski
 app.command(rich_help_panel=CONFIGURE)(config.reload)
 app.command(rich_help_panel=OPERATE)(usage.usage)
 app.command(rich_help_panel=OPERATE)(audit.audit)
+app.add_typer(tokens.app, name="tokens", help="Create, list and revoke API tokens.", rich_help_panel=OPERATE)
 app.command(rich_help_panel=OPERATE)(db.pause)
 app.command(rich_help_panel=OPERATE)(db.resume)
 app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.", rich_help_panel=OPERATE)

@@ -50,6 +50,10 @@ class AuditAction(StrEnum):
     INCIDENT_COMMENTED = "incident.commented"
     INCIDENTS_MERGED = "incidents.merged"
     INCIDENT_SPLIT = "incident.split"
+    TOKEN_CREATED = "token.created"  # noqa: S105 - not a secret
+    TOKEN_REVOKED = "token.revoked"  # noqa: S105 - not a secret
+    SIGNED_IN = "sign_in.created"
+    SIGNED_OUT = "sign_in.ended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlalchemy.schema import SchemaItem
 
+from tarsy.domain.access_role import AccessRole
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.conversation import Role
@@ -854,6 +855,41 @@ skill_texts = sa.Table(
     # SHA-256 of the content; snapshots of chains refer to it.
     sa.Column("hash", sa.Text, primary_key=True),
     sa.Column("content", sa.Text, nullable=False),
+)
+
+api_tokens = sa.Table(
+    "api_tokens",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("role", sa.Text, nullable=False),
+    # SHA-256 of the token, which is stored nowhere.
+    sa.Column("hash", sa.Text, nullable=False, unique=True),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("expires_at", Timestamp),
+    sa.Column("last_used_at", Timestamp),
+    _one_of("role", AccessRole),
+)
+
+# Of people in browsers, with a token or with OpenID Connect.
+sign_ins = sa.Table(
+    "sign_ins",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("cookie_hash", sa.Text, nullable=False, unique=True),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("last_used_at", Timestamp, nullable=False),
+    sa.Column("expires_at", Timestamp, nullable=False),
+    sa.Column("token_id", Id, sa.ForeignKey("api_tokens.id", ondelete="CASCADE")),
+    sa.Column("claims", NullableJson),
+    # The provider asks for it when the person signs out.
+    sa.Column("id_token", sa.Text),
+    # Of the `state` of the authorization request: each can be used once.
+    sa.Column("state_hash", sa.Text, unique=True),
+    sa.CheckConstraint("(token_id IS NULL) <> (claims IS NULL)", name="one_way"),
+    sa.Index(None, "token_id"),
 )
 
 audit_log = sa.Table(

@@ -22,6 +22,7 @@ from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.resolve.resolved import resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.system import QueueConfig
+from tarsy.db.api_tokens import TokenRepository
 from tarsy.db.audit import AuditLog
 from tarsy.db.connection import pool_use
 from tarsy.db.incident.changes import ChangeRepository, StoredChanges
@@ -34,6 +35,7 @@ from tarsy.db.retry import is_transient
 from tarsy.db.run.evidence import StoredResults
 from tarsy.db.run.history import SessionHistory
 from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.usage import UsageRepository
@@ -104,6 +106,8 @@ class Configured:
             host=self.settings.host,
             tokens=read_tokens(self.settings.api_tokens),
             trusted_proxies=system.trusted_proxies,
+            proxy_roles=system.proxy_roles,
+            oidc=system.oidc,
             insecure=self.settings.insecure,
             allowed_origins=system.allowed_ws_origins,
             dashboard_url=system.dashboard_url,
@@ -188,6 +192,8 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
 
     return Services(
         auth=configured.auth,
+        tokens=TokenRepository(engine),
+        sign_ins=SignInRepository(engine),
         mask=configured.mask,
         repositories=repositories,
         submissions=submissions,

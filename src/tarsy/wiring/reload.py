@@ -102,7 +102,7 @@ class Reload:
             tokens = read_tokens(settings.api_tokens)
         except TokenSettingError as error:
             raise ConfigError([Problem(API_TOKENS, 0, "", str(error))]) from error
-        refusal = check_bind(settings.host, tokens, loaded.config.system.trusted_proxies, insecure=settings.insecure)
+        refusal = check_bind(settings.host, tokens, loaded.config.system, insecure=settings.insecure)
         if refusal:
             raise ConfigError([Problem(loaded.place, 0, "", refusal)])
         return settings, loaded

@@ -5,11 +5,20 @@ from pathlib import Path
 import pytest
 
 from tarsy.api.tokens import COOKIE_SECONDS, ApiTokens, TokenSettingError, read_tokens
+from tarsy.domain.access_role import AccessRole
 
 
 def test_tokens_are_pairs_separated_by_commas_or_lines() -> None:
     tokens = read_tokens("alice=a-token, bot = b=token\n# nobody\n\ncarol=c-token")
     assert tokens.by_name == {"alice": "a-token", "bot": "b=token", "carol": "c-token"}
+
+
+def test_an_entry_may_name_a_role_and_no_other_word_passes_for_one() -> None:
+    tokens = read_tokens("alice:admin=a-token,bot=b-token,eve : viewer = c")
+    assert tokens.by_name == {"alice": "a-token", "bot": "b-token", "eve": "c"}
+    assert tokens.roles == {"alice": AccessRole.ADMIN, "eve": AccessRole.VIEWER}
+    with pytest.raises(TokenSettingError, match="veiwer"):
+        read_tokens("alice:veiwer=a-token")
 
 
 def test_there_may_be_more_tokens_than_a_file_name_has_room_for() -> None:

@@ -12,8 +12,9 @@ from anyio import to_thread
 from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from tarsy.api.auth import Identity
+from tarsy.api.auth import Identity, identify_token
 from tarsy.api.middleware import MAX_BODY_BYTES, MAX_REST_BYTES
+from tarsy.api.permissions import missing_role, require
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.incidents import WebhookAccepted
@@ -29,6 +30,7 @@ from tarsy.domain.status import SessionStatus
 from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.delivery import parse_request
 from tarsy.intake.fields import QUICK_CHARACTERS
+from tarsy.intake.service import SenderRefusedError
 from tarsy.kit.text import clip
 from tarsy.kit.validation import reason
 from tarsy.session.chains import AlertRefusedError
@@ -184,7 +186,9 @@ async def _receive(
 ) -> WebhookAccepted:
     service, identity = services.incidents.service, cast("Identity | None", request.state.identity)
     # A sender that cannot set headers may send its API token in the query.
-    author = identity.author if identity else services.auth.tokens.name_of(request.query_params.get(TOKEN_PARAMETER, ""))
+    identity = identity or await identify_token(request.query_params.get(TOKEN_PARAMETER, ""), services.auth, services.tokens)
+    # A login counts only if it may submit alerts; a sender with a signature or token of its own needs none.
+    author = identity.author if identity and not missing_role("submitAlert", identity) else None
     # Strangers do not choose how much memory a request takes: a login, or the name of a sender that has to authenticate, allows more.
     is_known = author or source in service.policy.proofs or source in service.policy.topics
     body = await read_body(request, service.policy.max_body_bytes if is_known else MAX_ALERT_BYTES)
@@ -202,7 +206,12 @@ async def _receive(
         alert_type=alert_type,
         runbook_url=runbook,
     )
-    return WebhookAccepted.of(await service.receive(received))
+    try:
+        return WebhookAccepted.of(await service.receive(received))
+    except SenderRefusedError:
+        if identity:
+            require("submitAlert", identity)
+        raise
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import Field
 
+from tarsy.api.permissions import require
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.sessions import (
@@ -18,7 +19,7 @@ from tarsy.api.schemas.sessions import (
 )
 from tarsy.api.schemas.trace import Timeline
 from tarsy.api.schemas.view import IdPrefix, Name, Request, SessionId, StorableText, UtcTime
-from tarsy.api.services import AuthorDep, ServicesDep
+from tarsy.api.services import AuthorDep, IdentityDep, ServicesDep
 from tarsy.db.session.listing import SessionFilter
 from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
 from tarsy.domain.status import SessionStatus
@@ -139,6 +140,7 @@ async def delete_session(
     session_id: SessionId,
     services: ServicesDep,
     author: AuthorDep,
+    identity: IdentityDep,
     hard: Annotated[bool, Query(description="Erase it permanently, with everything stored about it.")] = False,  # noqa: FBT002 - a query parameter
     confirm: Annotated[UUID | None, Query(description="With `hard`: repeat the session's id.")] = None,
 ) -> None:
@@ -146,6 +148,7 @@ async def delete_session(
     if not hard:
         await services.repositories.sessions.soft_delete(str(session_id), actor=author)
         return
+    require("eraseSession", identity)
     if confirm != session_id:
         detail = "Erasing cannot be undone: repeat the session's id as `confirm`."
         raise RequestRefusedError(ProblemKind.BAD_REQUEST, detail)

@@ -6,7 +6,7 @@ from typing import Annotated
 import structlog
 from fastapi import Cookie, Depends, Request, Response
 
-from tarsy.api.auth import Identity, IdentityKind, peer_of
+from tarsy.api.auth import IdentityKind, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.setup import (
@@ -23,7 +23,7 @@ from tarsy.api.schemas.setup import (
     VendorItem,
     VendorKey,
 )
-from tarsy.api.services import AuthorDep, ServicesDep, SystemServices
+from tarsy.api.services import AuthorDep, IdentityDep, ServicesDep, SystemServices
 from tarsy.db.audit import AuditAction
 from tarsy.setup import checks
 from tarsy.setup.access import TICKET_LIFE, AccessDeniedError
@@ -120,10 +120,9 @@ async def set_up_tool_server(wanted: ToolServerChoice, setup: OpenSetupDep, serv
 
 
 @router.get("/first-alert", operation_id="getFirstAlert", dependencies=[Depends(opened_setup)])
-async def get_first_alert(request: Request, setup: SetupDep, services: ServicesDep) -> FirstAlert:
-    """The address for senders, and the caller's own token if one is needed."""
-    identity: Identity | None = request.state.identity
-    known = identity is not None and identity.kind in {IdentityKind.BEARER, IdentityKind.COOKIE}
+async def get_first_alert(setup: SetupDep, services: ServicesDep, identity: IdentityDep) -> FirstAlert:
+    """The address for senders, and the caller's own token if one is needed and the server knows it."""
+    known = identity is not None and identity.kind in {IdentityKind.BEARER, IdentityKind.COOKIE} and identity.token_id is None
     token = services.auth.tokens.by_name.get(identity.author) if identity and known and services.auth.login_required else None
     return FirstAlert(url=setup.address(), token=token)
 

@@ -8,7 +8,7 @@ from fastapi import Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from tarsy.agent.budget.unpriced import REMEDY
-from tarsy.api.auth import Identity, IdentityKind, is_loopback, peer_of
+from tarsy.api.auth import IdentityKind, is_loopback, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router, plain_router
 from tarsy.api.schemas.system import (
@@ -28,7 +28,7 @@ from tarsy.api.schemas.system import (
     WarningSource,
 )
 from tarsy.api.schemas.view import Name
-from tarsy.api.services import DATABASE, AuthorDep, Health, Probe, ServicesDep
+from tarsy.api.services import DATABASE, AuthorDep, Health, IdentityDep, Probe, ServicesDep
 from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
 from tarsy.db.incident.refusals import refusal_warnings
@@ -96,9 +96,8 @@ async def _answer(probe: Probe) -> Health:
 
 
 @health_router.get("/metrics", operation_id="getMetrics", include_in_schema=False)
-async def get_metrics(request: Request, services: ServicesDep) -> Response:
+async def get_metrics(request: Request, services: ServicesDep, identity: IdentityDep) -> Response:
     """Figures for Prometheus, for callers with a login and for this machine."""
-    identity: Identity | None = request.state.identity
     anonymous = identity is None or identity.kind is IdentityKind.OPEN
     if anonymous and not is_loopback(peer_of(request.scope) or ""):
         raise RequestRefusedError(ProblemKind.FORBIDDEN, "Metrics are for this machine and for callers with a token.")

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tarsy.api.schemas.view import MAX_NAME, Request, StorableText, View
+from tarsy.api.schemas.view import MAX_NAME, Request, StorableText, UtcTime, View
+from tarsy.domain.access_role import AccessRole
 from tarsy.domain.tool import ServerState
 
 
@@ -204,5 +205,36 @@ class Me(View):
     # Absent if a login is required and missing.
     author: str | None
     login_required: bool
-    # By a token, the login cookie, or a trusted proxy; `open` if no login is required.
-    identified_by: Literal["token", "cookie", "proxy", "open"] | None
+    # By a token, the login cookie, a trusted proxy, or OpenID Connect; `open` if no login is required.
+    identified_by: Literal["token", "cookie", "proxy", "oidc", "open"] | None
+    # Absent without a login, and if the caller is known but has no access.
+    role: AccessRole | None
+    # The operations that the caller may not use, with the role that each needs.
+    denied: dict[str, AccessRole]
+    # What the sign-in button at `/api/v1/sign-in` calls the provider; absent if none is configured.
+    single_sign_on: str | None
+
+
+class TokenRequest(Request):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._@-]+$", max_length=MAX_NAME)]
+    role: AccessRole
+    # Absent: the token does not expire.
+    expires_at: UtcTime | None = None
+
+
+class TokenItem(View):
+    name: str
+    role: AccessRole
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+class TokenList(View):
+    tokens: list[TokenItem]
+
+
+class CreatedToken(TokenItem):
+    # Shown only now.
+    token: str

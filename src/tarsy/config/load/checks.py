@@ -169,6 +169,7 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
         *_unset_variables(config, in_use, files, env),
         *_unfit_backends(config, in_use, files),
         *_unfit_same_as(config, files),
+        *_unfit_sign_in(config, files, env),
     ]
     if config.default_provider is None and in_use.needs_default_provider:
         remarks.append(files.providers.problem((), "no model is configured", model_setup_hint(vendor_variables())))
@@ -202,6 +203,20 @@ def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, en
             if not env.get(variable, "").strip():
                 message = f'sender "{name}" authenticates with the environment variable {variable}, which is not set'
                 yield files.tarsy.problem(("senders", name), message, f"set {variable}")
+
+
+def _unfit_sign_in(config: Config, files: ConfigFiles, env: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a mistake for whatever keeps people from signing in with the configured provider."""
+    system = config.system
+    if system.oidc is None:
+        return
+    if system.dashboard_url is None:
+        message = "without system.dashboard_url the provider cannot send people back to TARSy"
+        yield files.tarsy.problem(("system", "oidc"), message, "set system.dashboard_url")
+    variable = system.oidc.client_secret_env
+    if not env.get(variable, "").strip():
+        message = f"TARSy proves its own identity to the provider by the environment variable {variable}, which is not set"
+        yield files.tarsy.problem(("system", "oidc"), message, f"set {variable}")
 
 
 def _unfit_same_as(config: Config, files: ConfigFiles) -> Iterator[Problem]:

@@ -1,10 +1,12 @@
 """The `system` and `queue` sections."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from tarsy.config.schema.budget import CostEstimationConfig, PeriodBudgetConfig
+from tarsy.config.schema.oidc import OidcConfig
 from tarsy.config.schema.values import (
     Count,
     Duration,
@@ -20,6 +22,7 @@ from tarsy.config.schema.values import (
     planned_key,
     refuse,
 )
+from tarsy.domain.access_role import AccessRole
 
 
 class GithubConfig(Section):
@@ -70,6 +73,11 @@ class SystemConfig(Section):
     trusted_proxies: tuple[Network, ...] = Field(
         default=(), description="Addresses or networks of proxies whose `X-Forwarded-*` identity headers TARSy believes."
     )
+    proxy_roles: Mapping[str, AccessRole] = Field(
+        default={},
+        description="Roles of the groups that trusted proxies pass in `X-Forwarded-Groups`. Unset: people behind a trusted proxy are responders. Set: people in none of these groups have no access.",
+    )
+    oidc: OidcConfig | None = Field(default=None, description="Sign-in with an OpenID Connect provider; see [Sign-in](sign-in.md).")
     max_webhook_bytes: Annotated[Count, Field(le=256 * 1024**2)] = Field(
         default=16 * 1024**2,
         description="TARSy answers 413 to webhook requests with a larger body (and to senders that do not authenticate, over 1 MiB).",
