@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -80,6 +81,10 @@ def _group(number: int) -> bytes:
     return json.dumps({"groupKey": "g", "groupLabels": {"a": "b"}, "commonLabels": {}, "alerts": alerts}).encode()
 
 
+def _alert_of(field: str, value: Any) -> bytes:
+    return json.dumps({"groupKey": "g", "groupLabels": {"a": "b"}, "commonLabels": {}, "alerts": [{field: value}]}).encode()
+
+
 def _deep_events() -> bytes:
     event = '{"specversion": "1.0", "id": "%d", "source": "s", "type": "t", "subject": "%d", "data": ' + "[" * 950 + "]" * 950 + "}"
     return f"[{','.join(event % (number, number) for number in range(500))}]".encode()
@@ -91,6 +96,11 @@ DELIVERIES: dict[str, Callable[[], bytes]] = {
     "500,000 mapped items": lambda: b'{"items": [' + b",".join([b'{"name": "x"}'] * 500_000) + b"]}",
     "100,000 mapped items": lambda: b'{"items": [' + b",".join([b'{"name": "x"}'] * 100_000) + b"]}",
     "events nested 950 deep": _deep_events,
+    "an alert of 250,000 labels": lambda: _alert_of("labels", {f"label{number}": "v" for number in range(250_000)}),
+    "an alert of 100 x 2,500 labels": lambda: _alert_of(
+        "labels", {f"group{group}": dict.fromkeys(map(str, range(2_500)), "v") for group in range(100)}
+    ),
+    "an alert with 700,000 numbers": lambda: _alert_of("values", [1] * 700_000),
     "a text of 15 MB": lambda: b"password: hunter2 is wrong\n" * 580_000,
 }
 
@@ -108,3 +118,15 @@ async def test_a_sender_that_sends_a_lot_stalls_nobody(database_url: str, what: 
         print(f"\n{what}: {len(body) / 1e6:.1f} MB, {statuses}", end="")  # noqa: T201 - the figures are the point
     assert set(statuses) <= {202, 413}
     judge(what, times, capsys)
+
+
+async def test_an_alert_of_very_many_values_that_is_submitted_stalls_nobody(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    bodies = {
+        "values": b'{"data": [' + b",".join([b"[]"] * 330_000) + b"]}",
+        "fields": json.dumps({"data": {str(n): 1 for n in range(80_000)}}).encode(),
+    }
+    async with world(database_url) as api, measured_health(f"127.0.0.1:{api.port}") as times:
+        for _ in range(5):
+            for body in bodies.values():
+                await api.client.post("/api/v1/alerts", content=body, headers={"content-type": "application/json"}, timeout=60)
+    judge("alerts of 330,000 values", times, capsys)

@@ -36,6 +36,7 @@ TOOLS = [
     "bomb_event",
     "dense",
     "dense_event",
+    "dense_lines",
     "null_result",
     "broken_utf8",
     "unknown_block",
@@ -134,6 +135,10 @@ class HttpFault:
             case "dense_event":
                 body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{}] * 150_000}})
                 return Response(f"event: message\ndata: {body}\n\n", media_type="text/event-stream")
+            case "dense_lines":
+                body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{}] * 150_000}})
+                lines = body.replace("}, {", "},\ndata: {")
+                return Response(f"event: message\ndata: {lines}\n\n", media_type="text/event-stream")
             case "null_result":
                 return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "result": None})
             case "broken_utf8":

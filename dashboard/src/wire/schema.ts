@@ -54,7 +54,7 @@ export interface paths {
          * Submit Alert
          * @description Submit an alert for investigation.
          *
-         *     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
+         *     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert and 100,000 JSON values; a larger one gets 413, an empty one or an unknown
          *     type 400, and 429 says that the queue is full.
          */
         post: operations["submitAlert"];

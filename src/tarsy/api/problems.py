@@ -24,7 +24,7 @@ from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.errors import BadCursorError, ConflictError, NotFoundError, QueueFullError
 from tarsy.db.retry import is_disk_full, is_transient
 from tarsy.domain.fork import ForkRefusedError
-from tarsy.intake.delivery import TooManyValuesError
+from tarsy.intake.fields import TooManyValuesError
 from tarsy.intake.service import SenderRefusedError, UnknownSenderError
 from tarsy.intake.sns import CertificateUnavailableError
 from tarsy.kit.text import clip

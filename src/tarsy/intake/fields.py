@@ -33,18 +33,42 @@ MAX_ANNOTATION = 8_192
 MAX_LINK = 2_048
 # The alerts of a body that are kept; the rest are counted. A real alert has some 900 bytes.
 MAX_ALERTS = 4_000
+# Reading more would take seconds, and the memory of the values is many times that of their text. 16 MiB of real alerts have half as many.
+MAX_VALUES = 800_000
+# An alert has some dozens. Every step after the parser takes an object whole, and others wait meanwhile.
+MAX_FIELDS = 10_000
 # Senders write the first moment of the calendar, or of the epoch, for "no time".
 _EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
 # Reading so many takes some milliseconds; longer texts are read in a thread.
 QUICK_CHARACTERS = 16_000
-_DECODER = json.JSONDecoder()
+_TOO_MANY_FIELDS = f"An object in the body has more than {MAX_FIELDS} fields."
 _SPACE = re.compile(r"[ \t\n\r]*")
 # Larger epochs are in milliseconds or nanoseconds: in seconds, this is the year 5138.
 _SECONDS_AT_MOST = 1e11
 
 
+class TooManyValuesError(Exception):
+    """A body has more values than can be read without making others wait; the sender can act."""
+
+
+def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(fields) > MAX_FIELDS:
+        raise TooManyValuesError(_TOO_MANY_FIELDS)
+    return dict(fields)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
 def parse_json(text: str) -> Any:
-    """Return the value of a JSON text, or None if it is not JSON or is nested too deeply."""
+    """Return the value of a JSON text, or None if it is not JSON or is nested too deeply.
+
+    Raises:
+        TooManyValuesError: it has more values than are read, or an object of it has more fields.
+    """
+    # Counted before it is parsed; commas and brackets within texts count too.
+    if text.lstrip()[:1] in {"{", "["} and text.count(",") + text.count("{") + text.count("[") > MAX_VALUES:
+        raise TooManyValuesError(f"The body has more than {MAX_VALUES} JSON values. Send fewer alerts in one request.")
     try:
         if len(text) <= QUICK_CHARACTERS:
             return json.loads(text)
@@ -62,6 +86,7 @@ def _parse_in_parts(text: str, start: int, *, levels: int) -> tuple[Any, int]:
 
     Raises:
         ValueError, IndexError: it is not JSON.
+        TooManyValuesError: an object of it has more fields than are read.
     """
     if not levels or text[start] not in "{[":
         return _DECODER.raw_decode(text, start)
@@ -76,6 +101,8 @@ def _parse_in_parts(text: str, start: int, *, levels: int) -> tuple[Any, int]:
             if not isinstance(name, str) or text[place] != ":":
                 raise ValueError(text[place])
             members[name], place = _parse_in_parts(text, _skip(text, place + 1), levels=levels - 1)
+            if len(members) > MAX_FIELDS:
+                raise TooManyValuesError(_TOO_MANY_FIELDS)
         else:
             item, place = _parse_in_parts(text, place, levels=levels - 1)
             items.append(item)

@@ -1,23 +1,29 @@
 """HTTP to a tool server: failures are recorded in full, because the SDK reports only that there was one, and answers are bounded in size."""
 
+import re
 import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 
 import anyio
 import httpx2
 from anyio.abc import TaskGroup
 
+from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.failures import HttpFailure, failures
-from tarsy.tools.stdio import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES, has_too_many_values
+from tarsy.tools.stdio import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES
 
 # Enough of an error page to recognise it.
 BODY_EXCERPT = 500
 # One answer, decompressed; the same limit as for a message of a stdio server.
 MAX_BODY_BYTES = MAX_MESSAGE_BYTES
+# An empty line ends a server-sent event; a line ends with CRLF, LF or CR.
+_EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_LONGEST_EVENT_END = 4
 # A server of the older protocol acknowledges a message at once, and answers on its other channel.
 ACKNOWLEDGE_SECONDS = 5.0
 
@@ -109,7 +115,7 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             self._record(request, status, f"{reason}. Ask for less, e.g. with a filter or a limit", seen=seen)
             return httpx2.ReadError(reason)
 
-        body_stream = DecompressedBody(response, refuse, by_line=events)
+        body_stream = DecompressedBody(response, refuse, by_event=events)
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in {"content-encoding", "content-length"}]
         return httpx2.Response(response.status_code, headers=headers, stream=body_stream, request=request, extensions=response.extensions)
 
@@ -131,32 +137,32 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
 class DecompressedBody(httpx2.AsyncByteStream):
     """An answer's body without its compression. More than the SDK can parse quickly is an error.
 
-    A message is the whole body or, in a stream of events (`by_line`), which has no end, a line. `refuse` makes the error from the reason.
+    A message is the whole body or, in a stream of events (`by_event`), which has no end, an event: the SDK joins its lines before it parses
+    them. `refuse` makes the error from the reason.
     """
 
-    def __init__(self, compressed: httpx2.Response, refuse: Callable[[str], httpx2.ReadError], *, by_line: bool) -> None:
+    def __init__(self, compressed: httpx2.Response, refuse: Callable[[str], httpx2.ReadError], *, by_event: bool) -> None:
         self._compressed = compressed
         self._refuse = refuse
-        self._by_line = by_line
+        self._by_event = by_event
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        held: list[bytes] = []
-        size = 0
+        held = bytearray()
         # Piece by piece, so that nothing beyond the limit is decompressed.
         async for piece in self._compressed.aiter_bytes():
-            complete, newline, rest = piece.rpartition(b"\n") if self._by_line else (b"", b"", piece)
-            size += len(complete)
-            if size + len(rest) > MAX_BODY_BYTES:
+            # The end of an event may lie across two pieces.
+            searched = max(0, len(held) - _LONGEST_EVENT_END)
+            held += piece
+            ends = [found.end() for found in _EVENT_END.finditer(held, searched)] if self._by_event else []
+            if (ends[0] if ends else len(held)) > MAX_BODY_BYTES:
                 raise self._refuse(f"an answer of more than {MAX_BODY_BYTES >> 20} MiB")
-            if newline:
-                yield self._checked(b"".join((*held, complete, newline)))
-                held, size = [], 0
-            held.append(rest)
-            size += len(rest)
-        yield self._checked(b"".join(held))
+            for start, end in pairwise([0, *ends]):
+                yield self._checked(bytes(held[start:end]))
+            del held[: ends[-1] if ends else 0]
+        yield self._checked(bytes(held))
 
     def _checked(self, message: bytes) -> bytes:
-        if has_too_many_values(message):
+        if has_more_values(message, MAX_MESSAGE_VALUES):
             raise self._refuse(f"an answer of more than {MAX_MESSAGE_VALUES} values")
         return message
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import orjson
 
+from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import whole_characters
 from tarsy.tools.pipes import LineHandler
 from tarsy.tools.server_process import END_SECONDS, ServerProcess, server_process
@@ -33,8 +34,6 @@ MAX_STDERR_LINE = 64 * 1024
 
 # JSON-RPC's code for a message that is not valid.
 INVALID_MESSAGE = -32600
-# Messages with far too many values are recognised by their beginning.
-_BEGINNING = 1024 * 1024
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
 # The id of an answer that is not parsed, before its result and after it, and how much of the message it is looked for in.
 _ID_BEFORE = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb',\s*)?"id"\s*:\s*"?(\d{1,18})"?\s*,')
@@ -178,7 +177,7 @@ def parse_message(line: bytes, size: int) -> JsonMessage | None:
     """
     if size > len(line) or size > MAX_MESSAGE_BYTES:
         return _unread(line, f"an answer of {size >> 20} MiB; at most {MAX_MESSAGE_BYTES >> 20} MiB are read")
-    if has_too_many_values(line):
+    if has_more_values(line, MAX_MESSAGE_VALUES):
         return _unread(line, f"an answer of more than {MAX_MESSAGE_VALUES} values")
     found: object = None
     try:
@@ -198,24 +197,6 @@ def parse_message(line: bytes, size: int) -> JsonMessage | None:
             return _error(request_id, "an answer without a result")
         case _:
             return None
-
-
-def has_too_many_values(line: bytes) -> bool:
-    """Return whether a line of JSON has more values than are parsed."""
-    if len(line) <= MAX_MESSAGE_VALUES:
-        return False
-    return any(_values(part) > MAX_MESSAGE_VALUES for part in (line[:_BEGINNING], line))
-
-
-def _values(text: bytes) -> int:
-    """Return about how many values JSON has, by operations that take some milliseconds for a megabyte."""
-    bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    strings = bare.count(b'"') // 2
-    if strings > MAX_MESSAGE_VALUES:
-        return strings
-    # Commas and brackets inside strings separate nothing.
-    outside = b"".join(bare.split(b'"')[::2])
-    return max(strings, outside.count(b",") + outside.count(b"[") + outside.count(b"{"))
 
 
 def _unread(line: bytes, reason: str) -> JsonMessage | None:

@@ -124,7 +124,7 @@ async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
         assert (await tools.call("remote.hang")).is_timeout
 
 
-@pytest.mark.parametrize("tool", ["dense", "dense_event"])
+@pytest.mark.parametrize("tool", ["dense", "dense_event", "dense_lines"])
 async def test_an_answer_of_very_many_values_is_refused_before_it_is_parsed(tool: str) -> None:
     async with http_fault_server() as fault, opened(remote(fault), call_timeout=60) as tools:
         with anyio.fail_after(30):

@@ -2,6 +2,7 @@
 
 import json
 import string
+from base64 import b64encode
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
@@ -16,7 +17,7 @@ from support.sender_examples import Example, as_read, load_examples
 from tarsy.domain.alert import AlertStatus, Severity
 from tarsy.intake.adapters.registry import ADAPTERS, matching_adapter, parse_delivery
 from tarsy.intake.delivery import Delivery, parse_request
-from tarsy.intake.fields import MAX_ALERTS, MAX_LABEL, MAX_LABELS, MAX_TITLE
+from tarsy.intake.fields import MAX_ALERTS, MAX_FIELDS, MAX_LABEL, MAX_LABELS, MAX_TITLE, TooManyValuesError
 
 EXAMPLES = load_examples()
 EVERY = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: cast("Example", example).label)
@@ -168,6 +169,32 @@ def test_more_alerts_than_a_body_can_hold_are_counted() -> None:
     delivery = parse_delivery(parse_request(json.dumps(body)))
     assert len(delivery.alerts) == MAX_ALERTS
     assert delivery.truncated == 7
+
+
+@pytest.mark.parametrize("levels", [0, 1, 20])
+def test_an_object_of_very_many_fields_is_refused_before_anything_is_made_of_it(levels: int) -> None:
+    def body(fields: int) -> str:
+        value: dict[str, Any] = {f"label{number}": "v" for number in range(fields)}
+        for _ in range(levels):
+            value = {"labels": value}
+        return json.dumps({**_of("alertmanager", "firing").body, "alerts": [value]})
+
+    (alert,) = parse_delivery(parse_request(body(MAX_FIELDS))).alerts
+    assert len(alert.labels) <= MAX_LABELS
+    with pytest.raises(TooManyValuesError, match="An object in the body has more than 10000 fields"):
+        parse_request(body(MAX_FIELDS + 1))
+
+
+def test_json_within_a_body_has_the_same_limits() -> None:
+    event = {
+        "specversion": "1.0",
+        "id": "1",
+        "source": "s",
+        "type": "t",
+        "data_base64": b64encode(b"[" + b"[]," * 800_000 + b"1]").decode(),
+    }
+    with pytest.raises(TooManyValuesError, match="more than 800000 JSON values"):
+        parse_delivery(parse_request(json.dumps(event)))
 
 
 def test_an_item_that_is_no_alert_is_still_one() -> None:

@@ -29,8 +29,9 @@ from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.delivery import parse_request
-from tarsy.intake.fields import QUICK_CHARACTERS
+from tarsy.intake.fields import QUICK_CHARACTERS, TooManyValuesError
 from tarsy.intake.service import SenderRefusedError
+from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import clip
 from tarsy.kit.validation import reason
 from tarsy.session.chains import AlertRefusedError
@@ -40,6 +41,8 @@ router = api_router(tag="alerts")
 
 # A UUID has 36; some clients put more into it.
 MAX_KEY = 255
+# A megabyte of real alerts has half as many; parsing more makes others wait.
+MAX_ALERT_VALUES = 100_000
 # As many as a person would fix before trying again.
 SHOWN_PROBLEMS = 5
 _FOREIGN = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
@@ -104,7 +107,7 @@ async def submit_alert(
 ) -> AlertAccepted:
     """Submit an alert for investigation.
 
-    JSON, or the alert itself as `text/plain`. At most 1 MiB of alert; a larger one gets 413, an empty one or an unknown
+    JSON, or the alert itself as `text/plain`. At most 1 MiB of alert and 100,000 JSON values; a larger one gets 413, an empty one or an unknown
     type 400, and 429 says that the queue is full.
     """
     media_type = request.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
@@ -237,7 +240,10 @@ def read_alert(body: bytes) -> tuple[AlertRequest, str]:
     Raises:
         AlertRefusedError: it is not valid, or has no alert.
         AlertTooLargeError: the alert is too large.
+        TooManyValuesError: it has more values than are read.
     """
+    if has_more_values(body, MAX_ALERT_VALUES):
+        raise TooManyValuesError(f"The request has more than {MAX_ALERT_VALUES} JSON values.")
     text = decode(body)
     source = _source_of_data(text)
     if not source.startswith('"') and len(source) > MAX_ALERT_BYTES:

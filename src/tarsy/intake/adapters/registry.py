@@ -97,8 +97,11 @@ def parse_delivery(
 ) -> Delivery:
     """Parse a request. `source` is the sender that its URL names; `mappings` are those of the configured senders.
 
-    A sender of unknown name is recognised by the shape of the body. Never fails: JSON of no known shape is read by the usual names of
-    fields, and any other body is one alert in plain text.
+    A sender of unknown name is recognised by the shape of the body. JSON of no known shape is read by the usual names of fields, and any
+    other body is one alert in plain text.
+
+    Raises:
+        TooManyValuesError: JSON within the body has too many values.
     """
     if source and source in mappings:
         content = parse_mapped(request, source, mappings[source])

@@ -1,10 +1,11 @@
-"""How many values a message has is known before it is parsed: what is inside strings does not count."""
+"""How many values JSON has is known before it is parsed: what is inside strings does not count."""
 
 import pytest
 
-from tarsy.tools.stdio import MAX_MESSAGE_VALUES, has_too_many_values
+from tarsy.kit.json_limits import has_more_values
 
-MANY = MAX_MESSAGE_VALUES + 1
+MOST = 100_000
+MANY = MOST + 1
 
 
 @pytest.mark.parametrize(
@@ -20,4 +21,4 @@ MANY = MAX_MESSAGE_VALUES + 1
     ids=["lists", "objects", "after a text", "a table as text", "quoted JSON", "few"],
 )
 def test_only_values_are_counted(line: bytes, too_many: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    assert has_too_many_values(line) is too_many
+    assert has_more_values(line, MOST) is too_many
