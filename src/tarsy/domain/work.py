@@ -28,10 +28,11 @@ class WorkState(StrEnum):
 
 
 class Lane(StrEnum):
-    """The workers that run it: chat answers should not wait behind investigations."""
+    """The workers that run it: chat answers and notifications should not wait behind investigations."""
 
     INVESTIGATIONS = "investigations"
     FOLLOW_UPS = "follow-ups"
+    NOTIFICATIONS = "notifications"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

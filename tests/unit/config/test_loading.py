@@ -140,7 +140,7 @@ def test_a_provider_that_no_chain_reaches_needs_no_key(directory: ConfigDirector
 def test_keys_for_later_are_accepted_with_a_warning_each(directory: ConfigDirectory) -> None:
     loaded = directory.load(
         """
-system: {slack: {enabled: true, channel: C1}, holidays: [2026-12-25], runbooks: {repo_url: "https://h/r"}}
+system: {holidays: [2026-12-25], runbooks: {repo_url: "https://h/r"}}
 defaults: {memory: {enabled: true}, orchestrator: {max_budget: 600s}}
 agents: {A: {description: d, orchestrator: {}, sub_agents: [KubernetesAgent]}}
 agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents: [{name: A}]}]}}
@@ -149,7 +149,6 @@ agent_chains: {c: {alert_types: [t], sub_agents: [A], stages: [{name: s, agents:
     assert [warning.path for warning in loaded.warnings] == [
         "system.holidays",
         "system.runbooks.repo_url",
-        "system.slack",
         "defaults.memory",
     ]
     assert all(warning.message.endswith("is accepted but has no effect yet") for warning in loaded.warnings)
@@ -191,7 +190,7 @@ agent_chains: {c: {alert_types: [t], budget: {usd: 2}, stages: [{name: s, budget
     assert unknown.path == "system.budgets[0].per"
 
 
-def test_what_stands_in_a_key_for_later_is_checked(directory: ConfigDirectory) -> None:
+def test_what_stands_in_a_key_of_other_versions_is_checked(directory: ConfigDirectory) -> None:
     (problem,) = directory.problems("system: {slack: {chanel: C1}}")
     assert problem.remedy == 'did you mean "channel"?'
 

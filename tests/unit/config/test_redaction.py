@@ -66,6 +66,7 @@ def test_the_shape_is_that_of_the_files(directory: ConfigDirectory) -> None:
         "routes",
         "senders",
         "mute",
+        "notify",
     ]
 
 

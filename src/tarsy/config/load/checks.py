@@ -16,12 +16,15 @@ from tarsy.config.resolve.resolved import reaches, resolved_server
 from tarsy.config.resolve.resolver import explain_chain, variants_in_use
 from tarsy.config.schema import documents
 from tarsy.config.schema.configuration import Config, UnknownEntryError, model_setup_hint, vendor_variables, with_any_model
+from tarsy.config.schema.documents import TarsyDocument
 from tarsy.config.schema.mcp_servers import MCPServerConfig
+from tarsy.config.schema.notify import SLACK_TARGET, NotifyConfig, NotifyRuleConfig, SlackTargetConfig, TargetConfig
 from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.values import LATER, NO_EFFECT, as_text
 from tarsy.config.templates import names_session, variables
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend
+from tarsy.domain.notification import EventKind
 from tarsy.domain.route import EACH
 from tarsy.domain.tool import BUILT_IN_SERVER
 
@@ -186,12 +189,16 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
                 message = f'alerts with different labels "{variants.label}" may become one incident, which uses the tools of the first'
                 place = ("routes", index, "tool_servers", server)
                 remarks.append(files.tarsy.problem(place, message, f'add "{variants.label}" to group_by'))
+    for name in sorted(config.notify.targets.keys() - {target for rule in config.notify.rules for target in rule.to}):
+        remarks.append(
+            files.tarsy.problem(("notify", "targets", name), "no rule sends anything to this target", "name it in a rule's `to`")
+        )
     remarks += [*_ignored_native_tools(config, in_use, files), *_transport_remarks(config.mcp_servers, files.tarsy)]
     return mistakes, remarks
 
 
 def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, env: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a mistake for each provider or sender that lacks a variable."""
+    """Yield a mistake for each provider, sender or notification target that lacks a variable."""
     for name, chain_id in in_use.providers.items():
         provider = config.llm_providers[name]
         templates = [variable for variable in sorted(variables(provider.base_url or "")) if variable not in env]
@@ -203,6 +210,31 @@ def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, en
             if not env.get(variable, "").strip():
                 message = f'sender "{name}" authenticates with the environment variable {variable}, which is not set'
                 yield files.tarsy.problem(("senders", name), message, f"set {variable}")
+    for name, target in config.notify.targets.items():
+        for variable in sorted(target.variables()):
+            if not env.get(variable, "").strip():
+                message = f'notification target "{name}" needs the environment variable {variable}, which is not set'
+                yield files.tarsy.problem(("notify", "targets", name), message, f"set {variable}")
+
+
+def with_slack_section(document: TarsyDocument, source: Source, env: Mapping[str, str]) -> tuple[NotifyConfig, list[Problem]]:
+    """Return the notifications with those of `system.slack`, the section of the Go version, and remarks on why it has no effect.
+
+    No mistakes: such configurations have always loaded here.
+    """
+    notify, slack, place = document.notify, document.system.slack, ("system", "slack")
+    if slack is None or not slack.enabled:
+        return notify, []
+    if SLACK_TARGET in notify.targets:
+        return notify, [source.problem(place, f'the notification target "{SLACK_TARGET}" replaces this section', "remove the section")]
+    if not slack.channel:
+        return notify, [source.problem(place, "nothing is sent to Slack: there is no channel", "write the channel's id")]
+    if not env.get(slack.token_env, "").strip():
+        message = f"nothing is sent to Slack: the environment variable {slack.token_env} is not set"
+        return notify, [source.problem(place, message, f"set {slack.token_env}")]
+    target = TargetConfig(slack=SlackTargetConfig(channel=slack.channel, token_env=slack.token_env))
+    rule = NotifyRuleConfig(name="system.slack", on=(EventKind.VERDICT, EventKind.FAILED), to=(SLACK_TARGET,))
+    return NotifyConfig(targets={**notify.targets, SLACK_TARGET: target}, rules=(*notify.rules, rule)), []
 
 
 def _unfit_sign_in(config: Config, files: ConfigFiles, env: Mapping[str, str]) -> Iterator[Problem]:

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tarsy.config.load.checks import ConfigFiles, check_config, check_data, remove_overridden_alert_types, unused_keys, used_entries
+from tarsy.config.load.checks import (
+    ConfigFiles,
+    check_config,
+    check_data,
+    remove_overridden_alert_types,
+    unused_keys,
+    used_entries,
+    with_slack_section,
+)
 from tarsy.config.load.environment import expand_templates, find_directory, ignored_files, piece_files, with_dotenv
 from tarsy.config.load.mistakes import validate
 from tarsy.config.load.skill_catalog import read_catalog
@@ -22,6 +30,7 @@ from tarsy.config.schema.configuration import (
     choose_default_provider,
 )
 from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
+from tarsy.config.schema.notify import SLACK_TARGET
 from tarsy.config.schema.values import KnownNames, as_text
 
 
@@ -74,6 +83,7 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
     if document is None or models is None:
         raise ConfigError(problems)
 
+    notify, slack_remarks = with_slack_section(document, files.tarsy, env)
     config = Config(
         system=document.system,
         defaults=document.defaults,
@@ -87,11 +97,12 @@ def load_config(directory: Path | None, env: Mapping[str, str]) -> LoadedConfig:
         routes=document.routes,
         senders=document.senders,
         mute=document.mute,
+        notify=notify,
     )
     in_use = used_entries(config, files.tarsy.data)
     mistakes, remarks = check_config(config, in_use, files, env)
     problems += mistakes
-    warnings += [*remarks, *unused_keys(document, files.tarsy)]
+    warnings += [*remarks, *slack_remarks, *unused_keys(document, files.tarsy)]
     # Other problems of a value with an unset variable are about its template, not about the value.
     mistaken = {(problem.file, problem.path) for problem in problems}
     unset = [
@@ -149,6 +160,10 @@ def _known_names(tarsy: dict[str, Any], providers: dict[str, Any], skills: Colle
         servers={*documents.MCP_SERVERS, *mapping_at(tarsy, "mcp_servers")},
         alert_types={as_text(name) for chain in chains.values() for name in list_at(chain, "alert_types")},
         skills=skills,
+        targets=[
+            *mapping_at(mapping_at(tarsy, "notify"), "targets"),
+            *([SLACK_TARGET] if mapping_at(mapping_at(tarsy, "system"), "slack") else []),
+        ],
     )
 
 

@@ -37,6 +37,7 @@ def redacted(config: Config) -> dict[str, Any]:
         "routes": [_section(route) for route in config.routes],
         "senders": _entries(config.senders),
         "mute": [_section(mute) for mute in config.mute],
+        "notify": _section(config.notify),
     }
 
 

@@ -9,6 +9,7 @@ from tarsy.config.schema import documents
 from tarsy.config.schema.agents import AgentConfig
 from tarsy.config.schema.chains import ChainConfig, DefaultsConfig
 from tarsy.config.schema.mcp_servers import MCPServerConfig
+from tarsy.config.schema.notify import NotifyConfig
 from tarsy.config.schema.providers import LLMProviderConfig, is_local
 from tarsy.config.schema.routes import MuteConfig, RouteConfig, SenderConfig
 from tarsy.config.schema.system import QueueConfig, SystemConfig
@@ -95,6 +96,7 @@ class Config:
     routes: tuple[RouteConfig, ...] = ()
     senders: Mapping[str, SenderConfig] = field(default_factory=dict[str, SenderConfig])
     mute: tuple[MuteConfig, ...] = ()
+    notify: NotifyConfig = field(default_factory=NotifyConfig)
 
 
 def with_any_model(config: Config) -> Config:

@@ -13,6 +13,7 @@ from tarsy.config.parsed_data import as_mapping, mapping_at
 from tarsy.config.schema.agents import AgentConfig
 from tarsy.config.schema.chains import ChainConfig, DefaultsConfig
 from tarsy.config.schema.mcp_servers import MCPServerConfig
+from tarsy.config.schema.notify import NotifyConfig
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.schema.routes import MuteConfig, RouteConfig, SenderConfig
 from tarsy.config.schema.skills import SkillSourceConfig
@@ -46,6 +47,7 @@ class TarsyDocument(Section):
         description="How senders authenticate, and mappings for senders that TARSy does not know. The name is the last part of the webhook's address.",
     )
     mute: tuple[MuteConfig, ...] = Field(default=(), description="Times in which TARSy only records alerts, such as maintenance.")
+    notify: NotifyConfig = Field(default=NotifyConfig(), description="Who is notified of what; see [Notifications](notifications.md).")
 
 
 class ProvidersDocument(Section):

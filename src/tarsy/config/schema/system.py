@@ -59,7 +59,7 @@ class RetentionConfig(Section):
 class SlackConfig(Section):
     enabled: Switch = Field(default=False, description="Send notifications.")
     token_env: Name = Field(default="SLACK_BOT_TOKEN", description="Variable that holds the bot token.")
-    channel: Text | None = Field(default=None, description="Channel id.")
+    channel: Text | None = Field(default=None, description="Id of the channel, such as `C0123456789`.")
 
 
 class SystemConfig(Section):
@@ -85,7 +85,10 @@ class SystemConfig(Section):
     github: GithubConfig = Field(default=GithubConfig(), description="Access to GitHub.")
     runbooks: RunbooksConfig = Field(default=RunbooksConfig(), description="Where runbooks come from.")
     retention: RetentionConfig = Field(default=RetentionConfig(), description="How long data is kept.")
-    slack: SlackConfig | None = planned_key("Notifications to Slack.")
+    slack: SlackConfig | None = Field(
+        default=None,
+        description="Notifications of verdicts and failures to a channel of Slack, as in the Go version; [`notify`](#notify) can do more.",
+    )
     cost_estimation: CostEstimationConfig = Field(default=CostEstimationConfig(), description="What model calls cost.")
     budgets: tuple[PeriodBudgetConfig, ...] = Field(default=(), description="What all investigations together may cost in a day or month.")
     holidays: tuple[Any, ...] | None = planned_key("Days that count as off-duty.")

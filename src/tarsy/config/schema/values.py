@@ -47,6 +47,8 @@ class KnownNames:
     alert_types: Collection[str] = ()
     # None: not all skills could be read, so an unknown name may be valid.
     skills: Collection[str] | None = ()
+    # Of notifications.
+    targets: Collection[str] = ()
 
 
 class Section(BaseModel):
@@ -217,6 +219,7 @@ SubAgentName = Annotated[AgentName, AfterValidator(_usable_as_sub_agent)]
 ServerName = Annotated[Name, existing("MCP server", lambda known: known.servers)]
 AlertTypeName = Annotated[Name, existing("chain for alert type", lambda known: known.alert_types)]
 SkillName = Annotated[Name, existing("skill", lambda known: known.skills)]
+TargetName = Annotated[Name, existing("notification target", lambda known: known.targets)]
 
 
 def ignored_key(description: str, reason: str) -> Any:

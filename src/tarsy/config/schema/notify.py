@@ -1,0 +1,136 @@
+"""The `notify` section: who is notified of what, and how."""
+
+from collections.abc import Mapping
+from datetime import time
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from tarsy.config.schema.routes import Matchers
+from tarsy.config.schema.values import Duration, Name, Section, Switch, TargetName, Text, WebAddress, refuse
+from tarsy.config.templates import variables
+from tarsy.domain.notification import MAX_AGE, AfterQuietHours, EventKind
+from tarsy.domain.notification_text import TemplateRejectedError, check_template
+
+# The target of `system.slack`.
+SLACK_TARGET = "slack"
+
+
+def _time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError) as error:
+        raise refuse(f'there is no time zone "{name}"', "write UTC, Europe/Prague or another name of the IANA database") from error
+    return name
+
+
+def _time_of_day(value: object) -> object:
+    # YAML 1.1 reads 22:00 without quotes as a number of base 60.
+    if isinstance(value, int) and 0 <= value < 24 * 60:
+        return time(value // 60, value % 60)
+    try:
+        return time.fromisoformat(value) if isinstance(value, str) and ":" in value else value
+    except ValueError as error:
+        raise refuse(f'"{value}" is not a time of day', "write 22:00") from error
+
+
+def _template(text: str) -> str:
+    try:
+        check_template(text)
+    except TemplateRejectedError as error:
+        raise refuse(f"this template does not work: {error}", "see the list of values and filters in the manual: Notifications") from error
+    return text
+
+
+TimeZone = Annotated[str, AfterValidator(_time_zone)]
+TimeOfDay = Annotated[time, BeforeValidator(_time_of_day), WithJsonSchema({"type": "string", "pattern": r"^\d\d:\d\d$"})]
+MessageTemplate = Annotated[Text, Field(max_length=4_000), AfterValidator(_template)]
+
+
+class SlackTargetConfig(Section):
+    channel: Name = Field(description="Id of the channel, such as `C0123456789`.")
+    token_env: Name = Field(default="SLACK_BOT_TOKEN", description="Variable that holds the bot token.")
+    api_url: WebAddress = Field(default="https://slack.com/api/", description="Address of Slack's Web API.")
+
+
+class WebhookTargetConfig(Section):
+    url: WebAddress = Field(description="Address that TARSy posts to; `{{.NAME}}` stands for an environment variable.")
+    secret_env: Name | None = Field(
+        default=None, description="Variable that holds the secret of the signature (`X-TARSy-Signature`); unset: unsigned."
+    )
+
+
+class AppriseTargetConfig(Section):
+    url_env: Name = Field(description="Variable that holds the [Apprise URL](https://appriseit.com/services/) of the service.")
+
+
+class TargetConfig(Section):
+    slack: SlackTargetConfig | None = Field(default=None, description="A channel of Slack.")
+    webhook: WebhookTargetConfig | None = Field(default=None, description="A program of your own.")
+    apprise: AppriseTargetConfig | None = Field(
+        default=None, description="Any other service: Teams, e-mail, Telegram, PagerDuty, Opsgenie, Discord and many more."
+    )
+
+    @model_validator(mode="after")
+    def _one_service(self) -> "TargetConfig":
+        if sum(service is not None for service in (self.slack, self.webhook, self.apprise)) != 1:
+            raise refuse(
+                "a target is one of slack, webhook and apprise", "keep one of them, and name another target for each of the others"
+            )
+        return self
+
+    def variables(self) -> frozenset[str]:
+        """Return the environment variables that it needs."""
+        named = {
+            self.slack.token_env if self.slack else None,
+            self.webhook.secret_env if self.webhook else None,
+            self.apprise.url_env if self.apprise else None,
+        }
+        return frozenset(name for name in named if name) | variables(self.webhook.url if self.webhook else "")
+
+
+class QuietHoursConfig(Section):
+    start: TimeOfDay = Field(alias="from", description="When they begin, such as `22:00`.")
+    end: TimeOfDay = Field(alias="to", description="When they end; a time before `from` is on the next day.")
+    time_zone: TimeZone = Field(default="UTC", description="Time zone of both.")
+    afterwards: AfterQuietHours = Field(
+        default=AfterQuietHours.SEND,
+        alias="then",
+        description="`send`: notifications of these hours are sent when the hours end, unless they are older than `max_age`. `drop`: never.",
+    )
+
+    @model_validator(mode="after")
+    def _has_length(self) -> "QuietHoursConfig":
+        if self.start == self.end:
+            raise refuse("quiet hours that begin when they end have no length", "write two different times")
+        return self
+
+
+class NotifyRuleConfig(Section):
+    name: Name | None = Field(default=None, description="For people; unset: the number of the rule.")
+    on: tuple[EventKind, ...] = Field(
+        min_length=1,
+        description="Events: a session `started`, reached a `verdict`, `failed` (or timed out), is `waiting`, waits for a `budget`; an incident is `resolved`.",
+    )
+    match: tuple[Matchers, ...] = Field(
+        default=(),
+        description='Matchers as in routes, all of which must match; besides labels they know `severity`, `source`, `title`, `alert_type`, `outcome`, `confidence` and `object`, such as `confidence != "low"`.',
+    )
+    to: tuple[TargetName, ...] = Field(
+        min_length=1, description="Targets. If several rules select an event for one target, the first applies."
+    )
+    quiet_hours: QuietHoursConfig | None = Field(default=None, description="Hours of every day in which nothing is sent.")
+    max_age: Duration = Field(
+        default=MAX_AGE.total_seconds(), description="TARSy never delivers a notification longer than this after its event."
+    )
+    only_if_changed: Switch = Field(
+        default=False,
+        description="Skip a notification if the previous one of its kind about the same incident had the same outcome, object and confidence.",
+    )
+    template: MessageTemplate | None = Field(default=None, description="Text of the message (Jinja2); unset: a short default.")
+
+
+class NotifyConfig(Section):
+    targets: Mapping[Name, TargetConfig] = Field(default={}, description="Where notifications are sent, by name.")
+    rules: tuple[NotifyRuleConfig, ...] = Field(default=(), description="Which events are sent where.")

@@ -1,0 +1,210 @@
+"""Notifications: the events that people are notified of, the rules that select them, and the messages that follow from both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from enum import StrEnum
+from typing import assert_never
+from uuid import UUID, uuid5
+from zoneinfo import ZoneInfo
+
+from tarsy.domain.alert import Severity
+from tarsy.domain.claim import WorkKind
+from tarsy.domain.route import Matcher
+from tarsy.domain.verdict import Confidence, VerdictOutcome
+
+# Long enough for the night's quiet hours; older news is on the dashboard.
+MAX_AGE = timedelta(hours=24)
+# Any fixed value: ids of notifications are derived from it.
+_IDS = UUID("6f1c2c52-6a0e-4a53-9a5e-1d1f0a7c2b11")
+
+
+class EventKind(StrEnum):
+    """Started, verdict, failed, waiting and budget are about a session, resolved is about an incident."""
+
+    STARTED = "started"
+    # It completed; its analysis may lack a verdict.
+    VERDICT = "verdict"
+    # It failed or timed out.
+    FAILED = "failed"
+    # It waits for something other than a budget.
+    WAITING = "waiting"
+    RESOLVED = "resolved"
+    # It waits because a period budget has no room.
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationEvent:
+    """What happened. Rules match it, templates show it, and webhooks receive it; all texts are masked."""
+
+    kind: EventKind
+    at: datetime
+    title: str
+    severity: Severity = Severity.UNKNOWN
+    source: str = ""
+    alert_type: str = ""
+    # The values that the alerts of the incident have for each label.
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    session_id: str | None = None
+    incident_id: str | None = None
+    outcome: VerdictOutcome | None = None
+    confidence: Confidence | None = None
+    # The faulty object, such as `Deployment/shop/cart`.
+    object: str = ""
+    mechanism: str = ""
+    summary: str = ""
+    # The first command of *Do now*.
+    command: str = ""
+    # Why the session failed or waits.
+    reason: str = ""
+    # The page of the session or incident; empty if `system.dashboard_url` is not set.
+    link: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return a text that is the same whenever the same event is read again."""
+        match self.kind:
+            case EventKind.STARTED | EventKind.VERDICT | EventKind.FAILED:
+                return f"{self.kind}:{self.session_id}"
+            case EventKind.WAITING | EventKind.BUDGET:
+                # A session may wait several times, and an incident may be resolved again.
+                return f"{self.kind}:{self.session_id}:{self.at.isoformat()}"
+            case EventKind.RESOLVED:
+                return f"{self.kind}:{self.incident_id}:{self.at.isoformat()}"
+            case _:
+                assert_never(self.kind)
+
+    def values_of(self, name: str) -> Sequence[str]:
+        """Return the values that a matcher with this name is compared with. As in routes, `severity` also has the senders' own values."""
+        labels = self.labels.get(name, ())
+        match name:
+            case "severity":
+                return (self.severity.value, *labels)
+            case "source" | "title" | "alert_type" | "object" | "outcome" | "confidence":
+                value: str | None = getattr(self, name)
+                return (value,) if value else ()
+            case _:
+                return labels
+
+    def says_the_same_as(self, other: "NotificationEvent") -> bool:
+        """Return whether both give a reader the same answer. The wording of the mechanism differs between runs, and does not count."""
+        return (self.outcome, self.object, self.confidence) == (other.outcome, other.object, other.confidence)
+
+
+class AfterQuietHours(StrEnum):
+    """What happens to a notification of the quiet hours."""
+
+    SEND = "send"
+    DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietHours:
+    """A time of every day, which may go past midnight."""
+
+    start: time
+    end: time
+    zone: ZoneInfo
+    afterwards: AfterQuietHours = AfterQuietHours.SEND
+
+    def end_after(self, at: datetime) -> datetime | None:
+        """Return when the quiet hours that `at` falls into end; None if it falls into none."""
+        local = at.astimezone(self.zone)
+        for first_day in (local.date() - timedelta(days=1), local.date()):
+            last_day = first_day if self.start < self.end else first_day + timedelta(days=1)
+            begins = datetime.combine(first_day, self.start, self.zone)
+            ends = datetime.combine(last_day, self.end, self.zone)
+            # Times of one zone would be compared by their clock reading, which goes back when summer ends.
+            if begins.timestamp() <= at.timestamp() < ends.timestamp():
+                return ends
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationRule:
+    name: str
+    on: frozenset[EventKind]
+    to: tuple[str, ...]
+    match: tuple[Matcher, ...] = ()
+    quiet_hours: QuietHours | None = None
+    max_age: timedelta = MAX_AGE
+    only_if_changed: bool = False
+    # None: the default of the target.
+    template: str | None = None
+
+    def selects(self, event: NotificationEvent) -> bool:
+        return event.kind in self.on and all(matcher.accepts(event.values_of(matcher.name)) for matcher in self.match)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNotification:
+    """An event to be delivered to a target, not before and not after the given times."""
+
+    event: NotificationEvent
+    target: str
+    rule: NotificationRule
+    not_before: datetime
+    expires_at: datetime
+
+    @property
+    def id(self) -> str:
+        """Return the id, which is also the idempotency key: the same for the same event and target, however often the event is read."""
+        return str(uuid5(_IDS, f"{self.event.key} {self.target}"))
+
+
+def notifications_of(
+    event: NotificationEvent, rules: Sequence[NotificationRule], last: Mapping[str, NotificationEvent]
+) -> list[NewNotification]:
+    """Decide who is notified of an event. For each target the first rule that selects the event decides.
+
+    `last` has, by target, the previous event of this kind about the same incident that the target was notified of.
+    """
+    decided: dict[str, NotificationRule] = {}
+    for rule in rules:
+        if rule.selects(event):
+            for target in rule.to:
+                decided.setdefault(target, rule)
+    found: list[NewNotification] = []
+    for target, rule in decided.items():
+        if rule.only_if_changed and target in last and event.says_the_same_as(last[target]):
+            continue
+        quiet_until = rule.quiet_hours.end_after(event.at) if rule.quiet_hours else None
+        if rule.quiet_hours and quiet_until and rule.quiet_hours.afterwards is AfterQuietHours.DROP:
+            continue
+        not_before, expires_at = quiet_until or event.at, event.at + rule.max_age
+        if not_before < expires_at:
+            found.append(NewNotification(event=event, target=target, rule=rule, not_before=not_before, expires_at=expires_at))
+    return found
+
+
+class NotificationStatus(StrEnum):
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    # Given up after the last attempt; a person can send it again.
+    DEAD_LETTER = "dead_letter"
+    # Older than its rule allows before it could be delivered.
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification:
+    """A stored notification. Every attempt sends the same text."""
+
+    id: str
+    target: str
+    rule: str
+    event: NotificationEvent
+    text: str
+    status: NotificationStatus
+    # Failed attempts.
+    attempts: int
+    error: str | None
+    created_at: datetime
+    expires_at: datetime
+    delivered_at: datetime | None
+
+
+def delivery_kind(target: str) -> WorkKind:
+    """Return the kind of work of deliveries to a target. Each target has its own, so that a receiver that hangs delays no other."""
+    return WorkKind(f"notification:{target}")

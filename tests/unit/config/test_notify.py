@@ -1,0 +1,152 @@
+"""The section `notify` in the files, and `system.slack` of the Go version: checked like all else, and in force as written."""
+
+from datetime import time, timedelta
+
+import pytest
+
+from support.config_directory import ConfigDirectory
+from tarsy.domain.notification import AfterQuietHours, EventKind
+from tarsy.notify.policy import notification_policy
+from tarsy.notify.senders.apprise import AppriseSender
+from tarsy.notify.senders.slack import SlackSender
+from tarsy.notify.senders.webhook import WebhookSender
+
+ENV = {"SLACK_BOT_TOKEN": "xoxb-1", "HOOK_SECRET": "hush", "HOOK_HOST": "hooks.example", "MAIL_URL": "mailto://u:p@example.com"}
+WRITTEN = """
+system: {dashboard_url: https://tarsy.example}
+notify:
+  targets:
+    chat: {slack: {channel: C1}}
+    program: {webhook: {url: 'https://{{.HOOK_HOST}}/tarsy', secret_env: HOOK_SECRET}}
+    mail: {apprise: {url_env: MAIL_URL}}
+  rules:
+    - name: nights
+      on: [verdict, failed]
+      match: ['severity =~ "critical|high"', 'confidence != "low"']
+      to: [chat, program]
+      quiet_hours: {from: 22:00, to: "07:00", time_zone: Europe/Prague, then: drop}
+      max_age: 2h
+      only_if_changed: true
+      template: "{{ severity }}: {{ title }}"
+    - {on: [resolved], to: [mail]}
+"""
+
+
+def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
+    directory.env |= ENV
+    loaded = directory.load(WRITTEN)
+    policy = notification_policy(loaded.config, loaded.env)
+    assert policy.dashboard_url == "https://tarsy.example"
+    chat, program, mail = policy.targets.values()
+    assert (chat, program) == (
+        SlackSender(token="xoxb-1", channel="C1", api_url="https://slack.com/api/"),
+        WebhookSender(url="https://hooks.example/tarsy", secret="hush"),
+    )
+    assert isinstance(mail, AppriseSender)
+    nights, other = policy.rules
+    assert (nights.name, nights.on, nights.to) == ("nights", {EventKind.VERDICT, EventKind.FAILED}, ("chat", "program"))
+    assert [str(matcher) for matcher in nights.match] == ['severity =~ "critical|high"', 'confidence != "low"']
+    assert nights.quiet_hours
+    assert (nights.quiet_hours.start, nights.quiet_hours.end, str(nights.quiet_hours.zone)) == (time(22), time(7), "Europe/Prague")
+    assert nights.quiet_hours.afterwards is AfterQuietHours.DROP
+    assert (nights.max_age, nights.only_if_changed, nights.template) == (timedelta(hours=2), True, "{{ severity }}: {{ title }}")
+    assert (other.name, other.max_age, other.only_if_changed, other.template) == ("rule 2", timedelta(hours=24), False, None)
+
+
+def test_no_secret_is_shown_with_a_target(directory: ConfigDirectory) -> None:
+    directory.env |= ENV
+    loaded = directory.load(WRITTEN)
+    shown = repr(notification_policy(loaded.config, loaded.env))
+    assert not any(secret in shown for secret in ("xoxb-1", "hush", "hooks.example", "u:p"))
+
+
+@pytest.mark.parametrize(
+    ("notify", "path", "problem", "cure"),
+    [
+        ("{targets: {a: {}}}", "notify.targets.a", "a target is one of slack, webhook and apprise", "keep one of them"),
+        (
+            "{targets: {a: {slack: {channel: C}, apprise: {url_env: MAIL_URL}}}}",
+            "notify.targets.a",
+            "a target is one of slack, webhook and apprise",
+            "keep one of them",
+        ),
+        ("{targets: {a: {webhook: {url: ftp://x}}}}", "notify.targets.a.webhook.url", "this is not a web address", "write http"),
+        (
+            "{targets: {a: {apprise: {url_env: NOPE}}}}",
+            "notify.targets.a",
+            'notification target "a" needs the environment variable NOPE, which is not set',
+            "set NOPE",
+        ),
+        (
+            "{targets: {a: {webhook: {url: 'https://{{.NOPE}}/x'}}}}",
+            "notify.targets.a",
+            'notification target "a" needs the environment variable NOPE, which is not set',
+            "set NOPE",
+        ),
+        ("{rules: [{on: [verdict], to: [chatt]}]}", "notify.rules[0].to[0]", 'there is no notification target "chatt"', "chat"),
+        ("{rules: [{on: [verdikt], to: [chat]}]}", "notify.rules[0].on[0]", "is not one of", ""),
+        ("{rules: [{on: [verdict], to: [chat], match: ['severity']}]}", "notify.rules[0].match[0]", "write name", ""),
+        (
+            "{rules: [{on: [verdict], to: [chat], quiet_hours: {from: '22:00', to: '7:00', time_zone: Mars/Base}}]}",
+            "notify.rules[0].quiet_hours.time_zone",
+            'there is no time zone "Mars/Base"',
+            "write UTC",
+        ),
+        (
+            "{rules: [{on: [verdict], to: [chat], quiet_hours: {from: '25:00', to: '07:00'}}]}",
+            "notify.rules[0].quiet_hours.from",
+            '"25:00" is not a time of day',
+            "write 22:00",
+        ),
+        (
+            "{rules: [{on: [verdict], to: [chat], quiet_hours: {from: '07:00', to: '07:00'}}]}",
+            "notify.rules[0].quiet_hours",
+            "have no length",
+            "two different times",
+        ),
+        (
+            "{rules: [{on: [verdict], to: [chat], template: '{{ titel }}'}]}",
+            "notify.rules[0].template",
+            "'titel' is undefined",
+            "see the list of values",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_cure(directory: ConfigDirectory, notify: str, path: str, problem: str, cure: str) -> None:
+    directory.env |= ENV
+    targets = "" if "targets" in notify else "targets: {chat: {slack: {channel: C1}}}, "
+    found = [one for one in directory.problems(f"notify: {{{targets}{notify[1:]}") if one.path == path]
+    assert [problem in one.message and cure in one.remedy for one in found] == [True]
+
+
+def test_a_target_that_no_rule_names_is_remarked_on(directory: ConfigDirectory) -> None:
+    directory.env |= ENV
+    loaded = directory.load("notify: {targets: {chat: {slack: {channel: C1}}}}")
+    assert [(one.path, one.message) for one in loaded.warnings] == [("notify.targets.chat", "no rule sends anything to this target")]
+
+
+def test_the_section_of_the_go_version_sends_verdicts_and_failures_to_its_channel(directory: ConfigDirectory) -> None:
+    directory.env |= {"BOT": "xoxb-2"}
+    loaded = directory.load("system: {slack: {enabled: true, token_env: BOT, channel: C9}}")
+    policy = notification_policy(loaded.config, loaded.env)
+    assert policy.targets == {"slack": SlackSender(token="xoxb-2", channel="C9", api_url="https://slack.com/api/")}
+    assert [(rule.on, rule.to) for rule in policy.rules] == [({EventKind.VERDICT, EventKind.FAILED}, ("slack",))]
+    assert not loaded.warnings
+
+
+@pytest.mark.parametrize(
+    ("slack", "remark"),
+    [
+        ("{enabled: true, channel: C9}", "nothing is sent to Slack: the environment variable SLACK_BOT_TOKEN is not set"),
+        ("{enabled: true}", "nothing is sent to Slack: there is no channel"),
+    ],
+)
+def test_that_section_says_why_it_has_no_effect_and_still_loads(directory: ConfigDirectory, slack: str, remark: str) -> None:
+    loaded = directory.load(f"system: {{slack: {slack}}}")
+    assert notification_policy(loaded.config, loaded.env).targets == {}
+    assert [(one.path, one.message) for one in loaded.warnings] == [("system.slack", remark)]
+
+
+def test_that_section_is_silent_while_it_is_switched_off(directory: ConfigDirectory) -> None:
+    loaded = directory.load("system: {slack: {enabled: false, channel: C9}}")
+    assert (notification_policy(loaded.config, loaded.env).targets, loaded.warnings) == ({}, ())
