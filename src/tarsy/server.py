@@ -132,7 +132,10 @@ async def _end_with_parent(lifeline: int, http: HttpServer, running: Application
 
 async def _work(http: HttpServer, running: Application) -> None:
     if running.pool:
-        await running.pool.run()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(running.notifications.run, name="notifications")
+            await running.pool.run()
+            tasks.cancel_scope.cancel()
         http.should_exit = True
 
 

@@ -24,6 +24,7 @@ from tarsy.api.services import (
     HealthServices,
     IncidentServices,
     LiveServices,
+    NotificationServices,
     Probe,
     Services,
     SystemServices,
@@ -38,6 +39,7 @@ from tarsy.db.connection import create_engine
 from tarsy.db.incident.changes import ChangeRepository
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
+from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.notifications import ReloadNotices
 from tarsy.db.outbox import Outbox
 from tarsy.db.processes import HealthReader
@@ -55,6 +57,7 @@ from tarsy.intake.acceptance import DeliveryMetrics
 from tarsy.intake.policy import Policy
 from tarsy.intake.service import IncidentService
 from tarsy.intake.sns import SnsClient
+from tarsy.notify.policy import NotificationPolicy
 from tarsy.session.chains import AlertType, UnknownAlertTypeError
 from tarsy.session.submission import SubmissionService
 from tarsy.tools.masking.masker import Masker
@@ -168,6 +171,7 @@ def services_on(
         usage=UsageRepository(engine),
         spending=PostgresSpendingStore(engine),
         period_budgets=(),
+        notifications=NotificationServices(repository=NotificationRepository(engine), policy=NotificationPolicy()),
         system=SystemServices(
             version="1.2.3",
             pod_id="pod-1",

@@ -35,12 +35,13 @@ class SummarySource:
     def text(self) -> str:
         """What the author of the summary reads."""
         remark = f"[The analysis is partial. {self.partial}]" if self.partial else ""
-        do_now = f"Do now:\n{self._do_now}" if self._do_now else ""
+        do_now = f"Do now:\n{self.do_now}" if self.do_now else ""
         parts = (remark, judged_text(self.judged), do_now) if self.judged else (remark, self.analysis)
         return "\n\n".join(part for part in parts if part)
 
     @property
-    def _do_now(self) -> str:
+    def do_now(self) -> str:
+        """The section *Do now* of the analysis, without its heading and citations."""
         heading = _DO_NOW.search(self.analysis)
         if heading is None:
             return ""
@@ -82,7 +83,7 @@ class SummarySource:
                 first = f"No fault was found: {mechanism}."
             case VerdictOutcome.INCONCLUSIVE:
                 first = f"The investigation was inconclusive: {mechanism}."
-        step = next((line for line in self._do_now.splitlines() if re.search(r"\w", line) and not line.startswith("```")), "")
+        step = next((line for line in self.do_now.splitlines() if re.search(r"\w", line) and not line.startswith("```")), "")
         step = clip(re.sub(r"^[\s>*+\d.)-]+", "", step).replace("**", "").replace("`", "").rstrip(":"), _LONGEST_STEP, notice="…")
         still = _STILL[verdict.still_happening] if verdict.outcome is VerdictOutcome.FAULT else ""
         partial = "The analysis is partial." if self.partial else ""

@@ -19,6 +19,7 @@ from tarsy.db.audit import AuditLog
 from tarsy.db.incident.changes import ChangeRepository
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
+from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.notifications import ReloadNotices
 from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
@@ -31,6 +32,7 @@ from tarsy.domain.period_budget import PeriodBudget
 from tarsy.domain.tool import ServerHealth
 from tarsy.events.hub import Hub
 from tarsy.intake.service import IncidentService
+from tarsy.notify.policy import NotificationPolicy
 from tarsy.session.submission import SubmissionService
 from tarsy.setup.service import SetupService
 
@@ -76,6 +78,12 @@ class IncidentServices:
     repository: IncidentRepository
     mutes: MuteRepository
     changes: ChangeRepository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationServices:
+    repository: NotificationRepository
+    policy: NotificationPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +134,7 @@ class Services:
     repositories: SessionRepositories
     submissions: SubmissionService
     incidents: IncidentServices
+    notifications: NotificationServices
     usage: UsageRepository
     spending: PostgresSpendingStore
     period_budgets: Sequence[PeriodBudget]

@@ -54,6 +54,8 @@ class AuditAction(StrEnum):
     TOKEN_REVOKED = "token.revoked"  # noqa: S105 - not a secret
     SIGNED_IN = "sign_in.created"
     SIGNED_OUT = "sign_in.ended"
+    NOTIFICATION_SENT_AGAIN = "notification.sent_again"
+    NOTIFICATION_TESTED = "notification.tested"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import autocommit
 from tarsy.db.processes import CLEAN_UP, record_upkeep
+from tarsy.domain.notification import NotificationStatus
 from tarsy.domain.work import WorkState
 
 # An arbitrary number that no other lock uses. One process at a time hides and erases sessions.
@@ -66,12 +67,28 @@ _ERASE_INCIDENTS = (
     _erase_older("changes", "at"),
     _erase_older("mutes", "ends"),
 )
+# With their rows of work, which belong to no session; those that are still to be delivered are kept.
+_ERASE_NOTIFICATIONS = sa.text(
+    f"""
+    WITH erased AS (
+        DELETE FROM notifications WHERE id IN (
+            SELECT id FROM notifications WHERE created_at < now() - CAST(:age AS interval) AND status <> '{NotificationStatus.PENDING}'
+            ORDER BY created_at LIMIT :batch FOR UPDATE SKIP LOCKED
+        ) RETURNING id
+    ),
+    work AS (DELETE FROM work w USING erased e WHERE w.subject_id = e.id)
+    SELECT id FROM erased
+    """
+)
 _ERASE_DELIVERIES = _erase_older("webhook_deliveries", "received_at", key="key")
 _ERASE_AUDIT_LOG = _erase_older("audit_log", "at")
 _ERASE_EVENTS = sa.text(
     """
     DELETE FROM events WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM events WHERE created_at < now() - CAST(:age AS interval) ORDER BY created_at LIMIT :batch FOR UPDATE SKIP LOCKED
+        SELECT e.ctid FROM events e
+        WHERE e.created_at < now() - CAST(:age AS interval)
+            AND NOT EXISTS (SELECT FROM notification_cursors n WHERE n.channel = e.channel AND n.last_id < e.id)
+        ORDER BY e.created_at LIMIT :batch FOR UPDATE OF e SKIP LOCKED
     ))
     """
 )
@@ -102,9 +119,10 @@ class PostgresRetentionStore:
     async def erase_incidents(self, *, days: int) -> int:
         """Erase incidents that were resolved more than `days` ago and have no investigations left, and other old data of senders.
 
-        Return how many rows were erased, the answers to webhooks not counted.
+        Return how many rows were erased, the answers to webhooks and the notifications not counted.
         """
         erased = sum([await self._in_batches(statement, timedelta(days=days)) for statement in _ERASE_INCIDENTS])
+        await self._in_batches(_ERASE_NOTIFICATIONS, timedelta(days=days))
         await self._in_batches(_ERASE_DELIVERIES, timedelta(days=min(days, DELIVERY_DAYS)))
         return erased
 

@@ -13,6 +13,7 @@ from tarsy.domain.citation import CitationStatus
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
 from tarsy.domain.note import NoteKind
+from tarsy.domain.notification import NotificationStatus
 from tarsy.domain.review import Accuracy
 from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
@@ -806,6 +807,41 @@ work = sa.Table(
     sa.Index("ix_work_parked", "kind", "wake_at", postgresql_where=sa.text(f"state = '{WorkState.PARKED}'")),
     sa.Index(None, "session_id"),
     postgresql_with=ROOMY,
+)
+
+# Messages to the outside. The id is derived from event and target, so that an event that is read twice is sent once.
+notifications = sa.Table(
+    "notifications",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _session_key(nullable=True),
+    sa.Column("incident_id", Id, sa.ForeignKey("incidents.id", ondelete="CASCADE")),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("rule", sa.Text, nullable=False),
+    sa.Column("event", JSONB, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    # Failed attempts, and why the last one failed.
+    sa.Column("attempts", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("error", sa.Text),
+    # Not the time of the transaction, which stores many: they are listed in the order of their events.
+    sa.Column("created_at", Timestamp, nullable=False, server_default=sa.func.clock_timestamp()),
+    sa.Column("expires_at", Timestamp, nullable=False),
+    sa.Column("delivered_at", Timestamp),
+    _one_of("status", NotificationStatus),
+    sa.Index("ix_notifications_recent", sa.text("created_at DESC"), sa.text("id DESC")),
+    sa.Index(None, "session_id"),
+    sa.Index(None, "incident_id"),
+    sa.Index("ix_notifications_undelivered", "target", "status", postgresql_where=sa.text(f"status <> '{NotificationStatus.DELIVERED}'")),
+    postgresql_with=ROOMY,
+)
+
+# How far the live events of each shared channel have been read for notifications. There are no rows while no rule is configured.
+notification_cursors = sa.Table(
+    "notification_cursors",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("last_id", sa.BigInteger, nullable=False),
 )
 
 # While a row exists, no work of its chain is claimed.

@@ -68,10 +68,8 @@ class WorkerPool:
         self._slot_freed = anyio.Event()
         # Set when the next heartbeat should be sent at once.
         self._heartbeat_due = anyio.Event()
-        self.slots = [
-            *(Slot(f"worker-{number}", Lane.INVESTIGATIONS) for number in range(1, config.worker_count + 1)),
-            *(Slot(f"followup-{number}", Lane.FOLLOW_UPS) for number in range(1, FOLLOWUP_WORKERS + 1)),
-        ]
+        self.slots: list[Slot] = []
+        self._resize()
 
     def _configure(self, config: QueueConfig, runner: Runner, handlers: Iterable[Handler[Any]]) -> None:
         self._config = config
@@ -86,19 +84,30 @@ class WorkerPool:
         """Use this configuration from the next claim on; work that is running keeps the one it began with."""
         self._configure(config, runner, handlers)
         if not self._draining.is_set():
-            present = [slot for slot in self.slots if slot.lane is Lane.INVESTIGATIONS]
+            self._resize()
+        # Idle workers take up the new intervals, and retired ones end.
+        self.on_gap()
+
+    def _resize(self) -> None:
+        """Give each lane its number of workers."""
+        # One for every notification that may be sent at once: a receiver that hangs keeps no worker from the other targets.
+        senders = sum(handler.rules.max_concurrent or 1 for handler in self._handlers.values() if handler.rules.lane is Lane.NOTIFICATIONS)
+        for lane, name, wanted in (
+            (Lane.INVESTIGATIONS, "worker", self._config.worker_count),
+            (Lane.FOLLOW_UPS, "followup", FOLLOWUP_WORKERS),
+            (Lane.NOTIFICATIONS, "notifier", senders),
+        ):
+            present = [slot for slot in self.slots if slot.lane is lane]
             # Idle workers retire first.
             for place, slot in enumerate(sorted(present, key=lambda slot: slot.claim is None)):
-                slot.retired = place >= config.worker_count
+                slot.retired = place >= wanted
             taken = {slot.name for slot in present}
-            names = (name for number in itertools.count(1) if (name := f"worker-{number}") not in taken)
-            for name in itertools.islice(names, max(0, config.worker_count - len(present))):
-                slot = Slot(name, Lane.INVESTIGATIONS)
+            names = (free for number in itertools.count(1) if (free := f"{name}-{number}") not in taken)
+            for free in itertools.islice(names, max(0, wanted - len(present))):
+                slot = Slot(free, lane)
                 self.slots.append(slot)
                 if self._workers:
                     self._workers.start_soon(self._work, slot, name=slot.name)
-        # Idle workers take up the new intervals, and retired ones end.
-        self.on_gap()
 
     # ---- notifications
 

@@ -98,6 +98,9 @@ class WorkMetrics(MetricGroup):
         self.claimed = self.counter("tarsy_work_claimed", "Work items claimed by a worker.", "kind")
         self.released = self.counter("tarsy_work_released", "Work items released before they ended.", "kind", "how")
         self.recovered = self.counter("tarsy_recoveries", "Work items taken over from a silent worker.", "kind", "outcome")
+        self.notifications = self.counter(
+            "tarsy_notifications", "Attempts to deliver a notification, by target and result.", "target", "result"
+        )
         self.step = self.histogram("tarsy_step_seconds", "Time to store one step of a run.", buckets=_STEP_SECONDS)
 
 

@@ -30,6 +30,7 @@ from tarsy.events.live_updates import LiveUpdates
 from tarsy.intake.maintenance import maintain_incidents
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import load_sdks
+from tarsy.notify.feed import NotificationFeed
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.settings import ProcessRole, Settings
@@ -52,6 +53,8 @@ class Application:
     # As built at the start; a reload replaces those of the API.
     services: Services
     pool: WorkerPool | None
+    # Makes notifications while the pool runs; replays and evals run it not at all.
+    notifications: NotificationFeed
     engine: AsyncEngine
     live: LiveUpdates
     reload: Reload
@@ -85,11 +88,15 @@ async def application(
             listener.subscribe(CANCEL, pool.on_cancel)
             listener.subscribe(PAUSE, pool.on_pause)
             listener.on_gap(pool.on_gap)
+        notifications = NotificationFeed(engine, configured.notifications, configured.mask)
+        listener.subscribe(EVENTS_NOTIFICATION, notifications.on_notification)
         services = build_services(infrastructure, configured, pool, reload)
         api = create_app(services)
         api.add_middleware(MeasuredHttp, metrics=metrics.process)
         listener.subscribe(EVENTS_NOTIFICATION, EventLag(metrics.process, clock).on_notification)
-        running = Application(api=api, services=services, pool=pool, engine=engine, live=infrastructure.live, reload=reload)
+        running = Application(
+            api=api, services=services, pool=pool, notifications=notifications, engine=engine, live=infrastructure.live, reload=reload
+        )
         async with anyio.create_task_group() as tasks:
             await tasks.start(_maintain, infrastructure, configured, running)
             yield running
@@ -191,5 +198,6 @@ def _apply(infrastructure: Infrastructure, new: Configured, running: Application
         infrastructure.tools.connections.renew()
     running.api.state.services = services
     infrastructure.tools.monitor.watch(servers)
+    running.notifications.reconfigure(new.notifications, new.mask)
     if running.pool:
         running.pool.reconfigure(queue, runner, handlers)

@@ -14,6 +14,7 @@ from tarsy.api.services import (
     HealthServices,
     IncidentServices,
     LiveServices,
+    NotificationServices,
     Services,
     SystemServices,
 )
@@ -28,6 +29,7 @@ from tarsy.db.connection import pool_use
 from tarsy.db.incident.changes import ChangeRepository, StoredChanges
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
+from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.notifications import ReloadNotices
 from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
@@ -48,6 +50,8 @@ from tarsy.intake.service import IncidentService
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.prices import PriceList
 from tarsy.llm.providers.replay import RecordingFiles
+from tarsy.notify.delivery import NotificationDelivery
+from tarsy.notify.policy import NotificationPolicy, notification_policy
 from tarsy.queue.handler import Handler, Runner
 from tarsy.queue.pool import WorkerPool
 from tarsy.session.chains import CombinedChains, ConfiguredChains
@@ -114,6 +118,10 @@ class Configured:
         )
 
     @property
+    def notifications(self) -> NotificationPolicy:
+        return notification_policy(self.config, self.loaded.env)
+
+    @property
     def runbooks(self) -> RunbookSource:
         runbooks = self.config.system.runbooks
         return RunbookSource(
@@ -151,7 +159,14 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         tags=partial(session_tag, infrastructure.database.masking_key),
         clock=clock,
     )
-    return session_handlers(
+    notified, store = infrastructure.telemetry.metrics.work.notifications, NotificationRepository(engine)
+    deliveries = [
+        NotificationDelivery(
+            target=name, sender=sender, store=store, clock=clock, count=lambda target, result: notified.labels(target, result).inc()
+        )
+        for name, sender in configured.notifications.targets.items()
+    ]
+    sessions = session_handlers(
         services,
         history=TracedHistory(history, spans) if spans else history,
         ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock, periods=configured.period_budgets),
@@ -161,6 +176,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         default=SessionOverrides(clock=clock, recorded_inputs=overrides.recorded_inputs, older_rules=overrides.older_rules),
         overrides=overrides.sessions,
     )
+    return [*sessions, *deliveries]
 
 
 def build_services(infrastructure: Infrastructure, configured: Configured, pool: WorkerPool | None, reload: Reload) -> Services:
@@ -210,6 +226,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
             mutes=MuteRepository(engine),
             changes=ChangeRepository(engine),
         ),
+        notifications=NotificationServices(repository=NotificationRepository(engine), policy=configured.notifications),
         usage=UsageRepository(engine),
         spending=PostgresSpendingStore(engine),
         period_budgets=configured.period_budgets,

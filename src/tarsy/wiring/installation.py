@@ -226,4 +226,4 @@ def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealt
 def worker_items(pool: WorkerPool | None) -> Sequence[WorkerItem]:
     """Return the workers of this process; none if it only serves the API."""
     slots = pool.slots if pool else ()
-    return tuple(WorkerItem.build(slot, session_id=slot.claim.session_id if slot.claim else None) for slot in slots)
+    return tuple(WorkerItem.build(slot, session_id=slot.claim.session if slot.claim else None) for slot in slots)

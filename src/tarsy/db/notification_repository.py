@@ -1,0 +1,216 @@
+"""Stored notifications: added with their rows of work, delivered, retried, and listed for people."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter
+from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on, insert
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.audit import AuditAction, add_audit_entry
+from tarsy.db.connection import autocommit
+from tarsy.db.cursor import Cursor
+from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.rows import read, storable, storable_json
+from tarsy.db.tables import notifications, work
+from tarsy.db.work.enqueue import NewWork, enqueue
+from tarsy.db.work.release import finish, lock_work, release, work_of
+from tarsy.domain.claim import Claim, ClaimLostError
+from tarsy.domain.notification import NewNotification, Notification, NotificationEvent, NotificationStatus, delivery_kind
+from tarsy.domain.work import RetryLater
+
+# Longer than any reason that a receiver gives; some answer with whole pages.
+_LONGEST_ERROR = 500
+_EVENT = TypeAdapter(NotificationEvent)
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationPage:
+    notifications: Sequence[Notification]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCounts:
+    """What became of the notifications to a target that are still stored."""
+
+    pending: int = 0
+    delivered: int = 0
+    dead_letter: int = 0
+    expired: int = 0
+    last_delivered_at: datetime | None = None
+    # Of the latest notification that has one and is not delivered.
+    last_error: str | None = None
+
+
+async def add_notifications(connection: AsyncConnection, new: Sequence[tuple[NewNotification, str]]) -> None:
+    """Store notifications with their texts and make their delivery ready, except those that are stored already."""
+    rows = {
+        one.id: {
+            "id": one.id,
+            "session_id": one.event.session_id,
+            "incident_id": one.event.incident_id,
+            "target": one.target,
+            "rule": one.rule.name,
+            "event": storable_json(_EVENT.dump_python(one.event, mode="json")),
+            "text": storable(text),
+            "status": NotificationStatus.PENDING.value,
+            "expires_at": one.expires_at,
+        }
+        for one, text in new
+    }
+    if not rows:
+        return
+    added = insert(notifications).values(list(rows.values())).on_conflict_do_nothing().returning(notifications.c.id)
+    stored = set((await connection.execute(added)).scalars())
+    ready = [
+        # No work of the session: it neither shares its time limit nor ends with its run.
+        NewWork(
+            kind=delivery_kind(one.target),
+            subject_id=one.id,
+            session_id=None,
+            chain_id=None,
+            created_at=one.event.at,
+            not_before=one.not_before if one.not_before > one.event.at else None,
+        )
+        for one, _ in {one.id: (one, text) for one, text in new}.values()
+        if one.id in stored
+    ]
+    if ready:
+        await enqueue(connection, *ready)
+
+
+async def last_events(connection: AsyncConnection, event: NotificationEvent) -> Mapping[str, NotificationEvent]:
+    """Return, by target, the previous event of the same kind about the same incident."""
+    table = notifications.c
+    query = (
+        sa.select(table.target, table.event)
+        .where(table.incident_id == event.incident_id, table.event["kind"].astext == event.kind.value)
+        .ext(distinct_on(table.target))
+        .order_by(table.target, table.created_at.desc())
+    )
+    rows = await connection.execute(query)
+    return {row.target: _EVENT.validate_python(row.event) for row in rows} if event.incident_id else {}
+
+
+class NotificationRepository:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def get(self, notification_id: str) -> Notification | None:
+        async with autocommit(self._engine).connect() as connection:
+            row = (await connection.execute(sa.select(notifications).where(notifications.c.id == notification_id))).mappings().first()
+        return _notification(row) if row else None
+
+    async def list(
+        self, *, limit: int, cursor: str | None = None, target: str | None = None, status: NotificationStatus | None = None
+    ) -> NotificationPage:
+        """Return one page of notifications, the latest first.
+
+        Raises:
+            BadCursorError: `cursor` does not come from a page.
+        """
+        table = notifications.c
+        query = sa.select(notifications).order_by(table.created_at.desc(), table.id.desc()).limit(limit + 1)
+        if target is not None:
+            query = query.where(table.target == target)
+        if status is not None:
+            query = query.where(table.status == status.value)
+        if cursor:
+            after = Cursor.decode(cursor)
+            last = sa.tuple_(sa.literal(after.created_at), sa.literal(after.id, table.id.type))
+            query = query.where(sa.tuple_(table.created_at, table.id) < last)
+        async with autocommit(self._engine).connect() as connection:
+            found = [_notification(row) for row in (await connection.execute(query)).mappings()]
+        more = Cursor(found[limit - 1].created_at, found[limit - 1].id).encode() if len(found) > limit else None
+        return NotificationPage(found[:limit], more)
+
+    async def counts(self) -> Mapping[str, TargetCounts]:
+        """Return what became of the stored notifications, by target."""
+        table = notifications.c
+        counted = [sa.func.count().filter(table.status == status.value).label(status.value) for status in NotificationStatus]
+        latest_error = sa.func.array_agg(aggregate_order_by(table.error, table.created_at.desc()))
+        failed = latest_error.filter(table.error.is_not(None), table.status != NotificationStatus.DELIVERED.value)
+        query = sa.select(table.target, *counted, sa.func.max(table.delivered_at).label("last_delivered_at"), failed[1].label("last_error"))
+        async with autocommit(self._engine).connect() as connection:
+            rows = (await connection.execute(query.group_by(table.target))).mappings().all()
+        return {row["target"]: read(TargetCounts, row) for row in rows}
+
+    async def close(self, claim: Claim, status: NotificationStatus, error: str | None = None) -> None:
+        """End the claimed delivery: delivered, given up or expired.
+
+        Raises:
+            ClaimLostError: another worker delivers it now.
+        """
+        values: dict[str, Any] = {"status": status.value, "error": storable(error[:_LONGEST_ERROR]) if error else None}
+        if status is NotificationStatus.DELIVERED:
+            values["delivered_at"] = sa.func.now()
+        if status is NotificationStatus.DEAD_LETTER:
+            values["attempts"] = notifications.c.attempts + 1
+        async with self._engine.begin() as connection:
+            await _lock(connection, claim)
+            await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
+            await finish(connection, claim)
+
+    async def retry_later(self, claim: Claim, error: str, *, seconds: float, counts: bool) -> None:
+        """Return the claimed delivery to the queue, to be tried after a delay.
+
+        Raises:
+            ClaimLostError: another worker delivers it now.
+        """
+        values = {"attempts": notifications.c.attempts + int(counts), "error": storable(error[:_LONGEST_ERROR])}
+        async with self._engine.begin() as connection:
+            row = await _lock(connection, claim)
+            await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
+            await release(connection, row, RetryLater(seconds))
+
+    async def send_again(self, notification_id: str, *, actor: str, expires_at: datetime, targets: Collection[str]) -> Notification:
+        """Make a notification that was given up, or has expired, ready for delivery under the same idempotency key.
+
+        Raises:
+            NotFoundError: there is no such notification.
+            ConflictError: it is delivered or still on its way, or `targets` has its target no longer.
+        """
+        table = notifications.c
+        given_up = [NotificationStatus.DEAD_LETTER.value, NotificationStatus.EXPIRED.value]
+        again = sa.update(notifications).where(table.id == notification_id, table.status.in_(given_up))
+        values = {"status": NotificationStatus.PENDING.value, "attempts": 0, "error": None, "expires_at": expires_at}
+        async with self._engine.begin() as connection:
+            row = (await connection.execute(again.values(values).returning(notifications))).mappings().first()
+            if row is None:
+                found = await connection.scalar(sa.select(table.status).where(table.id == notification_id))
+                if found is None:
+                    raise NotFoundError("notification", notification_id)
+                raise ConflictError(f"This notification is {found}: only one that was given up or has expired can be sent again.")
+            if row["target"] not in targets:
+                raise ConflictError(f'The configuration has no target "{row["target"]}" any more.')
+            kind = delivery_kind(row["target"])
+            await connection.execute(sa.delete(work).where(work_of(kind, notification_id)))
+            ready = NewWork(kind=kind, subject_id=notification_id, session_id=None, chain_id=None, created_at=row["created_at"])
+            await enqueue(connection, ready)
+            details = {"notification_id": notification_id, "target": row["target"]}
+            await add_audit_entry(connection, actor=actor, action=AuditAction.NOTIFICATION_SENT_AGAIN, details=details)
+        return _notification(row)
+
+    async def give_up_removed(self, targets: Sequence[str]) -> None:
+        """Give up pending notifications to targets that the configuration no longer has."""
+        table = notifications.c
+        gone = (table.status == NotificationStatus.PENDING.value) & table.target.not_in(targets)
+        values = {"status": NotificationStatus.DEAD_LETTER.value, "error": "the configuration no longer has this target"}
+        async with self._engine.begin() as connection:
+            ended = (await connection.execute(sa.update(notifications).where(gone).values(values).returning(table.id))).scalars().all()
+            await connection.execute(sa.delete(work).where(work.c.subject_id.in_(ended)))
+
+
+async def _lock(connection: AsyncConnection, claim: Claim) -> sa.RowMapping:
+    row = await lock_work(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token))
+    if row is None:
+        raise ClaimLostError(claim)
+    return row
+
+
+def _notification(row: sa.RowMapping) -> Notification:
+    return read(Notification, row)

@@ -1,0 +1,1 @@
+"""Notifications: which events are sent where, as which text, and how they are delivered."""

@@ -1,0 +1,116 @@
+"""The delivery of notifications, a kind of work for each target: attempts with a growing pause, and a limit to their number and age."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+import anyio
+import structlog
+
+from tarsy.db.notification_repository import NotificationRepository
+from tarsy.domain.notification import MAX_AGE, Notification, NotificationStatus, delivery_kind
+from tarsy.domain.notification_text import SAMPLE, render
+from tarsy.domain.status import RunStatus
+from tarsy.domain.work import Claimed, Lane, RetryPolicy, RunEnd, WorkRules
+from tarsy.kit.clock import Clock, SystemClock
+from tarsy.notify.senders.sender import Delivered, NotDelivered, Sender
+from tarsy.session.run_scope import RunScope
+
+# From five seconds to an hour: a restarting receiver misses nothing, and one that is away for two hours is still notified.
+RETRY = RetryPolicy(max_attempts=12, first_delay=5.0, max_delay=3600.0)
+# Longer than any service takes that works.
+SEND_SECONDS = 15.0
+# Two: one slow answer does not hold up the next notification.
+CONCURRENT_PER_TARGET = 2
+# A message kills no worker; one whose workers died for other reasons is not given up.
+MAX_RECOVERIES = 1_000
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationDelivery:
+    """Delivers the notifications to one target. Each is delivered at least once, under the same idempotency key."""
+
+    target: str
+    sender: Sender
+    store: NotificationRepository
+    clock: Clock
+    # Counts the result of each attempt.
+    count: Callable[[str, str], None]
+
+    @property
+    def rules(self) -> WorkRules:
+        return WorkRules(
+            kind=delivery_kind(self.target),
+            lane=Lane.NOTIFICATIONS,
+            max_concurrent=CONCURRENT_PER_TARGET,
+            held_by_pause=False,
+            max_recoveries=MAX_RECOVERIES,
+        )
+
+    async def run(self, claimed: Claimed[None], scope: RunScope) -> RunEnd:
+        """Make one attempt, and store its result together with the end or the next time of the work."""
+        del scope  # it cancels this call
+        claim = claimed.claim
+        notification = await self.store.get(claim.subject_id)
+        if notification is None or notification.status is not NotificationStatus.PENDING:
+            # Its session was erased.
+            return RunEnd.FINISHED
+        if self.clock.now() >= notification.expires_at:
+            await self.store.close(claim, NotificationStatus.EXPIRED, notification.error or "it could not be delivered in time")
+            self.count(self.target, "expired")
+            return RunEnd.WRITTEN
+        result = await _attempt(self.sender, notification)
+        if isinstance(result, Delivered):
+            await self.store.close(claim, NotificationStatus.DELIVERED)
+            self.count(self.target, "delivered")
+            return RunEnd.WRITTEN
+        # A receiver that asks for time is not at fault: only `expires_at` limits how often it may.
+        failures = notification.attempts + (result.retry_after is None)
+        delay = result.retry_after if result.retry_after is not None else RETRY.delay_after(failures)
+        log.warning("notification.not_delivered", target=self.target, notification_id=notification.id, error=result.reason)
+        if delay is None:
+            await self.store.close(claim, NotificationStatus.DEAD_LETTER, result.reason)
+            self.count(self.target, "dead_letter")
+        else:
+            await self.store.retry_later(claim, result.reason, seconds=max(delay, 1.0), counts=result.retry_after is None)
+            self.count(self.target, "failed")
+        return RunEnd.WRITTEN
+
+    async def end_early(self, claimed: Claimed[None], status: RunStatus) -> RunEnd:
+        """Notifications are neither cancelled nor limited in time as a whole."""
+        del claimed, status
+        return RunEnd.FINISHED
+
+
+async def send_test(target: str, sender: Sender) -> str | None:
+    """Send a sample message at once; return why it was not delivered, or None."""
+    now = SystemClock().now()
+    event = replace(SAMPLE, at=now)
+    notification = Notification(
+        id=str(uuid4()),
+        target=target,
+        rule="test",
+        event=event,
+        text=render(event, sender.markup),
+        status=NotificationStatus.PENDING,
+        attempts=0,
+        error=None,
+        created_at=now,
+        expires_at=now + MAX_AGE,
+        delivered_at=None,
+    )
+    result = await _attempt(sender, notification)
+    return result.reason if isinstance(result, NotDelivered) else None
+
+
+async def _attempt(sender: Sender, notification: Notification) -> Delivered | NotDelivered:
+    try:
+        with anyio.fail_after(SEND_SECONDS):
+            return await sender.send(notification)
+    except TimeoutError:
+        return NotDelivered(f"no answer within {SEND_SECONDS:g} s")
+    except Exception as error:  # the boundary to the services' SDKs and plugins
+        log.exception("notification.broke", target=notification.target, notification_id=notification.id)
+        return NotDelivered(f"internal error: {type(error).__name__}")

@@ -1,0 +1,126 @@
+"""From a committed live event to the event that people are notified of, with all that rules match and messages show."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from tarsy.agent.executive_summary import summary_source
+from tarsy.db.rows import judged_of
+from tarsy.db.tables import alert_sessions, incidents, work
+from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.incident import IncidentState
+from tarsy.domain.live_events import LiveEventType
+from tarsy.domain.notification import EventKind, NotificationEvent
+from tarsy.domain.status import SessionStatus
+
+_FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`([^`\n]+ [^`\n]+)`")
+
+_session, _incident = alert_sessions.c, incidents.c
+_SESSION = (
+    sa.select(
+        _session.alert_type,
+        sa.func.left(_session.alert_data, TITLE_SEARCH_CHARACTERS).label("alert_data"),
+        _session.status,
+        _session.final_analysis,
+        _session.executive_summary,
+        _session.verdict,
+        _session.incident_id,
+        _incident.title,
+        _incident.severity,
+        _incident.source,
+        work.c.parked_by_budget,
+    )
+    .outerjoin(incidents, _incident.id == _session.incident_id)
+    .outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == _session.id))
+)
+# A thousand pods may be affected: a rule that names one of them should use a regular expression on another label.
+_LABELS = sa.text(
+    """
+    SELECT l.key, (array_agg(DISTINCT l.value))[1:50] AS found FROM alerts a, jsonb_each_text(a.labels) l
+    WHERE a.incident_id = :incident_id GROUP BY l.key
+    """
+)
+
+
+def kind_of(payload: Mapping[str, Any]) -> EventKind | None:
+    """Return what a live event of a shared channel is for people; None if nobody is notified of it. A wait for a budget is WAITING here."""
+    match payload["type"], payload.get("status") or payload.get("state"):
+        case LiveEventType.SESSION_STATUS, SessionStatus.IN_PROGRESS:
+            return EventKind.STARTED
+        case LiveEventType.SESSION_STATUS, SessionStatus.WAITING:
+            return EventKind.WAITING
+        case LiveEventType.SESSION_COMPLETED, SessionStatus.COMPLETED:
+            return EventKind.VERDICT
+        case LiveEventType.SESSION_COMPLETED, SessionStatus.FAILED | SessionStatus.TIMED_OUT:
+            return EventKind.FAILED
+        case LiveEventType.INCIDENT_CHANGED, IncidentState.RESOLVED:
+            return EventKind.RESOLVED
+        case _:
+            return None
+
+
+async def read_event(
+    connection: AsyncConnection, kind: EventKind, payload: Mapping[str, Any], *, dashboard_url: str | None
+) -> NotificationEvent | None:
+    """Read what belongs to a live event; None if its session is gone, or waits no more."""
+    address = (dashboard_url or "").rstrip("/")
+    if kind is EventKind.RESOLVED:
+        incident_id: str = payload["incident_id"]
+        return NotificationEvent(
+            kind=kind,
+            at=datetime.fromisoformat(payload["resolved_at"]),
+            title=payload["title"],
+            severity=Severity(payload["severity"]),
+            source=payload["source"],
+            labels=await _labels(connection, incident_id),
+            incident_id=incident_id,
+            link=f"{address}/incidents/{incident_id}" if address else "",
+        )
+    session_id: str = payload["session_id"]
+    row = (await connection.execute(_SESSION.where(_session.id == session_id))).mappings().first()
+    if row is None or (kind is EventKind.WAITING and row["status"] != SessionStatus.WAITING):
+        return None
+    if kind is EventKind.WAITING and row["parked_by_budget"] is not None:
+        kind = EventKind.BUDGET
+    judged = judged_of(row["verdict"]) if kind is EventKind.VERDICT else None
+    verdict, affected = (judged.verdict, judged.verdict.object) if judged else (None, None)
+    return NotificationEvent(
+        kind=kind,
+        at=datetime.fromisoformat(payload["at"]),
+        title=row["title"] or alert_title(row["alert_data"], row["alert_type"]),
+        severity=Severity(row["severity"] or Severity.UNKNOWN),
+        source=row["source"] or "",
+        alert_type=row["alert_type"],
+        labels=await _labels(connection, row["incident_id"]) if row["incident_id"] else {},
+        session_id=session_id,
+        incident_id=row["incident_id"],
+        outcome=verdict.outcome if verdict else None,
+        confidence=judged.confidence if judged else None,
+        object=str(affected or ""),
+        mechanism=verdict.mechanism if verdict else "",
+        summary=(row["executive_summary"] or "") if kind is EventKind.VERDICT else "",
+        command=first_command(row["final_analysis"] or "") if kind is EventKind.VERDICT else "",
+        reason=payload.get("waiting_reason") or payload.get("error_message") or "",
+        link=f"{address}/sessions/{session_id}" if address else "",
+    )
+
+
+async def _labels(connection: AsyncConnection, incident_id: str) -> Mapping[str, tuple[str, ...]]:
+    return {row.key: tuple(row.found) for row in await connection.execute(_LABELS, {"incident_id": incident_id})}
+
+
+def first_command(analysis: str) -> str:
+    """Return the first command of *Do now*: the first line of its first code block, or its first inline code with an argument."""
+    do_now = summary_source(analysis, None, None).do_now
+    fenced = _FENCED.search(do_now)
+    lines = (line.strip() for line in fenced[1].splitlines()) if fenced else ()
+    if command := next((line for line in lines if line and not line.startswith("#")), ""):
+        return command
+    inline = _INLINE.search(do_now)
+    return inline[1] if inline else ""

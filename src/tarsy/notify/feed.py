@@ -1,0 +1,122 @@
+"""The feed of notifications: reads committed live events in order, and stores the notifications that the rules make of them.
+
+A live event is stored in the transaction of the change that it announces, and the cursor moves in the transaction that stores the
+notifications. So none is lost and none is made twice, whenever a process is killed.
+"""
+
+from collections.abc import Callable
+
+import anyio
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from tarsy.db.notification_repository import NotificationRepository, add_notifications, last_events
+from tarsy.db.tables import event_channels, events, notification_cursors
+from tarsy.domain.live_events import INCIDENTS_CHANNEL, SESSIONS_CHANNEL
+from tarsy.domain.notification import EventKind, NewNotification, notifications_of
+from tarsy.domain.notification_text import TemplateRejectedError, render
+from tarsy.notify.events import kind_of, read_event
+from tarsy.notify.policy import NotificationPolicy
+
+CHANNELS = (SESSIONS_CHANNEL, INCIDENTS_CHANNEL)
+# A transaction of some ten milliseconds.
+BATCH = 200
+# PostgreSQL's notifications wake the feed; this finds what they lose.
+POLL_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class NotificationFeed:
+    """Makes notifications. Every process that works on sessions has one, and they take turns."""
+
+    def __init__(self, engine: AsyncEngine, policy: NotificationPolicy, mask: Callable[[str], str]) -> None:
+        self._engine = engine
+        self._configure(policy, mask)
+        self._prepared_for: NotificationPolicy | None = None
+        self._awake = anyio.Event()
+
+    def _configure(self, policy: NotificationPolicy, mask: Callable[[str], str]) -> None:
+        self._policy = policy
+        self._mask = mask
+        self._kinds = frozenset(kind for rule in policy.rules for kind in rule.on)
+
+    def reconfigure(self, policy: NotificationPolicy, mask: Callable[[str], str]) -> None:
+        """Use these rules from the next event on."""
+        self._configure(policy, mask)
+        self._awake.set()
+
+    def on_notification(self, text: str) -> None:
+        """A live event was committed. Most are of other channels, and are not worth parsing."""
+        if self._kinds and any(f'"{channel}"' in text[:200] for channel in CHANNELS):
+            self._awake.set()
+
+    async def run(self) -> None:
+        """Make notifications until cancelled."""
+        while True:
+            try:
+                while await self.advance():
+                    pass
+            except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
+                log.warning("notifications.not_made", error=str(error) or type(error).__name__)
+            with anyio.move_on_after(POLL_SECONDS if self._kinds else None):
+                await self._awake.wait()
+            self._awake = anyio.Event()
+
+    async def advance(self) -> bool:
+        """Read a batch of events from each channel; return whether there may be more."""
+        policy = self._policy
+        if self._prepared_for is not policy:
+            await self._prepare()
+            self._prepared_for = policy
+        return any([await self._advance(channel) for channel in CHANNELS]) if self._kinds else False
+
+    async def _prepare(self) -> None:
+        """Begin with the events from now on if there were no rules before; without rules, forget how far events were read."""
+        async with self._engine.begin() as connection:
+            if not self._kinds:
+                await connection.execute(sa.delete(notification_cursors))
+            for channel in CHANNELS if self._kinds else ():
+                newest = sa.select(event_channels.c.last_id).where(event_channels.c.name == channel).scalar_subquery()
+                begin = insert(notification_cursors).values(channel=channel, last_id=sa.func.coalesce(newest, 0))
+                await connection.execute(begin.on_conflict_do_nothing())
+        await NotificationRepository(self._engine).give_up_removed(list(self._policy.targets))
+
+    async def _advance(self, channel: str) -> bool:
+        cursor = notification_cursors.c
+        async with self._engine.begin() as connection:
+            # Another process that reads this channel now will find the same events.
+            held = sa.select(cursor.last_id).where(cursor.channel == channel).with_for_update(skip_locked=True)
+            last_id = await connection.scalar(held)
+            if last_id is None:
+                return False
+            query = sa.select(events.c.id, events.c.payload).where(events.c.channel == channel, events.c.id > last_id)
+            rows = (await connection.execute(query.order_by(events.c.id).limit(BATCH))).all()
+            for row in rows:
+                kind = kind_of(row.payload)
+                # A wait for a budget is a wait until its session has been read.
+                if kind and (kind in self._kinds or (kind is EventKind.WAITING and EventKind.BUDGET in self._kinds)):
+                    await self._make(connection, kind, row.payload)
+            if rows:
+                move = sa.update(notification_cursors).where(cursor.channel == channel).values(last_id=rows[-1].id)
+                await connection.execute(move)
+        return len(rows) == BATCH
+
+    async def _make(self, connection: AsyncConnection, kind: EventKind, payload: dict[str, object]) -> None:
+        event = await read_event(connection, kind, payload, dashboard_url=self._policy.dashboard_url)
+        if event is None:
+            return
+        new = notifications_of(event, self._policy.rules, await last_events(connection, event))
+        await add_notifications(connection, [(one, self._text(one)) for one in new])
+
+    def _text(self, new: NewNotification) -> str:
+        markup = self._policy.targets[new.target].markup
+        try:
+            text = render(new.event, markup, new.rule.template)
+        except TemplateRejectedError as error:
+            # `config check` has tried it with other events. A short message is better than none.
+            log.warning("notification.template_failed", rule=new.rule.name, error=str(error))
+            text = render(new.event, markup)
+        return self._mask(text)

@@ -1,0 +1,60 @@
+"""The operator's targets and rules of notifications, as read from the configuration."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+from tarsy.config.schema.configuration import Config
+from tarsy.config.schema.notify import NotifyRuleConfig, TargetConfig
+from tarsy.config.templates import expand
+from tarsy.domain.notification import NotificationRule, QuietHours
+from tarsy.domain.route import parse_matchers
+from tarsy.notify.senders.apprise import AppriseSender
+from tarsy.notify.senders.sender import Sender
+from tarsy.notify.senders.slack import SlackSender
+from tarsy.notify.senders.webhook import WebhookSender
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationPolicy:
+    targets: Mapping[str, Sender] = field(default_factory=dict[str, Sender])
+    rules: Sequence[NotificationRule] = ()
+    dashboard_url: str | None = None
+
+
+def notification_policy(config: Config, env: Mapping[str, str]) -> NotificationPolicy:
+    """Return the policy with the secrets of `env`, which `config check` has found to be complete."""
+    return NotificationPolicy(
+        targets={name: _sender(target, env) for name, target in config.notify.targets.items()},
+        rules=[_rule(rule, number, config.notify.targets) for number, rule in enumerate(config.notify.rules, 1)],
+        dashboard_url=config.system.dashboard_url,
+    )
+
+
+def _sender(target: TargetConfig, env: Mapping[str, str]) -> Sender:
+    if target.slack:
+        return SlackSender(token=env[target.slack.token_env].strip(), channel=target.slack.channel, api_url=target.slack.api_url)
+    if target.webhook:
+        secret = env[target.webhook.secret_env].strip() if target.webhook.secret_env else None
+        return WebhookSender(url=expand(target.webhook.url, env), secret=secret)
+    if target.apprise:
+        return AppriseSender(url=env[target.apprise.url_env].strip())
+    raise AssertionError("a target without a service does not load")
+
+
+def _rule(rule: NotifyRuleConfig, number: int, targets: Collection[str]) -> NotificationRule:
+    quiet = rule.quiet_hours
+    return NotificationRule(
+        name=rule.name or f"rule {number}",
+        on=frozenset(rule.on),
+        # Without that of a `system.slack` that has no token.
+        to=tuple(target for target in rule.to if target in targets),
+        match=tuple(matcher for line in rule.match for matcher in parse_matchers(line)),
+        quiet_hours=QuietHours(start=quiet.start, end=quiet.end, zone=ZoneInfo(quiet.time_zone), afterwards=quiet.afterwards)
+        if quiet
+        else None,
+        max_age=timedelta(seconds=rule.max_age),
+        only_if_changed=rule.only_if_changed,
+        template=rule.template,
+    )

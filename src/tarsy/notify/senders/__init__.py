@@ -1,0 +1,1 @@
+"""The services that notifications are sent to, each by its own protocol or SDK."""
