@@ -7,7 +7,7 @@ export type Target =
   | { kind: "incident"; id: string }
   | { kind: "of-session"; to: "/sessions/$sessionId/trace" | "/sessions/$sessionId/compare"; id: string }
   | { kind: "again"; id: string }
-  | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/reviews" | "/usage" | "/system" | "/audit" }
+  | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/reviews" | "/usage" | "/notifications" | "/system" | "/audit" }
   | { kind: "document"; href: string }
   | { kind: "search"; text: string }
   | { kind: "action"; action: "theme" | "copy" | "help" };
@@ -36,6 +36,7 @@ const FIXED: readonly Item[] = [
   item("Pages", "Incidents", "list problems", { kind: "page", to: "/incidents" }),
   item("Pages", "Reviews", "feedback accuracy confidence useful", { kind: "page", to: "/reviews" }),
   item("Pages", "Usage", "cost tokens budget", { kind: "page", to: "/usage" }),
+  item("Pages", "Notifications", "slack webhook mail targets dead letters send again", { kind: "page", to: "/notifications" }),
   item("Pages", "System", "health queue workers configuration warnings", { kind: "page", to: "/system" }),
   item("Pages", "Audit log", "who did what when", { kind: "page", to: "/audit" }),
   item("Pages", "Manual", "help documentation", { kind: "document", href: "/help/" }),

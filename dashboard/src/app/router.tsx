@@ -102,6 +102,12 @@ const audit = createRoute({
   component: lazyRouteComponent(lazyImport(() => import("@/features/audit/audit-page")), "AuditPage"),
 });
 
+const notifications = createRoute({
+  getParentRoute: () => root,
+  path: "/notifications",
+  component: lazyRouteComponent(lazyImport(() => import("@/features/notifications/notifications-page")), "NotificationsPage"),
+});
+
 const setup = createRoute({
   getParentRoute: () => root,
   path: "/setup",
@@ -110,7 +116,7 @@ const setup = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, reviews, usage, system, audit, setup]),
+  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, reviews, usage, notifications, system, audit, setup]),
   defaultPreload: "intent",
   // A page holds no state of another session or incident.
   defaultRemountDeps: ({ params }) => params,

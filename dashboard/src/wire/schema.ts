@@ -1009,6 +1009,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Notifications
+         * @description Notifications, the latest first, and all targets with what became of theirs.
+         */
+        get: operations["listNotifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification_id}/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Notification Again
+         * @description Send a notification that was given up or has expired, with the same id; 409 if it is delivered or on its way.
+         */
+        post: operations["sendNotificationAgain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Notification Target
+         * @description Send a sample message to a target now, and return whether it was accepted.
+         */
+        post: operations["testNotificationTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/system/config": {
         parameters: {
             query?: never;
@@ -2052,6 +2112,12 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /**
+         * EventKind
+         * @description Started, verdict, failed, waiting and budget are about a session, resolved is about an incident.
+         * @enum {string}
+         */
+        EventKind: "started" | "verdict" | "failed" | "waiting" | "resolved" | "budget";
         /** EvidenceDetail */
         EvidenceDetail: {
             /** Id */
@@ -2863,6 +2929,58 @@ export interface components {
             /** Notes */
             notes: components["schemas"]["NoteView"][];
         };
+        /** NotificationItem */
+        NotificationItem: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Target */
+            target: string;
+            /** Rule */
+            rule: string;
+            kind: components["schemas"]["EventKind"];
+            /** Title */
+            title: string;
+            /** Text */
+            text: string;
+            status: components["schemas"]["NotificationStatus"];
+            /** Attempts */
+            attempts: number;
+            /** Error */
+            error: string | null;
+            /** Session Id */
+            session_id: string | null;
+            /** Incident Id */
+            incident_id: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Delivered At */
+            delivered_at: string | null;
+        };
+        /** NotificationList */
+        NotificationList: {
+            /** Targets */
+            targets: components["schemas"]["TargetItem"][];
+            /** Notifications */
+            notifications: components["schemas"]["NotificationItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * NotificationStatus
+         * @enum {string}
+         */
+        NotificationStatus: "pending" | "delivered" | "dead_letter" | "expired";
         /**
          * Outcome
          * @description What TARSy did with an alert.
@@ -3561,6 +3679,43 @@ export interface components {
         SystemWarnings: {
             /** Warnings */
             warnings: components["schemas"]["SystemWarningItem"][];
+        };
+        /**
+         * TargetItem
+         * @description A configured target, or a former one to which notifications are stored, and what became of these.
+         */
+        TargetItem: {
+            /** Name */
+            name: string;
+            /** Service */
+            service: string | null;
+            /** Pending */
+            pending: number;
+            /** Delivered */
+            delivered: number;
+            /** Dead Letter */
+            dead_letter: number;
+            /** Expired */
+            expired: number;
+            /** Last Delivered At */
+            last_delivered_at: string | null;
+            /** Last Error */
+            last_error: string | null;
+        };
+        /** TestRequest */
+        TestRequest: {
+            /**
+             * Target
+             * @description The target's name.
+             */
+            target: string;
+        };
+        /** TestResult */
+        TestResult: {
+            /** Delivered */
+            delivered: boolean;
+            /** Error */
+            error: string | null;
         };
         /** Timeline */
         Timeline: {
@@ -5984,6 +6139,108 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MCPCallDetail"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listNotifications: {
+        parameters: {
+            query?: {
+                /** @description Only to this target. */
+                target?: string | null;
+                /** @description Only those with this status. */
+                status?: components["schemas"]["NotificationStatus"] | null;
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationList"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sendNotificationAgain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The notification's id. */
+                notification_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationItem"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testNotificationTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResult"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */

@@ -13,7 +13,22 @@ from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import AccessControl, BodyLimit, RefusedDeliveries, SecurityHeaders, UnexpectedErrors
 from tarsy.api.reference import openapi_document, reference_page
 from tarsy.api.router import plain_router
-from tarsy.api.routes import alerts, audit, evidence, exports, followups, incidents, login, reviews, sessions, setup, system, tokens, usage
+from tarsy.api.routes import (
+    alerts,
+    audit,
+    evidence,
+    exports,
+    followups,
+    incidents,
+    login,
+    notifications,
+    reviews,
+    sessions,
+    setup,
+    system,
+    tokens,
+    usage,
+)
 from tarsy.api.services import Services
 
 # In the order of the OpenAPI document.
@@ -32,6 +47,7 @@ ROUTERS = (
     followups.router,
     reviews.router,
     evidence.trace_router,
+    notifications.router,
     system.router,
     setup.router,
     usage.router,

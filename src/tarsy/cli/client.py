@@ -96,6 +96,18 @@ class TarsyClient:
             found = (await self.incidents(limit=2, id_prefix=wanted))["incidents"]
         return _only("incident", wanted, found)
 
+    async def notification_id(self, wanted: str) -> str:
+        """Return the id of a notification that was given as its id or the first digits of it; only the latest are searched.
+
+        Raises:
+            ServerRefusedError: as above.
+        """
+        if whole := _whole_id(wanted):
+            return whole
+        latest = (await self.notifications(limit=MAX_PAGE))["notifications"]
+        found = [one for one in latest if one["id"].startswith(wanted.lower())]
+        return _only("notification", wanted, found, command="tarsy notify list")
+
     async def session(self, session_id: str) -> dict[str, Any]:
         return await self._ask("GET", f"/api/v1/sessions/{session_id}")
 
@@ -119,6 +131,16 @@ class TarsyClient:
 
     async def recording(self, session_id: str) -> str:
         return (await self._request("GET", f"/api/v1/sessions/{session_id}/recording")).text
+
+    async def notifications(self, limit: int, **query: Any) -> dict[str, Any]:
+        """Return the latest notifications that match the filters, and all targets."""
+        return await self._ask("GET", "/api/v1/notifications", params={**_given(query), "limit": min(limit, MAX_PAGE)})
+
+    async def send_notification_again(self, notification_id: str) -> dict[str, Any]:
+        return await self._ask("POST", f"/api/v1/notifications/{notification_id}/send")
+
+    async def test_notification_target(self, target: str) -> dict[str, Any]:
+        return await self._ask("POST", "/api/v1/notifications/test", json={"target": target})
 
     async def usage(self, period: str) -> dict[str, Any]:
         return await self._ask("GET", "/api/v1/usage", params={"period": period})
@@ -365,12 +387,12 @@ def _whole_id(text: str) -> str | None:
         return None
 
 
-def _only(noun: str, wanted: str, found: list[dict[str, Any]]) -> str:
+def _only(noun: str, wanted: str, found: list[dict[str, Any]], *, command: str = "") -> str:
     if len(found) == 1:
         return str(found[0]["id"])
     if found:
         raise ServerRefusedError(f"Several {noun}s have ids that begin with {wanted}: give more digits.")
-    raise ServerRefusedError(f"There is no {noun} {wanted}. To see their ids: tarsy {noun}s list")
+    raise ServerRefusedError(f"There is no {noun} {wanted}. To see their ids: {command or f'tarsy {noun}s list'}")
 
 
 def _given(query: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tarsy.cli import (
     evals,
     incidents,
     investigate,
+    notify,
     recordings,
     reviews,
     serve,
@@ -73,6 +74,7 @@ app.command(rich_help_panel=CONFIGURE)(config.reload)
 app.command(rich_help_panel=OPERATE)(usage.usage)
 app.command(rich_help_panel=OPERATE)(audit.audit)
 app.add_typer(tokens.app, name="tokens", help="Create, list and revoke API tokens.", rich_help_panel=OPERATE)
+app.add_typer(notify.app, name="notify", help="List notifications, send one again, and test a target.", rich_help_panel=OPERATE)
 app.command(rich_help_panel=OPERATE)(db.pause)
 app.command(rich_help_panel=OPERATE)(db.resume)
 app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.", rich_help_panel=OPERATE)

@@ -36,6 +36,9 @@ export function SystemPage() {
           <LinkButton to="/audit" search={{}} size="small">
             Audit log
           </LinkButton>
+          <LinkButton to="/notifications" size="small">
+            Notifications
+          </LinkButton>
           <LinkButton to="/setup" search={{}} size="small" variant="outlined">
             Set up
           </LinkButton>
