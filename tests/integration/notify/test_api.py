@@ -45,12 +45,12 @@ async def test_people_see_targets_and_errors_send_again_and_test(database_url: s
                 assert (again.status_code, again.json()["status"]) == (202, "pending")
                 assert (await api.post(f"/notifications/{item['id']}/send")).status_code == 409
                 assert (await api.post("/notifications/00000000-0000-4000-8000-000000000000/send")).status_code == 404
-                receiver.replies.extend([json_reply(200, {}), json_reply(403, {})])
+                receiver.replies.extend([json_reply(200, {}), json_reply(404, {})])
                 await world.deliver("hook")
                 assert [one["delivered"] for one in (await api.get("/notifications")).json()["targets"]] == [1, 0]
                 assert (await api.post("/notifications/test", json={"target": "hook"})).json() == {
                     "delivered": False,
-                    "error": "HTTP 403 {}",
+                    "error": "HTTP 404 {}",
                 }
                 assert (await api.post("/notifications/test", json={"target": "nope"})).status_code == 404
             done = await world.rows("SELECT actor, action FROM audit_log WHERE action LIKE 'notification.%' ORDER BY id")
