@@ -39,6 +39,8 @@ export const ACTIONS = {
   "incident.commented": "Incident commented",
   "incidents.merged": "Incidents merged",
   "incident.split": "Incident split",
+  "notification.sent_again": "Notification sent again",
+  "notification.tested": "Notification target tested",
 } satisfies Record<AuditAction, string>;
 
 export function readAuditSearch(raw: Record<string, unknown>): AuditSearch {

@@ -1,14 +1,14 @@
 """Store notifications until they are delivered, and how far live events have been read for them.
 
-Revision ID: 0028
+Revision ID: 0029
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0028"
-down_revision = "0027"
+revision = "0029"
+down_revision = "0028"
 
 
 def upgrade() -> None:
