@@ -63,6 +63,8 @@ CHANGES: Mapping[str, AccessRole] = {
     "triageIncident": AccessRole.RESPONDER,
     "commentIncident": AccessRole.RESPONDER,
     "forkSession": AccessRole.RESPONDER,
+    "sendNotificationAgain": AccessRole.RESPONDER,
+    "testNotificationTarget": AccessRole.RESPONDER,
     "pause": AccessRole.RESPONDER,
     "resume": AccessRole.RESPONDER,
     "eraseSession": AccessRole.ADMIN,

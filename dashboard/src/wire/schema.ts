@@ -1786,7 +1786,7 @@ export interface components {
          * AuditAction
          * @enum {string}
          */
-        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split" | "token.created" | "token.revoked" | "sign_in.created" | "sign_in.ended";
+        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split" | "token.created" | "token.revoked" | "sign_in.created" | "sign_in.ended" | "notification.sent_again" | "notification.tested";
         /** AuditEntryView */
         AuditEntryView: {
             /** Id */

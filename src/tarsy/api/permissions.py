@@ -68,6 +68,7 @@ REQUIRED_ROLES: Mapping[str, AccessRole | None] = {
     "getRefusedDeliveries": AccessRole.VIEWER,
     "getQueue": AccessRole.VIEWER,
     "getPauses": AccessRole.VIEWER,
+    "listNotifications": AccessRole.VIEWER,
     "getVersion": AccessRole.VIEWER,
     "getSetup": AccessRole.VIEWER,
     # WebSocket actions.
@@ -98,6 +99,8 @@ REQUIRED_ROLES: Mapping[str, AccessRole | None] = {
     "triageIncident": AccessRole.RESPONDER,
     "commentIncident": AccessRole.RESPONDER,
     "forkSession": AccessRole.RESPONDER,
+    "sendNotificationAgain": AccessRole.RESPONDER,
+    "testNotificationTarget": AccessRole.RESPONDER,
     "pause": AccessRole.RESPONDER,
     "resume": AccessRole.RESPONDER,
     # `deleteSession` with `hard`.

@@ -1,14 +1,14 @@
 """Store notifications until they are delivered, and how far live events have been read for them.
 
-Revision ID: 0029
+Revision ID: 0030
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0029"
-down_revision = "0028"
+revision = "0030"
+down_revision = "0029"
 
 
 def upgrade() -> None:
