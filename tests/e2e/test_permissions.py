@@ -33,7 +33,19 @@ from tarsy.domain.live_events import session_channel
 from tarsy.events.messages import ClientAction
 
 # What anybody may do: see whether the server is alive, read its manual, log in and out.
-OPEN = {"getHealth", "getLive", "getReady", "redirectToManual", "page", "login", "logout", "getMe", "permitWebhook"}
+OPEN = {
+    "startSignIn",
+    "completeSignIn",
+    "getHealth",
+    "getLive",
+    "getReady",
+    "redirectToManual",
+    "page",
+    "login",
+    "logout",
+    "getMe",
+    "permitWebhook",
+}
 # Reading is for viewers, with these exceptions: they are about tokens, or about what colleagues did and from where.
 SECRET_READS = {"getFirstAlert", "listTokens", "listAuditEntries", "exportAuditLog"}
 # Whatever changes something: the role that a person with this task has.

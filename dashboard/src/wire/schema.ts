@@ -1525,7 +1525,7 @@ export interface paths {
         put?: never;
         /**
          * Logout
-         * @description Forget the login.
+         * @description Forget the login. 200 tells the browser where it signs out of the OpenID Connect provider, too.
          */
         post: operations["logout"];
         delete?: never;
@@ -3601,6 +3601,11 @@ export interface components {
          * @enum {string}
          */
         Severity: "critical" | "high" | "warning" | "unknown" | "info";
+        /** SignedOut */
+        SignedOut: {
+            /** Continue At */
+            continue_at: string;
+        };
         /**
          * SortOrder
          * @enum {string}
@@ -7035,6 +7040,15 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedOut"];
+                };
+            };
+            /** @description The browser has nothing else to do. */
             204: {
                 headers: {
                     [name: string]: unknown;

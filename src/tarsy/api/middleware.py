@@ -39,7 +39,7 @@ MAX_SMALL_BODY_BYTES = 12 * MAX_CHAT_CHARACTERS + 1024
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Exceptions from GUARDED_PREFIXES: these need no login.
-OPEN_PATHS = frozenset({"/api/v1/login", "/api/v1/logout", "/api/v1/me"})
+OPEN_PATHS = frozenset({"/api/v1/login", "/api/v1/logout", "/api/v1/me", "/api/v1/sign-in", "/api/v1/sign-in/callback"})
 GUARDED_PREFIXES = ("/api/", "/metrics", "/docs", "/openapi.json")
 
 _HEADERS: Mapping[str, str] = {

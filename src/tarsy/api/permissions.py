@@ -21,6 +21,8 @@ REQUIRED_ROLES: Mapping[str, AccessRole | None] = {
     "login": None,
     "logout": None,
     "getMe": None,
+    "startSignIn": None,
+    "completeSignIn": None,
     "redirectToManual": None,
     "page": None,
     # Senders authenticate by a signature or a token of their own; the route requires `submitAlert` of other callers.

@@ -11,6 +11,7 @@ from prometheus_client import generate_latest
 from tarsy.agent.budget.unpriced import UnpricedCeiling
 from tarsy.api.auth import ANONYMOUS, AuthSettings, Identity, identify
 from tarsy.api.http_server import Streams
+from tarsy.api.oidc import OidcProvider
 from tarsy.api.schemas.system import DefaultTools, Sample, SystemWarningItem, WorkerItem
 from tarsy.config.load.display import Differences
 from tarsy.config.schema.system import QueueConfig
@@ -142,6 +143,8 @@ class Services:
     health: HealthServices
     live: LiveServices
     samples: Callable[[], Sequence[Sample]] = tuple
+    # None without `system.oidc`.
+    oidc: OidcProvider | None = None
     # None if this server cannot be set up from its dashboard, as in tests.
     setup: SetupService | None = None
 

@@ -10,6 +10,7 @@ from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices, SessionOverrides
 from tarsy.agent.ports import Mask
 from tarsy.api.auth import AuthSettings, auth_settings
+from tarsy.api.oidc import OidcProvider
 from tarsy.api.services import (
     HealthServices,
     IncidentServices,
@@ -122,6 +123,13 @@ class Configured:
         return notification_policy(self.config, self.loaded.env)
 
     @property
+    def oidc(self) -> OidcProvider | None:
+        system = self.config.system
+        if system.oidc is None or system.dashboard_url is None or self.overrides.auth:
+            return None
+        return OidcProvider(system.oidc, secret=self.loaded.env.get(system.oidc.client_secret_env, ""), dashboard_url=system.dashboard_url)
+
+    @property
     def runbooks(self) -> RunbookSource:
         runbooks = self.config.system.runbooks
         return RunbookSource(
@@ -210,6 +218,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         auth=configured.auth,
         tokens=TokenRepository(engine),
         sign_ins=SignInRepository(engine),
+        oidc=configured.oidc,
         mask=configured.mask,
         repositories=repositories,
         submissions=submissions,

@@ -215,6 +215,11 @@ class Me(View):
     single_sign_on: str | None
 
 
+class SignedOut(View):
+    # Where the browser signs out of the provider, too.
+    continue_at: str
+
+
 class TokenRequest(Request):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._@-]+$", max_length=MAX_NAME)]
     role: AccessRole
