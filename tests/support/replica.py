@@ -20,6 +20,8 @@ import pytest
 from tarsy import server
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.step import Committed, Step
+from tarsy.domain.work import RetryPolicy
+from tarsy.notify import delivery
 from tarsy.queue import pool
 from tarsy.server import run_server
 from tarsy.settings import ProcessRole, Settings
@@ -60,6 +62,10 @@ class Replica:
     replay_speed: float = 0.0
     # How long it waits for an answer of the database, and to end; None: as long as in production.
     patience: float | None = None
+    # Further sections of the configuration.
+    config: str = ""
+    # Seconds after which an attempt to deliver a notification is given up, and before the next one; None: as in production.
+    notification_seconds: float | None = None
 
     @property
     def steps_file(self) -> Path:
@@ -69,7 +75,7 @@ class Replica:
         config = self.directory / "config"
         config.mkdir(parents=True, exist_ok=True)
         values = {name: getattr(self, name) for name in ("workers", "cap", "heartbeat", "orphan", "detection", "grace")}
-        (config / "tarsy.yaml").write_text(CONFIG.format(**values))
+        (config / "tarsy.yaml").write_text(CONFIG.format(**values) + self.config)
         return start_process(_serve, self)
 
     @contextmanager
@@ -111,6 +117,9 @@ def _serve(replica: Replica) -> None:
         os.dup2(log.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1, closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
         configured.PostgresJournal = _deadly(replica)
+        if (seconds := replica.notification_seconds) is not None:
+            delivery.SEND_SECONDS = seconds
+            delivery.RETRY = RetryPolicy(max_attempts=50, first_delay=seconds, max_delay=seconds)
         if replica.patience is not None:
             pool.ANSWER_SECONDS = server.END_SECONDS = replica.patience
         settings = Settings(
