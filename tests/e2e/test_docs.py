@@ -193,7 +193,8 @@ def test_every_yaml_example_is_a_configuration_or_a_case_that_loads(document: Pa
     (tmp_path / name).write_text(block.text)
     env = dict.fromkeys(re.findall(r"\{\{\.(\w+)\}\}|\b([A-Z][A-Z_]+_(?:KEY|CREDENTIALS|PROJECT))\b", block.text), "x")
     named = {one or other: "http://localhost:1" for one, other in env}
-    load_config(tmp_path, {"OPENAI_API_KEY": "k", "KUBECONFIG": "k", **named})
+    secrets = dict.fromkeys(["OPENAI_API_KEY", "KUBECONFIG", "SLACK_BOT_TOKEN", *re.findall(r"_env: (\w+)", block.text)], "k")
+    load_config(tmp_path, {**secrets, **named})
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_id)
