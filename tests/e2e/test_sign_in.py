@@ -20,9 +20,11 @@ from tarsy.api.app import create_app
 from tarsy.api.auth import auth_settings
 from tarsy.api.oidc import OidcProvider
 from tarsy.api.tokens import ApiTokens
+from tarsy.cli.doctor_checks import check_sign_in
 from tarsy.config.schema.oidc import OidcConfig, RoleRule
 from tarsy.db.connection import create_engine
 from tarsy.domain.access_role import AccessRole
+from tarsy.setup.checks import FindingStatus
 
 URL = "http://localhost"
 CALLBACK = f"{URL}/api/v1/sign-in/callback"
@@ -233,6 +235,17 @@ async def test_a_provider_that_fails_or_refuses_is_named_as_the_cause(database_u
     assert reason == "access_denied"
     assert any("https://evil.example" in entry.get("reason", "") for entry in logs)
     assert "does not answer properly" in unreachable.text
+
+
+async def test_the_doctor_says_whether_the_provider_answers_and_is_the_right_one(key: RSAKey) -> None:
+    rule = RoleRule(claim="groups", value="sre", role=AccessRole.VIEWER)
+    async with hostile_provider(key) as provider:
+        answers = await check_sign_in(OidcConfig(issuer=provider.issuer, client_id=CLIENT_ID, roles=(rule,)))
+        other = await check_sign_in(OidcConfig(issuer=f"{provider.issuer}/", client_id=CLIENT_ID, roles=(rule,)))
+    nobody = await check_sign_in(OidcConfig(issuer="http://127.0.0.1:1", client_id=CLIENT_ID, roles=(rule,)))
+    assert [one.status for one in (answers, other, nobody)] == [FindingStatus.OK, FindingStatus.FAIL, FindingStatus.FAIL]
+    assert "the provider calls itself" in str(other)
+    assert "http://127.0.0.1:1" in str(nobody)
 
 
 async def test_cookies_are_only_for_https_where_tarsy_is_reached_by_it(database_url: str, key: RSAKey) -> None:

@@ -13,6 +13,7 @@ import anyio
 
 from tarsy.agent.budget.unpriced import REMEDY, unpriced_ceilings
 from tarsy.api.auth import check_bind
+from tarsy.api.oidc import OidcProvider, SignInRefusedError
 from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.client import is_tarsy
 from tarsy.cli.db import opened_engine
@@ -21,6 +22,7 @@ from tarsy.config.load.loader import LoadedConfig, load_config, providers_source
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.resolve.resolved import ResolvedMcpServer, resolved_provider
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
+from tarsy.config.schema.oidc import OidcConfig
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.incident.refusals import RefusalRepository, refusal_warnings
@@ -65,6 +67,8 @@ async def findings(config: Path | None, host: str, port: int, *, call: bool) -> 
     prices = [warn("configuration", str(remark)) for remark in await price_remarks(loaded)]
     for finding in (*check_configuration(loaded), *prices, *filter(None, found), check_default_model(loaded)):
         yield finding
+    if loaded.config.system.oidc:
+        yield await check_sign_in(loaded.config.system.oidc)
     async for finding in check_models(settings, loaded, call=call):
         yield finding
     for finding in await check_tools(loaded):
@@ -171,6 +175,16 @@ def check_login(host: str, settings: Settings, config: Config) -> Iterator[Findi
         named = (f"{name} ({tokens.roles.get(name, 'no role')})" for name in tokens.by_name)
         yield ok("login", f"tokens of {', '.join(named)}")
     yield from (warn("login", remark.message, remark.remedy) for remark in token_remarks(settings.api_tokens))
+
+
+async def check_sign_in(oidc: OidcConfig) -> Finding:
+    """Ask the OpenID Connect provider for its configuration."""
+    try:
+        await OidcProvider(oidc, secret="", dashboard_url="").metadata()
+    except SignInRefusedError as error:
+        remedy = f"open {oidc.issuer.rstrip('/')}/.well-known/openid-configuration from this machine, and compare its issuer with system.oidc.issuer"
+        return fail("sign-in", error.reason, remedy)
+    return ok("sign-in", f"{oidc.issuer} answers")
 
 
 def token_remarks(setting: str | None) -> Sequence[Problem]:

@@ -40,6 +40,11 @@ def one(directory: ConfigDirectory, tarsy: str, providers: str | None = None) ->
     return problems[0]
 
 
+def sign_in(issuer: str, role: str = "viewer") -> str:
+    rule = f"{{claim: groups, value: sre, role: {role}}}"
+    return f"system: {{dashboard_url: 'https://h', oidc: {{issuer: '{issuer}', client_id: c, roles: [{rule}]}}}}"
+
+
 def chain(keys: str = "", stage: str = "{name: a, agents: [{name: KubernetesAgent}]}") -> str:
     return f"agent_chains:\n  c:\n    alert_types: [t]\n    stages: [{stage}]\n{keys}"
 
@@ -132,6 +137,13 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
             '"https://h/path" is not an origin',
             "write https://h",
         ),
+        (
+            sign_in("https://id.example.com"),
+            "TARSy proves its own identity to the provider by the environment variable TARSY_OIDC_CLIENT_SECRET, which is not set",
+            "set TARSY_OIDC_CLIENT_SECRET",
+        ),
+        (sign_in("http://id.example.com"), "anybody on the network could pretend to be this provider", "write https://…"),
+        (sign_in("https://id.example.com", "boss"), "\"boss\" is not one of 'viewer', 'responder', 'approver' or 'admin'", ""),
         ("[]", "this file is not a mapping of keys to values", ""),
         ("system: {retention: {session_retention_days: 9999999}}", "9999999 is too large", "the maximum is 36500"),
         ("defaults: {llm_provider: '{{.NOWHERE}}'}", "the environment variable NOWHERE is not set", "set NOWHERE"),
