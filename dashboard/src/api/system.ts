@@ -1,6 +1,6 @@
 /** The server: its state, the login, setup and usage. */
 import { queryOptions } from "@tanstack/react-query";
-import type { HealthReport, Period } from "@/wire/types";
+import type { AccessRole, HealthReport, Period } from "@/wire/types";
 import { api, expectData } from "./client";
 
 export const me = queryOptions({
@@ -13,8 +13,22 @@ export function login(token: string) {
   return expectData(api.POST("/api/v1/login", { body: { token } }));
 }
 
-export function logout() {
+/** The provider's address for signing out there, too, if it has one. */
+export function logout(): Promise<{ continue_at: string } | undefined> {
   return expectData(api.POST("/api/v1/logout"));
+}
+
+export const tokens = queryOptions({
+  queryKey: ["tokens"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/tokens", { signal })),
+});
+
+export function createToken(name: string, role: AccessRole, expiresAt: Date | null) {
+  return expectData(api.POST("/api/v1/tokens", { body: { name, role, expires_at: expiresAt?.toISOString() ?? null } }));
+}
+
+export function revokeToken(name: string) {
+  return expectData(api.DELETE("/api/v1/tokens/{name}", { params: { path: { name } } }));
 }
 
 export const version = queryOptions({

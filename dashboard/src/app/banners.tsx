@@ -8,6 +8,7 @@ import { me, pauses, resume, version, warnings } from "@/api/system";
 import { TextLink } from "@/components/links";
 import { RelativeTime } from "@/components/times";
 import { useChannel, useConnectionState } from "@/live/connection";
+import { Allowed } from "@/presentation/allowed";
 import type { WarningSource } from "@/wire/types";
 
 // A shorter loss of the connection is not shown.
@@ -82,9 +83,11 @@ export function PauseBanner() {
       role="status"
       icon={<CirclePause size={20} aria-hidden />}
       action={
-        <Button color="inherit" size="small" loading={isPending} onClick={() => mutate(pause.chain_id)} aria-label={pause.chain_id === null ? "Resume all work" : `Resume the chain ${pause.chain_id}`} sx={{ whiteSpace: "nowrap" }}>
-          Resume
-        </Button>
+        <Allowed operation="resume">
+          <Button color="inherit" size="small" loading={isPending} onClick={() => mutate(pause.chain_id)} aria-label={pause.chain_id === null ? "Resume all work" : `Resume the chain ${pause.chain_id}`} sx={{ whiteSpace: "nowrap" }}>
+            Resume
+          </Button>
+        </Allowed>
       }
       sx={{ py: 0, alignItems: "center", overflowWrap: "anywhere" }}
     >

@@ -16,16 +16,18 @@ export function LoginGate({ children }: { children: ReactNode }) {
   const [wasLoggedIn, setWasLoggedIn] = useState(false);
   const isLoggedIn = data !== undefined && !(data.login_required && data.author === null);
   if (isLoggedIn && !wasLoggedIn) setWasLoggedIn(true);
+  const isPowerless = isLoggedIn && data.role === null;
   if (data) {
     return (
       <>
         {!isLoggedIn && (
           <Box sx={{ position: "fixed", inset: 0, zIndex: "modal", bgcolor: "background.default", overflow: "auto" }}>
-            <LoginPage />
+            <LoginPage singleSignOn={data.single_sign_on} />
           </Box>
         )}
         {/* Kept when the login expires: the page may hold unsent text. */}
-        {(isLoggedIn || wasLoggedIn) && <div inert={!isLoggedIn}>{children}</div>}
+        {(isLoggedIn || wasLoggedIn) && !isPowerless && <div inert={!isLoggedIn}>{children}</div>}
+        {isPowerless && <NoRolePage author={data.author ?? ""} />}
       </>
     );
   }
@@ -36,7 +38,16 @@ export function LoginGate({ children }: { children: ReactNode }) {
   );
 }
 
-function LoginPage() {
+function NoRolePage({ author }: { author: string }) {
+  return (
+    <Box component="main" sx={{ p: 4 }}>
+      <Typography variant="h1">No access</Typography>
+      <Typography>{author} is logged in, but has no role in TARSy. Ask your administrator to give one to you or to one of your groups.</Typography>
+    </Box>
+  );
+}
+
+function LoginPage({ singleSignOn }: { singleSignOn: string | null }) {
   const client = useQueryClient();
   const [token, setToken] = useState("");
   const { mutate, isPending, error } = useMutation({ mutationFn: () => login(token.trim()), onSuccess: () => client.invalidateQueries() });
@@ -45,12 +56,17 @@ function LoginPage() {
       <Paper variant="outlined" sx={{ p: 4, width: "100%", maxWidth: 400 }}>
         <Form spacing={2} onSubmit={mutate}>
           <Typography variant="h1">Log in to TARSy</Typography>
+          {singleSignOn !== null && (
+            <Button variant="contained" href={`/api/v1/sign-in?return_to=${encodeURIComponent(window.location.pathname + window.location.search)}`}>
+              Sign in with {singleSignOn}
+            </Button>
+          )}
           <Typography variant="body2" color="textSecondary">
-            This server requires an API token. Ask its operator for one.
+            {singleSignOn === null ? "This server requires an API token. Ask its operator for one." : "Or use an API token."}
           </Typography>
-          <TextField label="API token" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} autoFocus fullWidth />
+          <TextField label="API token" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} autoFocus={singleSignOn === null} fullWidth />
           {error && <Failure what="Login failed." error={error} />}
-          <Button type="submit" variant="contained" disabled={token.trim() === ""} loading={isPending}>
+          <Button type="submit" variant={singleSignOn === null ? "contained" : "outlined"} disabled={token.trim() === ""} loading={isPending}>
             Log in
           </Button>
         </Form>

@@ -12,6 +12,7 @@ import { logout, me } from "@/api/system";
 import { BareLink, LinkButton } from "@/components/links";
 import { clearDrafts } from "@/components/draft";
 import { ONE_LINE } from "@/components/text-styles";
+import { Allowed } from "@/presentation/allowed";
 import { WatchedSessionNotifier } from "@/presentation/watched-sessions";
 import { ConnectionBanner, PauseBanner, VersionBanner, WarningBanner } from "./banners";
 import type { OpenDialog } from "./shortcuts";
@@ -69,12 +70,14 @@ export function Shell() {
             </BareLink>
           </Box>
           <Box sx={{ flex: 1 }} />
-          <LinkButton to="/alerts/new" variant="contained" size="small" aria-label="New alert" sx={{ whiteSpace: "nowrap", flexShrink: 0, minWidth: 0, gap: 1 }}>
-            <Plus size={16} aria-hidden />
-            <Box component="span" sx={{ display: { xs: "none", sm: "inline" } }}>
-              New alert
-            </Box>
-          </LinkButton>
+          <Allowed operation="submitAlert">
+            <LinkButton to="/alerts/new" variant="contained" size="small" aria-label="New alert" sx={{ whiteSpace: "nowrap", flexShrink: 0, minWidth: 0, gap: 1 }}>
+              <Plus size={16} aria-hidden />
+              <Box component="span" sx={{ display: { xs: "none", sm: "inline" } }}>
+                New alert
+              </Box>
+            </LinkButton>
+          </Allowed>
           <Tooltip title={`Go to anything (${PALETTE_KEYS.join(" ")})`}>
             <IconButton size="small" aria-label="Go to anything" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen("palette")}>
               <Search size={18} />
@@ -140,21 +143,23 @@ function Account() {
   // A reload drops cached data and the live connection, which was opened under the old login.
   const { mutate } = useMutation({
     mutationFn: logout,
-    onSuccess: () => {
+    onSuccess: (provider) => {
       clearDrafts();
-      window.location.reload();
+      if (provider) window.location.assign(provider.continue_at);
+      else window.location.reload();
     },
   });
   if (!data?.author || data.identified_by === "open") return null;
   return (
     <>
-      <Tooltip title={`You are ${data.author}`}>
+      <Tooltip title={`You are ${data.author}${data.role ? `, ${data.role}` : ""}`}>
         <Box component="span" sx={{ ...ONE_LINE, display: { xs: "none", md: "inline-flex" }, alignItems: "center", gap: 0.5, maxWidth: 160, color: "text.secondary", fontSize: "0.85rem" }}>
           <User size={15} aria-hidden />
           {data.author}
+          {data.role && ` (${data.role})`}
         </Box>
       </Tooltip>
-      {data.identified_by === "cookie" && (
+      {(data.identified_by === "cookie" || data.identified_by === "oidc") && (
         <Button size="small" color="inherit" startIcon={<LogOut size={15} />} aria-label={`Log out ${data.author}`} onClick={() => mutate()} sx={{ whiteSpace: "nowrap", flexShrink: 0 }}>
           Log out
         </Button>

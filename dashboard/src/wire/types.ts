@@ -1,5 +1,5 @@
 /** Short names for the types of the API. */
-import type { components } from "./schema";
+import type { components, operations } from "./schema";
 
 type Schemas = components["schemas"];
 
@@ -12,6 +12,9 @@ export type ServerState = Schemas["ServerState"];
 export type WarningSource = Schemas["WarningSource"];
 export type PauseItem = Schemas["PauseItem"];
 export type Role = Schemas["Role"];
+export type AccessRole = Schemas["AccessRole"];
+export type TokenItem = Schemas["TokenItem"];
+export type Operation = keyof operations;
 export type LLMInteractionKind = Schemas["LLMInteractionKind"];
 
 export type Severity = Schemas["Severity"];

@@ -41,6 +41,10 @@ export const ACTIONS = {
   "incident.split": "Incident split",
   "notification.sent_again": "Notification sent again",
   "notification.tested": "Notification target tested",
+  "token.created": "Token created",
+  "token.revoked": "Token revoked",
+  "sign_in.created": "Signed in",
+  "sign_in.ended": "Signed out",
 } satisfies Record<AuditAction, string>;
 
 export function readAuditSearch(raw: Record<string, unknown>): AuditSearch {

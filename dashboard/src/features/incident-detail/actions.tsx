@@ -15,6 +15,7 @@ import { ConfirmDialog } from "@/components/confirm-dialog";
 import { HoursField, SearchBox } from "@/components/fields";
 import { plural } from "@/components/format";
 import { Failure, Loading, Nothing } from "@/components/states";
+import { Allowed } from "@/presentation/allowed";
 import { hasEnded } from "@/presentation/statuses";
 import type { IncidentItem, IncidentView } from "@/wire/types";
 
@@ -35,19 +36,27 @@ export function Actions({ incident, onChanged }: ActionsProps) {
   return (
     <Box>
       <Stack direction="row" sx={{ gap: 0.5, flexWrap: "wrap" }}>
-        <Button size="small" variant="outlined" startIcon={<Search size={15} />} disabled={isRunning} loading={again.isPending} onClick={() => again.mutate()}>
-          {incident.sessions.length === 0 ? "Investigate" : "Investigate again"}
-        </Button>
-        <Button size="small" color="inherit" startIcon={<BellOff size={15} />} onClick={() => setAsking("mute")}>
-          Mute
-        </Button>
-        <Button size="small" color="inherit" startIcon={<Merge size={15} />} onClick={() => setAsking("merge")}>
-          Merge
-        </Button>
-        {incident.state === "open" && (
-          <Button size="small" color="inherit" startIcon={<CircleCheck size={15} />} onClick={() => setAsking("resolve")}>
-            Resolve
+        <Allowed operation="investigateIncident">
+          <Button size="small" variant="outlined" startIcon={<Search size={15} />} disabled={isRunning} loading={again.isPending} onClick={() => again.mutate()}>
+            {incident.sessions.length === 0 ? "Investigate" : "Investigate again"}
           </Button>
+        </Allowed>
+        <Allowed operation="muteIncident">
+          <Button size="small" color="inherit" startIcon={<BellOff size={15} />} onClick={() => setAsking("mute")}>
+            Mute
+          </Button>
+        </Allowed>
+        <Allowed operation="mergeIncidents">
+          <Button size="small" color="inherit" startIcon={<Merge size={15} />} onClick={() => setAsking("merge")}>
+            Merge
+          </Button>
+        </Allowed>
+        {incident.state === "open" && (
+          <Allowed operation="resolveIncident">
+            <Button size="small" color="inherit" startIcon={<CircleCheck size={15} />} onClick={() => setAsking("resolve")}>
+              Resolve
+            </Button>
+          </Allowed>
         )}
       </Stack>
       {again.error && <Failure what="It could not be investigated." error={again.error} />}

@@ -17,6 +17,7 @@ import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import { ALERT_BADGES, SEVERITY_BADGES } from "@/presentation/incidents";
 import type { AlertItem, IncidentView } from "@/wire/types";
 
@@ -40,9 +41,11 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
       actions={
         chosen.size > 0 &&
         chosen.size < incident.alerts && (
-          <Button size="small" variant="outlined" startIcon={<Scissors size={15} />} onClick={() => setAsking(true)}>
-            Split off {plural(chosen.size, "alert")}
-          </Button>
+          <Allowed operation="splitIncident">
+            <Button size="small" variant="outlined" startIcon={<Scissors size={15} />} onClick={() => setAsking(true)}>
+              Split off {plural(chosen.size, "alert")}
+            </Button>
+          </Allowed>
         )
       }
     >

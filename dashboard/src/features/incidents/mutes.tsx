@@ -14,6 +14,7 @@ import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import type { MuteItem } from "@/wire/types";
 
 export function Mutes() {
@@ -25,9 +26,11 @@ export function Mutes() {
       title={found.length === 0 ? "Nothing is muted" : "Muted"}
       flush
       actions={
-        <Button size="small" startIcon={<BellOff size={15} />} onClick={() => setAsking(true)}>
-          Mute alerts
-        </Button>
+        <Allowed operation="addMute">
+          <Button size="small" startIcon={<BellOff size={15} />} onClick={() => setAsking(true)}>
+            Mute alerts
+          </Button>
+        </Allowed>
       }
     >
       {found.length > 0 && (
@@ -58,9 +61,11 @@ function Mute({ mute }: { mute: MuteItem }) {
       </Typography>
       {end.error && <Failure what="It could not be ended." error={end.error} />}
       {id !== null && (
-        <Button size="small" loading={end.isPending} onClick={() => end.mutate(id)}>
-          End now
-        </Button>
+        <Allowed operation="endMute">
+          <Button size="small" loading={end.isPending} onClick={() => end.mutate(id)}>
+            End now
+          </Button>
+        </Allowed>
       )}
     </Stack>
   );

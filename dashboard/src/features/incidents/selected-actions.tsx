@@ -10,6 +10,7 @@ import { refetchChanged } from "@/api/refetch";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { plural } from "@/components/format";
 import { Failure } from "@/components/states";
+import { Allowed } from "@/presentation/allowed";
 import { hasEnded } from "@/presentation/statuses";
 import type { IncidentItem } from "@/wire/types";
 
@@ -44,12 +45,16 @@ export function SelectedActions({ selected, onClear }: { selected: readonly Inci
       <Typography variant="body2" role="status" sx={{ fontWeight: 600, mr: 1 }}>
         {plural(selected.length, "incident")} selected
       </Typography>
-      <Button size="small" startIcon={<Search size={15} />} disabled={fitting.investigate.length === 0} onClick={() => setAction("investigate")}>
-        Investigate {fitting.investigate.length > 0 && fitting.investigate.length.toLocaleString()}
-      </Button>
-      <Button size="small" startIcon={<CircleCheck size={15} />} disabled={fitting.resolve.length === 0} onClick={() => setAction("resolve")}>
-        Resolve {fitting.resolve.length > 0 && fitting.resolve.length.toLocaleString()}
-      </Button>
+      <Allowed operation="investigateIncident">
+        <Button size="small" startIcon={<Search size={15} />} disabled={fitting.investigate.length === 0} onClick={() => setAction("investigate")}>
+          Investigate {fitting.investigate.length > 0 && fitting.investigate.length.toLocaleString()}
+        </Button>
+      </Allowed>
+      <Allowed operation="resolveIncident">
+        <Button size="small" startIcon={<CircleCheck size={15} />} disabled={fitting.resolve.length === 0} onClick={() => setAction("resolve")}>
+          Resolve {fitting.resolve.length > 0 && fitting.resolve.length.toLocaleString()}
+        </Button>
+      </Allowed>
       <Button size="small" color="inherit" startIcon={<X size={15} />} onClick={onClear}>
         Clear
       </Button>

@@ -9,6 +9,7 @@ import { Ban, Columns2, Rows2 } from "lucide-react";
 import { use, useCallback, useMemo } from "react";
 import { Badge, BadgeIcon, VisuallyHidden } from "@/components/badge";
 import { Elapsed } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import { hasRunEnded, RunBadgesContext } from "@/presentation/statuses";
 import type { SubAgents } from "@/presentation/sub-agents";
 import { AgentRow } from "@/presentation/sub-agents";
@@ -27,9 +28,11 @@ interface CancelAgentButtonProps {
 export function CancelAgentButton({ execution, brief = false, onCancel }: CancelAgentButtonProps) {
   if (hasRunEnded(execution.status)) return null;
   return (
-    <Button size="small" color="inherit" startIcon={<Ban size={14} />} disabled={execution.cancel_requested} onClick={() => onCancel(execution.id)} aria-label={execution.cancel_requested ? undefined : `Stop ${execution.agent_name}`}>
-      {execution.cancel_requested ? "Stopping…" : brief ? "Stop" : `Stop ${execution.agent_name}`}
-    </Button>
+    <Allowed operation="cancelExecution">
+      <Button size="small" color="inherit" startIcon={<Ban size={14} />} disabled={execution.cancel_requested} onClick={() => onCancel(execution.id)} aria-label={execution.cancel_requested ? undefined : `Stop ${execution.agent_name}`}>
+        {execution.cancel_requested ? "Stopping…" : brief ? "Stop" : `Stop ${execution.agent_name}`}
+      </Button>
+    </Allowed>
   );
 }
 

@@ -13,6 +13,7 @@ import { Badge } from "@/components/badge";
 import { MessageForm } from "@/components/message-form";
 import { Failure } from "@/components/states";
 import { RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import { hasRunEnded, RUN_BADGES } from "@/presentation/statuses";
 import type { SubAgents } from "@/presentation/sub-agents";
 import { AgentRow, useSubAgents } from "@/presentation/sub-agents";
@@ -57,13 +58,17 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
           onSend={send}
           button={(ready) =>
             answering ? (
-              <Button variant="outlined" color="error" startIcon={<Square size={15} />} onClick={() => cancel.mutate(answering.id)} disabled={cancel.isPending} sx={{ minWidth: 96, height: 38 }}>
-                Stop
-              </Button>
+              <Allowed operation="cancelQuestion">
+                <Button variant="outlined" color="error" startIcon={<Square size={15} />} onClick={() => cancel.mutate(answering.id)} disabled={cancel.isPending} sx={{ minWidth: 96, height: 38 }}>
+                  Stop
+                </Button>
+              </Allowed>
             ) : (
-              <Button type="submit" variant="contained" startIcon={<Send size={15} />} disabled={!ready} loading={ask.isPending} sx={{ minWidth: 96, height: 38 }}>
-                Ask
-              </Button>
+              <Allowed operation="askQuestion">
+                <Button type="submit" variant="contained" startIcon={<Send size={15} />} disabled={!ready} loading={ask.isPending} sx={{ minWidth: 96, height: 38 }}>
+                  Ask
+                </Button>
+              </Allowed>
             )
           }
         />

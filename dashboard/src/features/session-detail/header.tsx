@@ -12,6 +12,7 @@ import { LinkButton, TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
 import { clamped, MONO } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import { describeForkPoint } from "@/presentation/forks";
 import { RecordedMark } from "@/presentation/recorded";
 import { StatusBadge } from "@/presentation/session-status";
@@ -106,9 +107,11 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
       <LinkButton size="small" color="inherit" startIcon={<ListTree size={15} />} to="/sessions/$sessionId/trace" params={{ sessionId: session.id }}>
         Trace
       </LinkButton>
-      <LinkButton size="small" color="inherit" startIcon={<RotateCcw size={15} />} to="/alerts/new" search={{ from: session.id }}>
-        Resubmit
-      </LinkButton>
+      <Allowed operation="submitAlert">
+        <LinkButton size="small" color="inherit" startIcon={<RotateCcw size={15} />} to="/alerts/new" search={{ from: session.id }}>
+          Resubmit
+        </LinkButton>
+      </Allowed>
       {ended && (
         <LinkButton size="small" color="inherit" startIcon={<GitCompare size={15} />} to="/sessions/$sessionId/compare" params={{ sessionId: session.id }} search={session.fork ? { with: session.fork.session_id } : {}}>
           Compare
@@ -116,9 +119,11 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
       )}
       {ended && <ReportMenu sessionId={session.id} />}
       {!ended && (
-        <Button size="small" color="error" variant="outlined" startIcon={<Ban size={15} />} disabled={session.status === "cancelling"} onClick={() => setAsking(true)}>
-          {session.status === "cancelling" ? "Cancelling…" : "Cancel"}
-        </Button>
+        <Allowed operation="cancelSession">
+          <Button size="small" color="error" variant="outlined" startIcon={<Ban size={15} />} disabled={session.status === "cancelling"} onClick={() => setAsking(true)}>
+            {session.status === "cancelling" ? "Cancelling…" : "Cancel"}
+          </Button>
+        </Allowed>
       )}
       <ConfirmDialog
         open={asking && !ended}

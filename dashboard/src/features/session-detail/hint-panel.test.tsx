@@ -4,14 +4,16 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { api } from "@/api/client";
 import { sessionKeys } from "@/api/sessions";
-import type { Note, SessionDetail } from "@/wire/types";
+import { me } from "@/api/system";
+import type { AccessRole, Note, Operation, SessionDetail } from "@/wire/types";
 import { HintPanel } from "./hint-panel";
 
 const HINT: Note = { id: "NOTE1", session_id: "s1", kind: "hint", author: "ada", text: "Look at web-3", created_at: "2026-03-10T09:00:00Z", state: "waiting", told: [] };
 
-function show(session: Partial<SessionDetail>, notes: Note[] = []) {
+function show(session: Partial<SessionDetail>, notes: Note[] = [], denied: Partial<Record<Operation, AccessRole>> = {}) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(sessionKeys.notes("s1"), { notes });
+  client.setQueryData(me.queryKey, { author: "ada", login_required: true, identified_by: "oidc", role: "viewer", denied, single_sign_on: null });
   vi.spyOn(api, "GET").mockResolvedValue({ data: { notes } as never, response: new Response() });
   return render(
     <QueryClientProvider client={client}>
@@ -19,6 +21,15 @@ function show(session: Partial<SessionDetail>, notes: Note[] = []) {
     </QueryClientProvider>,
   );
 }
+
+test("a role that may not give hints sees why the button is disabled", async () => {
+  show({}, [], { giveHint: "responder" });
+  await userEvent.type(screen.getByLabelText("Tell the agents something"), "Look");
+  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Hint" });
+  expect(button.disabled).toBe(true);
+  expect(screen.getByLabelText("This needs the role responder.").contains(button)).toBe(true);
+  cleanup();
+});
 
 test("a hint is sent to a running session, and the field is empty again", async () => {
   show({});

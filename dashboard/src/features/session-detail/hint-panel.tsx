@@ -9,6 +9,7 @@ import { askQuestion, sendHint, sessionKeys, sessionNotes } from "@/api/sessions
 import { MessageForm } from "@/components/message-form";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
+import { Allowed } from "@/presentation/allowed";
 import { NoteLine } from "@/presentation/note-line";
 import { hasEnded } from "@/presentation/statuses";
 import type { SessionDetail } from "@/wire/types";
@@ -48,9 +49,11 @@ export function HintPanel({ session }: { session: SessionDetail }) {
             disabled={hint.isPending}
             onSend={(text) => hint.mutateAsync(text)}
             button={(ready) => (
-              <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={hint.isPending} sx={{ minWidth: 96, height: 38 }}>
-                Hint
-              </Button>
+              <Allowed operation="giveHint">
+                <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={hint.isPending} sx={{ minWidth: 96, height: 38 }}>
+                  Hint
+                </Button>
+              </Allowed>
             )}
           />
         )}

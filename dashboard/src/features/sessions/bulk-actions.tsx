@@ -12,6 +12,7 @@ import { queue } from "@/api/system";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { plural } from "@/components/format";
 import { Failure } from "@/components/states";
+import { Allowed } from "@/presentation/allowed";
 import { ACTIVE_STATUSES, hasEnded } from "@/presentation/statuses";
 import type { SessionListItem, SessionStatus } from "@/wire/types";
 
@@ -35,9 +36,11 @@ export function CancelMatching({ filter, filtered, statuses }: CancelMatchingPro
   });
   return (
     <>
-      <Button size="small" color="error" startIcon={<Ban size={15} />} onClick={() => setAsking(true)}>
-        {filtered ? "Cancel matching" : "Cancel all"}
-      </Button>
+      <Allowed operation="cancelSessions">
+        <Button size="small" color="error" startIcon={<Ban size={15} />} onClick={() => setAsking(true)}>
+          {filtered ? "Cancel matching" : "Cancel all"}
+        </Button>
+      </Allowed>
       <ConfirmDialog
         open={asking}
         title={filtered ? "Cancel every session that matches?" : "Cancel every session?"}
@@ -102,12 +105,16 @@ export function SelectedActions({ selected, onClear }: { selected: readonly Sess
       <Typography variant="body2" role="status" sx={{ fontWeight: 600, mr: 1 }}>
         {plural(selected.length, "session")} selected
       </Typography>
-      <Button size="small" color="error" startIcon={<Ban size={15} />} disabled={running.length === 0} onClick={() => setAction("cancel")}>
-        Cancel {running.length > 0 && running.length.toLocaleString()}
-      </Button>
-      <Button size="small" color="error" startIcon={<Trash2 size={15} />} disabled={ended.length === 0} onClick={() => setAction("delete")}>
-        Delete {ended.length > 0 && ended.length.toLocaleString()}
-      </Button>
+      <Allowed operation="cancelSessions">
+        <Button size="small" color="error" startIcon={<Ban size={15} />} disabled={running.length === 0} onClick={() => setAction("cancel")}>
+          Cancel {running.length > 0 && running.length.toLocaleString()}
+        </Button>
+      </Allowed>
+      <Allowed operation="deleteSessions">
+        <Button size="small" color="error" startIcon={<Trash2 size={15} />} disabled={ended.length === 0} onClick={() => setAction("delete")}>
+          Delete {ended.length > 0 && ended.length.toLocaleString()}
+        </Button>
+      </Allowed>
       <Button size="small" startIcon={<Download size={15} />} href={exportAddress(selected.slice(0, AT_ONCE).map(({ id }) => id))} download>
         {selected.length > AT_ONCE ? `Export the first ${AT_ONCE}` : "Export"}
       </Button>

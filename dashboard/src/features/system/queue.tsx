@@ -14,6 +14,7 @@ import { Fact } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 
 /** Pauses all work; the pause banner has the button that resumes it. */
 function PauseButton() {
@@ -30,9 +31,11 @@ function PauseButton() {
   });
   return (
     <>
-      <Button size="small" color="warning" variant="outlined" startIcon={<CirclePause size={15} />} onClick={() => setAsking(true)}>
-        Pause all work
-      </Button>
+      <Allowed operation="pause">
+        <Button size="small" color="warning" variant="outlined" startIcon={<CirclePause size={15} />} onClick={() => setAsking(true)}>
+          Pause all work
+        </Button>
+      </Allowed>
       <ConfirmDialog
         open={asking}
         title="Pause all work?"

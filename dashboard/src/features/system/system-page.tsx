@@ -16,10 +16,12 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import type { HealthReport, SystemWarningItem, WarningSource } from "@/wire/types";
 import { Queue } from "./queue";
 import { RefusedDeliveries } from "./refused-deliveries";
 import { Servers } from "./servers";
+import { Tokens } from "./tokens";
 
 export function SystemPage() {
   usePageTitle("System");
@@ -30,18 +32,24 @@ export function SystemPage() {
       <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", gap: 2 }}>
         <Typography variant="h1">System</Typography>
         <Stack direction="row" sx={{ gap: 1 }}>
-          <Button size="small" startIcon={<RotateCw size={15} />} loading={reload.isPending} onClick={() => reload.mutate()}>
-            Reload configuration
-          </Button>
-          <LinkButton to="/audit" search={{}} size="small">
-            Audit log
-          </LinkButton>
+          <Allowed operation="reloadConfig">
+            <Button size="small" startIcon={<RotateCw size={15} />} loading={reload.isPending} onClick={() => reload.mutate()}>
+              Reload configuration
+            </Button>
+          </Allowed>
+          <Allowed operation="listAuditEntries">
+            <LinkButton to="/audit" search={{}} size="small">
+              Audit log
+            </LinkButton>
+          </Allowed>
           <LinkButton to="/notifications" size="small">
             Notifications
           </LinkButton>
-          <LinkButton to="/setup" search={{}} size="small" variant="outlined">
-            Set up
-          </LinkButton>
+          <Allowed operation="openSetup">
+            <LinkButton to="/setup" search={{}} size="small" variant="outlined">
+              Set up
+            </LinkButton>
+          </Allowed>
         </Stack>
       </Stack>
       {reload.error && <Failure what="The configuration was not reloaded." error={reload.error} />}
@@ -60,6 +68,7 @@ export function SystemPage() {
           <Queue />
         </Section>
       </Box>
+      <Tokens />
       <RefusedDeliveries />
       <Section title="Effective configuration">
         <Configuration />
