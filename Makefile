@@ -107,7 +107,7 @@ imports: $(INSTALLED)
 pytest: installed $(SERVERS_MODULES)
 	$(BIN)/pytest -n 3 --dist loadgroup -m "not growth" --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
-browser: installed
+browser: installed $(SERVERS_MODULES)
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
 
 # Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program.

@@ -1,0 +1,95 @@
+"""Signing in with an OpenID Connect provider in a browser, and what a role shows."""
+
+import re
+import socket
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.browser import assert_accessible
+from support.oidc_provider import CLIENT_SECRET, oidc_provider
+from support.tarsy_process import Served, served
+
+CONFIG = """\
+system:
+  dashboard_url: {url}
+  oidc:
+    issuer: {issuer}
+    client_id: tarsy
+    label: Example SSO
+    scopes: [openid, profile, groups]
+    roles:
+      - {{claim: groups, value: viewers, role: viewer}}
+      - {{claim: groups, value: admins, role: admin}}
+"""
+
+
+@pytest.fixture(scope="module")
+def guarded(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A second process on the same database, with a provider of its own."""
+    directory = tmp_path_factory.mktemp("oidc")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    with oidc_provider(f"{url}/api/v1/sign-in/callback", url) as issuer:
+        (directory / "tarsy.yaml").write_text(CONFIG.format(url=url, issuer=issuer))
+        env = {"TARSY_DATA_DIR": server.env["TARSY_DATA_DIR"], "TARSY_OIDC_CLIENT_SECRET": CLIENT_SECRET}
+        with served(directory, "--role", "api", "--port", str(port), "--config", str(directory), env=env) as running:
+            yield running
+
+
+@contextmanager
+def visiting(browser: Browser, url: str) -> Generator[Page]:
+    """A page that may go to the provider; the fonts of the provider's pages are not fetched."""
+    with browser.new_context(base_url=url) as context:
+        context.route("https://**", lambda route: route.abort())
+        yield context.new_page()
+
+
+def sign_in(page: Page, person: str) -> None:
+    """Sign in at the provider's own pages."""
+    page.get_by_role("link", name="Sign in with Example SSO").click()
+    page.get_by_placeholder("Enter any login").fill(person)
+    page.get_by_placeholder("and password").fill("x")
+    page.get_by_role("button", name="Sign-in").click()
+    page.get_by_role("button", name="Continue").click()
+
+
+def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(browser: Browser, guarded: Served) -> None:
+    with visiting(browser, guarded.url) as page:
+        page.goto("/system")
+        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        assert_accessible(page, "sign-in")
+        sign_in(page, "viewer")
+        expect(page).to_have_url(f"{guarded.url}/system")
+        expect(page.get_by_text("viewer (viewer)")).to_be_visible()
+        expect(page.get_by_role("button", name="Reload configuration")).to_be_disabled()
+        expect(page.get_by_label("This needs the role responder.").first).to_be_visible()
+        expect(page.get_by_role("region", name="API tokens")).to_have_count(0)
+        page.get_by_role("button", name="Log out").click()
+        # The provider asks whether to sign out there, too.
+        page.get_by_role("button", name=re.compile("Yes", re.IGNORECASE)).click()
+        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+
+
+def test_an_admin_creates_a_token_which_is_shown_once_and_revokes_it(browser: Browser, guarded: Served) -> None:
+    with visiting(browser, guarded.url) as page:
+        page.goto("/system")
+        sign_in(page, "admin")
+        tokens = page.get_by_role("region", name="API tokens")
+        tokens.get_by_role("button", name="New token").click()
+        page.get_by_label("Name").fill("ci-bot")
+        page.get_by_role("button", name="Create").click()
+        secret = page.get_by_test_id("token").text_content() or ""
+        page.get_by_role("button", name="Done").click()
+        with guarded.client() as http:
+            headers = {"Authorization": f"Bearer {secret}"}
+            assert http.get("/api/v1/me", headers=headers).json()["role"] == "responder"
+            tokens.get_by_role("button", name="Revoke ci-bot").click()
+            page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+            expect(tokens.get_by_text("ci-bot")).to_have_count(0)
+            assert http.get("/api/v1/sessions", headers=headers).status_code == 401
+        assert_accessible(page, "system-admin")
