@@ -3,7 +3,9 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 import anyio
 
@@ -13,7 +15,7 @@ from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.retry import is_transient
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
-from tarsy.domain.notification import Notification, NotificationRule
+from tarsy.domain.notification import MAX_AGE, EventKind, Notification, NotificationEvent, NotificationRule, NotificationStatus
 from tarsy.kit.clock import FixedClock, SystemClock
 from tarsy.notify.delivery import NotificationDelivery
 from tarsy.notify.feed import NotificationFeed
@@ -80,6 +82,23 @@ class NotifyWorld:
             while delivered < count:
                 delivered = (await self.store.counts())[target].delivered
                 await anyio.sleep(0 if delivered == count else 0.02)
+
+
+def message(kind: EventKind, at: datetime) -> Notification:
+    """A notification that is stored nowhere."""
+    return Notification(
+        id=str(uuid4()),
+        target="hook",
+        rule="all",
+        event=NotificationEvent(kind=kind, at=at, title="Disk full", session_id=str(uuid4())),
+        text="Disk full",
+        status=NotificationStatus.PENDING,
+        attempts=0,
+        error=None,
+        created_at=at,
+        expires_at=at + MAX_AGE,
+        delivered_at=None,
+    )
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Stored notifications: added with their rows of work, delivered, retried, and listed for people."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,16 @@ from tarsy.db.tables import notifications, work
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.release import finish, lock_work, release, work_of
 from tarsy.domain.claim import Claim, ClaimLostError
-from tarsy.domain.notification import NewNotification, Notification, NotificationEvent, NotificationStatus, delivery_kind
+from tarsy.domain.notification import (
+    MessageThread,
+    NewNotification,
+    Notification,
+    NotificationEvent,
+    NotificationStatus,
+    PostedMessage,
+    delivery_kind,
+    thread_of,
+)
 from tarsy.domain.work import RetryLater
 
 # Longer than any reason that a receiver gives; some answer with whole pages.
@@ -139,15 +148,24 @@ class NotificationRepository:
             rows = (await connection.execute(query.group_by(table.target))).mappings().all()
         return {row["target"]: read(TargetCounts, row) for row in rows}
 
-    async def close(self, claim: Claim, status: NotificationStatus, error: str | None = None) -> None:
-        """End the claimed delivery: delivered, given up or expired.
+    async def thread_of(self, notification: Notification) -> MessageThread | None:
+        """Return the message about the same incident, or session without one, at the same target."""
+        table, event = notifications.c, notification.event
+        about = table.incident_id == event.incident_id if event.incident_id else table.session_id == event.session_id
+        query = sa.select(notifications).where(table.target == notification.target, about, table.delivered_at.is_not(None))
+        async with autocommit(self._engine).connect() as connection:
+            rows = (await connection.execute(query.order_by(table.delivered_at))).mappings().all()
+        return thread_of([_notification(row) for row in rows])
+
+    async def close(self, claim: Claim, status: NotificationStatus, error: str | None = None, posted: PostedMessage | None = None) -> None:
+        """End the claimed delivery: delivered, which may have posted a message, given up, or expired.
 
         Raises:
             ClaimLostError: another worker delivers it now.
         """
         values: dict[str, Any] = {"status": status.value, "error": storable(error[:_LONGEST_ERROR]) if error else None}
         if status is NotificationStatus.DELIVERED:
-            values["delivered_at"] = sa.func.now()
+            values |= {"delivered_at": sa.func.now(), "posted": asdict(posted) if posted else None}
         if status is NotificationStatus.DEAD_LETTER:
             values["attempts"] = notifications.c.attempts + 1
         async with self._engine.begin() as connection:

@@ -828,6 +828,8 @@ notifications = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False, server_default=sa.func.clock_timestamp()),
     sa.Column("expires_at", Timestamp, nullable=False),
     sa.Column("delivered_at", Timestamp),
+    # The message that its delivery posted: later ones about the same incident update it and reply to it.
+    sa.Column("posted", NullableJson),
     _one_of("status", NotificationStatus),
     sa.Index("ix_notifications_recent", sa.text("created_at DESC"), sa.text("id DESC")),
     sa.Index(None, "session_id"),

@@ -46,6 +46,8 @@ class NotificationEvent:
     alert_type: str = ""
     # The values that the alerts of the incident have for each label.
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    # Those of the incident's first alerts, as their senders write them.
+    fingerprints: tuple[str, ...] = ()
     session_id: str | None = None
     incident_id: str | None = None
     outcome: VerdictOutcome | None = None
@@ -56,6 +58,9 @@ class NotificationEvent:
     summary: str = ""
     # The first command of *Do now*.
     command: str = ""
+    # How many quotations of the analysis were verified, and what the session cost, for people.
+    quotations: str = ""
+    cost: str = ""
     # Why the session failed or waits.
     reason: str = ""
     # The page of the session or incident; empty if `system.dashboard_url` is not set.
@@ -188,6 +193,15 @@ class NotificationStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PostedMessage:
+    """A message in a chat that can be changed. `parent`: the message whose thread it was posted in."""
+
+    channel: str
+    ts: str
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
     """A stored notification. Every attempt sends the same text."""
 
@@ -203,6 +217,32 @@ class Notification:
     created_at: datetime
     expires_at: datetime
     delivered_at: datetime | None
+    # The message that its delivery posted, if the service has threads.
+    posted: PostedMessage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageThread:
+    """The message about an incident (or a session without one) at one target, and what it shows."""
+
+    posted: PostedMessage
+    # The time of the latest event that was delivered.
+    shown_at: datetime
+    # The text of the latest verdict or failure; empty before the first.
+    finding: str = ""
+
+
+def thread_of(delivered: Sequence[Notification]) -> MessageThread | None:
+    """Return the thread of the notifications that one target got about one subject; None if no message was posted."""
+    posted = [one.posted for one in delivered if one.posted]
+    if not posted:
+        return None
+    findings = [one for one in delivered if one.event.kind in {EventKind.VERDICT, EventKind.FAILED}]
+    return MessageThread(
+        posted=posted[-1],
+        shown_at=max(one.event.at for one in delivered),
+        finding=max(findings, key=lambda one: one.event.at).text if findings else "",
+    )
 
 
 def delivery_kind(target: str) -> WorkKind:

@@ -51,6 +51,12 @@ _DEFAULT = """\
 """
 
 
+# Slack has the whole story in one message, which is updated.
+_SLACK_DEFAULT = _DEFAULT.replace(
+    "{%- if link %}", "{%- if quotations %}\n{{ quotations }}{% if cost %}; {{ cost }}{% endif %}\n{%- endif %}\n{%- if link %}"
+)
+
+
 class Markup(StrEnum):
     """How a service reads text. Services that Apprise knows may read some Markdown or HTML in plain text, too."""
 
@@ -110,7 +116,9 @@ def render(event: NotificationEvent, markup: Markup, template: str | None = None
     """
     deadline, parts, length, timely = time.monotonic() + RENDER_SECONDS, list[str](), 0, True
     try:
-        for part in _compiled(template or _DEFAULT, markup).generate(_values(event, markup)):
+        for part in _compiled(template or (_SLACK_DEFAULT if markup is Markup.SLACK else _DEFAULT), markup).generate(
+            _values(event, markup)
+        ):
             parts.append(part)
             length += len(part)
             timely = time.monotonic() < deadline

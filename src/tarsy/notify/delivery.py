@@ -8,7 +8,7 @@ import anyio
 import structlog
 
 from tarsy.db.notification_repository import NotificationRepository
-from tarsy.domain.notification import MAX_AGE, Notification, NotificationStatus, delivery_kind
+from tarsy.domain.notification import MAX_AGE, MessageThread, Notification, NotificationStatus, delivery_kind
 from tarsy.domain.notification_text import SAMPLE, render
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Lane, RetryPolicy, RunEnd, WorkRules
@@ -44,7 +44,7 @@ class NotificationDelivery:
         return WorkRules(
             kind=delivery_kind(self.target),
             lane=Lane.NOTIFICATIONS,
-            max_concurrent=CONCURRENT_PER_TARGET,
+            max_concurrent=1 if self.sender.has_threads else CONCURRENT_PER_TARGET,
             held_by_pause=False,
             max_recoveries=MAX_RECOVERIES,
         )
@@ -61,9 +61,10 @@ class NotificationDelivery:
             await self.store.close(claim, NotificationStatus.EXPIRED, notification.error or "it could not be delivered in time")
             self.count(self.target, "expired")
             return RunEnd.WRITTEN
-        result = await _attempt(self.sender, notification)
+        thread = await self.store.thread_of(notification) if self.sender.has_threads else None
+        result = await _attempt(self.sender, notification, thread)
         if isinstance(result, Delivered):
-            await self.store.close(claim, NotificationStatus.DELIVERED)
+            await self.store.close(claim, NotificationStatus.DELIVERED, posted=result.posted)
             self.count(self.target, "delivered")
             return RunEnd.WRITTEN
         # A receiver that asks for time is not at fault: only `expires_at` limits how often it may.
@@ -105,10 +106,10 @@ async def send_test(target: str, sender: Sender) -> str | None:
     return result.reason if isinstance(result, NotDelivered) else None
 
 
-async def _attempt(sender: Sender, notification: Notification) -> Delivered | NotDelivered:
+async def _attempt(sender: Sender, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered:
     try:
         with anyio.fail_after(SEND_SECONDS):
-            return await sender.send(notification)
+            return await sender.send(notification, thread)
     except TimeoutError:
         return NotDelivered(f"no answer within {SEND_SECONDS:g} s")
     except Exception as error:  # the boundary to the services' SDKs and plugins

@@ -9,14 +9,16 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.agent.executive_summary import summary_source
-from tarsy.db.rows import judged_of
-from tarsy.db.tables import alert_sessions, incidents, work
+from tarsy.db.rows import judged_of, read
+from tarsy.db.tables import alert_sessions, incidents, session_spending, work
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.incident import IncidentState
 from tarsy.domain.live_events import LiveEventType
 from tarsy.domain.notification import EventKind, NotificationEvent
 from tarsy.domain.status import SessionStatus
+from tarsy.domain.usage import Spending
 
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+ [^`\n]+)`")
@@ -34,9 +36,14 @@ _SESSION = (
         _incident.title,
         _incident.severity,
         _incident.source,
+        _session.citations,
         work.c.parked_by_budget,
+        session_spending.c.cost_usd.label("usd"),
+        session_spending.c.unpriced_calls,
+        session_spending.c.estimated_calls,
     )
     .outerjoin(incidents, _incident.id == _session.incident_id)
+    .outerjoin(session_spending, session_spending.c.session_id == _session.id)
     .outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == _session.id))
 )
 # A thousand pods may be affected: a rule that names one of them should use a regular expression on another label.
@@ -46,6 +53,8 @@ _LABELS = sa.text(
     WHERE a.incident_id = :incident_id GROUP BY l.key
     """
 )
+# The alerts that are most likely to have a message of their own in a chat.
+_FINGERPRINTS = sa.text("SELECT fingerprint FROM alerts WHERE incident_id = :incident_id ORDER BY first_at, id LIMIT 20")
 
 
 def kind_of(payload: Mapping[str, Any]) -> EventKind | None:
@@ -79,6 +88,7 @@ async def read_event(
             severity=Severity(payload["severity"]),
             source=payload["source"],
             labels=await _labels(connection, incident_id),
+            fingerprints=await _fingerprints(connection, incident_id),
             incident_id=incident_id,
             link=f"{address}/incidents/{incident_id}" if address else "",
         )
@@ -98,6 +108,7 @@ async def read_event(
         source=row["source"] or "",
         alert_type=row["alert_type"],
         labels=await _labels(connection, row["incident_id"]) if row["incident_id"] else {},
+        fingerprints=await _fingerprints(connection, row["incident_id"]) if row["incident_id"] else (),
         session_id=session_id,
         incident_id=row["incident_id"],
         outcome=verdict.outcome if verdict else None,
@@ -106,6 +117,8 @@ async def read_event(
         mechanism=verdict.mechanism if verdict else "",
         summary=(row["executive_summary"] or "") if kind is EventKind.VERDICT else "",
         command=first_command(row["final_analysis"] or "") if kind is EventKind.VERDICT else "",
+        quotations=str(read(CitationCounts, row["citations"])) if kind is EventKind.VERDICT and row["citations"] else "",
+        cost=str(read(Spending, row)) if kind is EventKind.VERDICT and row["usd"] is not None else "",
         reason=payload.get("waiting_reason") or payload.get("error_message") or "",
         link=f"{address}/sessions/{session_id}" if address else "",
     )
@@ -113,6 +126,10 @@ async def read_event(
 
 async def _labels(connection: AsyncConnection, incident_id: str) -> Mapping[str, tuple[str, ...]]:
     return {row.key: tuple(row.found) for row in await connection.execute(_LABELS, {"incident_id": incident_id})}
+
+
+async def _fingerprints(connection: AsyncConnection, incident_id: str) -> tuple[str, ...]:
+    return tuple((await connection.execute(_FINGERPRINTS, {"incident_id": incident_id})).scalars())
 
 
 def first_command(analysis: str) -> str:

@@ -34,7 +34,9 @@ def notification_policy(config: Config, env: Mapping[str, str]) -> NotificationP
 
 def _sender(target: TargetConfig, env: Mapping[str, str]) -> Sender:
     if target.slack:
-        return SlackSender(token=env[target.slack.token_env].strip(), channel=target.slack.channel, api_url=target.slack.api_url)
+        slack = target.slack
+        token = env[slack.token_env].strip()
+        return SlackSender(token=token, channel=slack.channel, api_url=slack.api_url, reply_to_alerts=slack.reply_to_alerts)
     if target.webhook:
         secret = env[target.webhook.secret_env].strip() if target.webhook.secret_env else None
         return WebhookSender(url=expand(target.webhook.url, env), secret=secret)

@@ -12,7 +12,7 @@ from support.intake_world import RESOLVED, alert
 from support.notify_world import notify_world
 from tarsy.db.retention import PostgresRetentionStore
 from tarsy.domain.alert import Severity
-from tarsy.domain.notification import EventKind, Notification, NotificationRule, NotificationStatus
+from tarsy.domain.notification import EventKind, MessageThread, Notification, NotificationRule, NotificationStatus
 from tarsy.domain.notification_text import Markup
 from tarsy.domain.period_budget import BudgetWait
 from tarsy.domain.status import RunStatus
@@ -41,9 +41,11 @@ class Mailbox:
 
     service: str = "test"
     markup: Markup = Markup.NONE
+    has_threads: bool = False
     received: list[Notification] = field(default_factory=list[Notification])
 
-    async def send(self, notification: Notification) -> Delivered | NotDelivered:
+    async def send(self, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered:
+        del thread
         self.received.append(notification)
         return Delivered()
 

@@ -51,6 +51,10 @@ MessageTemplate = Annotated[Text, Field(max_length=4_000), AfterValidator(_templ
 class SlackTargetConfig(Section):
     channel: Name = Field(description="Id of the channel, such as `C0123456789`.")
     token_env: Name = Field(default="SLACK_BOT_TOKEN", description="Variable that holds the bot token.")
+    reply_to_alerts: Switch = Field(
+        default=False,
+        description="Reply in the thread of the alert's own message, if one of the last day in the channel contains the fingerprint of an alert; needs the scope `channels:history`.",
+    )
     api_url: WebAddress = Field(default="https://slack.com/api/", description="Address of Slack's Web API.")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from anyio import CapacityLimiter, to_thread
 
-from tarsy.domain.notification import Notification
+from tarsy.domain.notification import MessageThread, Notification
 from tarsy.domain.notification_text import Markup
 from tarsy.notify.senders.sender import Delivered, NotDelivered
 
@@ -18,10 +18,12 @@ _THREADS = 2
 class AppriseSender:
     url: str = field(repr=False)
     service = "apprise"
+    has_threads = False
     markup = Markup.PLAIN
     _threads: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _THREADS), repr=False)
 
-    async def send(self, notification: Notification) -> Delivered | NotDelivered:
+    async def send(self, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered:
+        del thread
         return await to_thread.run_sync(self._send, notification, abandon_on_cancel=True, limiter=self._threads)
 
     def _send(self, notification: Notification) -> Delivered | NotDelivered:

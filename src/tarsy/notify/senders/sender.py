@@ -5,13 +5,15 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
-from tarsy.domain.notification import Notification
+from tarsy.domain.notification import MessageThread, Notification, PostedMessage
 from tarsy.domain.notification_text import Markup
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The receiver has accepted it."""
+    """The receiver has accepted it. `posted`: the message that later notifications about the same incident update."""
+
+    posted: PostedMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,12 @@ class Sender(Protocol):
     @property
     def markup(self) -> Markup: ...
 
-    async def send(self, notification: Notification) -> Delivered | NotDelivered: ...
+    @property
+    def has_threads(self) -> bool:
+        """Whether notifications about the same incident share a message, and are therefore sent one at a time."""
+        ...
+
+    async def send(self, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered: ...
 
 
 def retry_after(header: str | None) -> float | None:

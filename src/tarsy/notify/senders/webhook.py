@@ -14,7 +14,7 @@ import httpx
 from pydantic import TypeAdapter
 
 from tarsy import __version__
-from tarsy.domain.notification import Notification, NotificationEvent
+from tarsy.domain.notification import MessageThread, Notification, NotificationEvent
 from tarsy.domain.notification_text import Markup
 from tarsy.notify.senders.sender import Delivered, NotDelivered, retry_after
 
@@ -28,9 +28,11 @@ class WebhookSender:
     url: str = field(repr=False)
     secret: str | None = field(repr=False)
     service = "webhook"
+    has_threads = False
     markup = Markup.NONE
 
-    async def send(self, notification: Notification) -> Delivered | NotDelivered:
+    async def send(self, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered:
+        del thread
         content = webhook_body(notification)
         headers = {"Content-Type": "application/json", "User-Agent": f"TARSy/{__version__}", "Idempotency-Key": notification.id}
         if self.secret is not None:

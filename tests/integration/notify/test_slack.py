@@ -1,0 +1,95 @@
+"""Slack over real HTTP, by the vendor's SDK: one message for each incident, updates, replies, limits."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from support.intake_world import RESOLVED, alert
+from support.notify_world import message, notify_world
+from support.vendor_server import Reply, VendorServer, json_reply, vendor_server
+from tarsy.domain.notification import EventKind, MessageThread, NotificationRule, PostedMessage
+from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
+from tarsy.notify.senders.sender import Delivered
+from tarsy.notify.senders.slack import SlackSender
+
+ALL = NotificationRule(name="all", on=frozenset(EventKind), to=("hook",))
+OK = json_reply(200, {"ok": True})
+JUDGED = JudgedVerdict(
+    Verdict(outcome=VerdictOutcome.FAULT, object=AffectedObject(name="cart"), mechanism="A setting has no unit."), Confidence.HIGH
+)
+
+
+@pytest.fixture
+async def receiver() -> AsyncGenerator[VendorServer]:
+    async with vendor_server() as receiver:
+        yield receiver
+
+
+def slack(receiver: VendorServer, **more: Any) -> SlackSender:
+    return SlackSender(token="xoxb-1", channel="C1", api_url=f"{receiver.url}/api/", **more)
+
+
+def posted(ts: str) -> Reply:
+    return json_reply(200, {"ok": True, "channel": "C1", "ts": ts})
+
+
+async def test_an_incident_is_one_message_in_slack_that_is_updated_and_later_events_are_replies(
+    database_url: str, receiver: VendorServer
+) -> None:
+    receiver.replies.extend([posted("1.0"), OK, posted("1.1"), OK, posted("1.2")])
+    async with notify_world(database_url, {"hook": slack(receiver)}, [ALL]) as world:
+        await world.intake.take(alert("f1"))
+        begun = await world.intake.begin()
+        await world.feed().advance()
+        await world.deliver("hook")
+        world.intake.later(minutes=1)
+        await world.intake.finish(begun, "## Do now\n\n`kubectl rollout undo`", JUDGED)
+        await world.feed().advance()
+        await world.deliver("hook")
+        world.intake.later(minutes=1)
+        await world.intake.take(alert("f1", RESOLVED))
+        await world.feed().advance()
+        await world.deliver("hook")
+        started, verdict, resolved = await world.stored()
+    calls = [(request.path.rpartition(".")[2], request.body) for request in receiver.seen]
+    assert [name for name, _ in calls] == ["postMessage", "update", "postMessage", "update", "postMessage"]
+    shown = [body["text"] for _, body in calls]
+    assert shown == [started.text, verdict.text, verdict.text, f"{resolved.text}\n\n{verdict.text}", resolved.text]
+    assert [body.get("ts") or body.get("thread_ts") for _, body in calls] == [None, "1.0", "1.0", "1.0", "1.0"]
+    assert "0 quotations verified" in verdict.text
+    assert started.posted == PostedMessage(channel="C1", ts="1.0")
+
+
+async def test_the_message_is_a_reply_to_that_of_the_alert_which_contains_its_fingerprint(
+    database_url: str, receiver: VendorServer
+) -> None:
+    others = {"ts": "0.2", "text": "deployed"}, {"ts": "0.1", "attachments": [{"text": "Disk full (f1)"}]}
+    receiver.replies.extend([json_reply(200, {"ok": True, "messages": list(others)}), posted("1.0"), OK, posted("1.1")])
+    async with notify_world(database_url, {"hook": slack(receiver, reply_to_alerts=True)}, [ALL]) as world:
+        await world.intake.take(alert("f1"))
+        begun = await world.intake.begin()
+        await world.feed().advance()
+        await world.deliver("hook")
+        world.intake.later(minutes=1)
+        await world.intake.finish(begun, "", JUDGED)
+        await world.feed().advance()
+        await world.deliver("hook")
+    history, first, update, reply = receiver.seen
+    assert history.path.startswith("/api/conversations.history?channel=C1&")
+    assert (first.body["thread_ts"], update.body["ts"], reply.body["thread_ts"]) == ("0.1", "1.0", "0.1")
+
+
+async def test_a_message_that_was_deleted_is_posted_anew_and_a_delayed_event_does_not_replace_a_later_one(
+    database_url: str, receiver: VendorServer
+) -> None:
+    sender, now = slack(receiver), datetime.now(UTC)
+    notification = message(EventKind.STARTED, now)
+    thread = MessageThread(posted=PostedMessage(channel="C1", ts="1.0"), shown_at=now)
+    receiver.replies.extend([json_reply(200, {"ok": False, "error": "message_not_found"}), posted("2.0")])
+    assert await sender.send(notification, thread) == Delivered(PostedMessage(channel="C1", ts="2.0"))
+    receiver.replies.append(posted("1.1"))
+    assert await sender.send(notification, replace(thread, shown_at=now + timedelta(seconds=1))) == Delivered()
+    assert [request.path for request in receiver.seen] == ["/api/chat.update", "/api/chat.postMessage", "/api/chat.postMessage"]
