@@ -20,7 +20,7 @@ export const EntryEventContext = createContext<TimelineEvent | null>(null);
 
 const NOT_FORKABLE: ReadonlySet<StageType> = new Set(["chat", "scoring"]);
 /** Whether a call starts a step; the others belong to a step that has started. */
-export const STARTS_STEP = { iteration: true, forced_conclusion: true, single_shot: true, correction: false, summarization: false } satisfies Record<LLMInteractionKind, boolean>;
+export const STARTS_STEP = { iteration: true, forced_conclusion: true, single_shot: true, correction: false, summarization: false, support: false } satisfies Record<LLMInteractionKind, boolean>;
 
 export const NOT_A_STEP = "This call belongs to a step that had begun: fork at the step's own call, the one before it.";
 

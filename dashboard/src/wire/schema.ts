@@ -2603,7 +2603,7 @@ export interface components {
          * LLMInteractionKind
          * @enum {string}
          */
-        LLMInteractionKind: "iteration" | "forced_conclusion" | "correction" | "single_shot" | "summarization";
+        LLMInteractionKind: "iteration" | "forced_conclusion" | "correction" | "single_shot" | "summarization" | "support";
         /** LocalModel */
         LocalModel: {
             /** Url */

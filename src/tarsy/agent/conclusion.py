@@ -1,9 +1,9 @@
-"""The end of an execution that analyses: its answer is checked, corrected once by its author where that may help, and stored.
+"""The end of an execution that analyses: its answer is checked, corrected once by its author where that may help, judged if configured, and stored.
 
 A draft is stored before its correction is requested, so that an answer is kept in any case: the corrected one if it is better, else the draft.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,12 +12,13 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from tarsy.agent.answer_text import ThoughtsOnly, joined, pieces_so_far
+from tarsy.agent.answer_text import ThoughtsOnly, WholeText, joined, pieces_so_far
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.evidence.review import Review, read_answer
+from tarsy.agent.evidence.support import QuotedStatement, objections, parse_judgements, quoted_statements
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failures import failed_closes
-from tarsy.agent.model_call import REACT, CompletedCall
+from tarsy.agent.model_call import REACT, CompletedCall, ModelCall
 from tarsy.agent.prompt.nudges import CORRECTION_REQUEST
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import without_loop
@@ -29,7 +30,7 @@ from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.execution import AgentType
 from tarsy.domain.interaction import LLMInteractionKind
-from tarsy.domain.llm import ErrorCode, ProviderType
+from tarsy.domain.llm import ErrorCode, GenerateInput, ProviderType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import ExecutionCitation, ExecutionInput
 from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventType
@@ -82,9 +83,9 @@ class Conclusion:
         is_corrected = self._context.overrides.older_rules or draft.wants_correction(
             asks_verdict=asks_verdict, analyses=self._run.must_cite
         )
-        if SHORTCOMING in metadata or not is_corrected:
-            return await self._store(answered, draft, self._as_analysis(answered, draft), call)
-        # The draft has its entry before the correction's thinking. If the run is stopped while it is being corrected, it is the analysis.
+        if SHORTCOMING in metadata or not (is_corrected or self._quoted(draft)):
+            return await self._store(answered, draft, partial(self._as_analysis, answered), call)
+        # The draft has its entry before the correction's thinking. If the run is stopped while it is corrected or judged, it is the analysis.
         entry, shown = draft_entry(recorder, call, draft.text, answered.turn.thought)
         final = {"event_type": TimelineEventType.FINAL_ANALYSIS, "metadata": {**answered.metadata, **draft.metadata()}}
         recorder.close_when_stopped(entry.id, partial(recorder.close, content=draft.text, **final))
@@ -98,7 +99,10 @@ class Conclusion:
         self._run.messages += answered.messages
         if recorder.notes.hold(self._run.turn):
             return await self._run.reconsider({"closed": (self._as_draft(entry, draft),)})
-        return await self._correct(replace(answered, messages=(), inputs=()), draft, entry)
+        answered = replace(answered, messages=(), inputs=())
+        if not is_corrected:
+            return await self._store(answered, draft, partial(self._in_place, entry, answered))
+        return await self._correct(answered, draft, entry)
 
     async def _correct(self, answered: Answered, draft: Review, entry: TimelineEvent) -> ExecutionResult | None:
         """Request a correction of a stored draft, and store the better of the two."""
@@ -114,11 +118,11 @@ class Conclusion:
         except CeilingMetError as error:
             context.ceilings.record(error.met)
             remark = {"correction": f"It was not asked for a correction because of {error.met.description}."}
-            return await self._store(answered, draft, self._in_place(entry, answered, draft, remark))
+            return await self._store(answered, draft, partial(self._in_place, entry, answered, more=remark))
         error = call.answer.error
         if error and run.provider.type is ProviderType.REPLAY and error.code is ErrorCode.INVALID_REQUEST:
             # The recording has no correction, and was made without one.
-            return await self._store(answered, draft, self._in_place(entry, answered, draft))
+            return await self._store(answered, draft, partial(self._in_place, entry, answered))
         if tools and call.answer.tool_calls and not error and not context.overrides.older_rules:
             asked, (sequence_number,) = recorder.message(request), recorder.reserve(1)
             turn = self._tool_calls.parse(call.answer, sequence_number, run.call_ids)
@@ -131,7 +135,7 @@ class Conclusion:
             silent = "The model had nothing to say about its correction, so the answer stands as it was."
             remark = {"correction": f"It could not be corrected: {error.message}" if error else silent}
             failed = ShownAnswer(failed_closes(call, recorder), call.answer.native_events)
-            return await self._store(answered, draft, failed + self._in_place(entry, answered, draft, remark), call)
+            return await self._store(answered, draft, partial(self._in_place, entry, answered, before=failed, more=remark), call)
         reply = self._tool_calls.conclusion(call.answer.text_without_loop)
         corrected = await self._review(draft.patched(reply.text))
         messages = (recorder.message(request), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
@@ -141,11 +145,14 @@ class Conclusion:
         # Synthesis and ReAct show one answer: their draft is only in the trace.
         if not is_better or context.config.type is AgentType.SYNTHESIS or context.config.tool_calling is ToolCalling.REACT:
             final = corrected if is_better else draft
-            return await self._store(answered, final, thought + self._in_place(entry, answered, final, remark), call)
-        metadata = {**answered.metadata, **corrected.metadata(), **remark}
-        final = recorder.event(TimelineEventType.FINAL_ANALYSIS, corrected.text, metadata=metadata)
-        shown = ShownAnswer((self._as_draft(entry, draft),)) + thought + ShownAnswer(opened=(final,))
-        return await self._store(answered, corrected, shown, call)
+            return await self._store(answered, final, partial(self._in_place, entry, answered, before=thought, more=remark), call)
+
+        def beside_draft(final: Review) -> ShownAnswer:
+            metadata = {**answered.metadata, **final.metadata(), **remark}
+            event = recorder.event(TimelineEventType.FINAL_ANALYSIS, final.text, metadata=metadata)
+            return ShownAnswer((self._as_draft(entry, draft),)) + thought + ShownAnswer(opened=(event,))
+
+        return await self._store(answered, corrected, beside_draft, call)
 
     @property
     def looked_up(self) -> tuple[str, frozenset[str]] | None:
@@ -172,16 +179,25 @@ class Conclusion:
         remark = {"corrected": True} if is_better else _NO_BETTER
         answered = replace(answered, metadata={**answered.metadata, **remark})
         final = corrected if is_better else draft
-        return await self._store(answered, final, self._as_analysis(answered, final), answered.call)
+        return await self._store(answered, final, partial(self._as_analysis, answered), answered.call)
 
     def _as_draft(self, entry: TimelineEvent, draft: Review) -> TimelineClose:
         return self._recorder.close(entry.id, content=draft.text, event_type=TimelineEventType.LLM_RESPONSE, metadata={"draft": True})
 
-    def _in_place(self, entry: TimelineEvent, answered: Answered, final: Review, more: Mapping[str, Any] | None = None) -> ShownAnswer:
+    def _in_place(
+        self,
+        entry: TimelineEvent,
+        answered: Answered,
+        final: Review,
+        *,
+        before: ShownAnswer | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> ShownAnswer:
         """Show `final` as the analysis, in the entry of the draft."""
         metadata = {**answered.metadata, **final.metadata(), **(more or {})}
         kind = TimelineEventType.FINAL_ANALYSIS
-        return ShownAnswer((self._recorder.close(entry.id, content=final.text, event_type=kind, metadata=metadata),))
+        shown = ShownAnswer((self._recorder.close(entry.id, content=final.text, event_type=kind, metadata=metadata),))
+        return before + shown if before else shown
 
     async def _review(self, answer: str, *, without: AbstractSet[str] = frozenset()) -> Review:
         services, documents = self._context.services, self._context.evidence.documents
@@ -191,17 +207,51 @@ class Conclusion:
         # Comparing quotations with large results takes seconds at worst: in a thread, other agents go on meanwhile.
         return await to_thread.run_sync(read_answer(answer).review, [one for one in (*results, *given) if one.id not in without])
 
+    def _quoted(self, final: Review) -> tuple[QuotedStatement, ...]:
+        """The statements whose quotations a model is to judge: none unless that is configured."""
+        is_judged = self._context.config.judge is not None and not self._context.overrides.older_rules
+        return quoted_statements(final.checked, final.verdict) if is_judged else ()
+
+    async def _judge(self, final: Review) -> tuple[Review, CompletedCall | None]:
+        """Have a model judge the quotations, if that is configured. Without an answer that can be read, nothing changes but a remark."""
+        context, run, judge, quoted = self._context, self._run, self._context.config.judge, self._quoted(final)
+        if judge is None or not quoted:
+            return final, None
+        request = GenerateInput(
+            session_id=context.place.session_id,
+            execution_id=context.place.execution_id,
+            messages=context.prompts.build_support_messages(quoted),
+            provider=judge.provider or run.provider,
+            backend=judge.backend or run.backend,
+            track=f"{context.place.track}/support",
+            turn=run.turn,
+        )
+        model_call = ModelCall(context, self._recorder, ThoughtsOnly(WholeText(TimelineEventType.LLM_RESPONSE)))
+        try:
+            call = await model_call.run(request, LLMInteractionKind.SUPPORT, within=context.config.llm_call_timeout, own_messages=True)
+        except CeilingMetError as error:
+            context.ceilings.record(error.met)
+            return replace(final, unjudged=f"not judged by a model because of {error.met.description}"), None
+        judgements = None if call.answer.error else parse_judgements(call.answer.text, len(quoted))
+        if judgements is None:
+            why = call.answer.error.message if call.answer.error else "its answer could not be read"
+            return replace(final, unjudged=f"not judged by a model: {why}"), call
+        return await to_thread.run_sync(final.judged, objections(quoted, judgements)), call
+
     async def _store(
-        self, answered: Answered, final: Review, shown: ShownAnswer, call: CompletedCall | None = None
+        self, answered: Answered, final: Review, show: Callable[[Review], ShownAnswer], call: CompletedCall | None = None
     ) -> ExecutionResult | None:
-        """Store `final` as the analysis in the step that ends the execution; `call` is the model call that the step stores."""
+        """Store `final`, once judged, as the analysis in the step that ends the execution; `call` is the model call that the step stores."""
         execution_id = self._context.place.execution_id
+        final, judging = (final, None) if SHORTCOMING in answered.metadata else await self._judge(final)
+        thought = (self._recorder.close(judging.open_event.id),) if judging and judging.open_event else ()
+        shown = show(final)
         held = await self._recorder.conclude(
             self._run.turn,
             messages=answered.messages,
-            closed=shown.closed,
+            closed=(*thought, *shown.closed),
             opened=shown.opened,
-            llm_interactions=(call.interaction,) if call else (),
+            llm_interactions=tuple(one.interaction for one in (call, judging) if one),
             inputs=answered.inputs,
             citations=tuple(ExecutionCitation(execution_id, number, one) for number, one in enumerate(final.checked.citations)),
             execution_changes=(self._recorder.moved(RunStatus.COMPLETED),),

@@ -167,7 +167,7 @@ def fork(
 
 def _step(trace: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Return the place of the call after the first `number` calls. Calls that only summarise a tool result do not count."""
-    calls = [call for call in trace["llm"] if call["kind"] != "summarization"]
+    calls = [call for call in trace["llm"] if call["kind"] not in {"summarization", "support"}]
     if number >= len(calls):
         last = f"the last is call {len(calls)}" if calls else "it has none"
         raise ServerRefusedError(f"This session has no model call {number + 1} to repeat: {last}.")

@@ -30,6 +30,12 @@ class LLMInteractionKind(StrEnum):
     CORRECTION = "correction"
     SINGLE_SHOT = "single_shot"
     SUMMARIZATION = "summarization"
+    # A model judges whether quotations support what they are cited for.
+    SUPPORT = "support"
+
+
+# Calls beside the conversation of an execution: they have turn numbers of their own.
+ASIDE = frozenset({LLMInteractionKind.SUMMARIZATION, LLMInteractionKind.SUPPORT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

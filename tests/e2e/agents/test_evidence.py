@@ -14,6 +14,7 @@ from support.api_world import serving
 from support.observed_application import Overheard
 from support.replaying import replayed
 from tarsy.cli.main import app
+from tarsy.config.resolve.resolved import ResolvedJudge
 from tarsy.db.session.listing import SessionFilter
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
@@ -78,6 +79,24 @@ async def test_an_analysis_that_quotes_what_was_seen_is_verified_and_its_verdict
     citation = checked.citations[0]
     assert session.final_analysis[citation.start : citation.end] == '[A1: "No space left on device"]'
     assert LOG[slice(*citation.checked.found_at)] == "No space left on device"
+    assert await replayed(database_url, found["recording"]) == []
+
+
+async def test_a_quotation_that_a_model_judges_unrelated_counts_as_failed_in_api_and_report_and_a_replay_asks_nobody(
+    database_url: str,
+) -> None:
+    judged = says(f"{TRACK}/support", 2, "1: unrelated\n2: supports")
+    async with _scenario(GOOD, more=(judged,), judge=ResolvedJudge()).running(database_url) as running:
+        found = await _investigated(running)
+        async with serving(running.services) as api:
+            shown = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/citations")).json()
+            trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
+            report = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/report", params={"format": "md"})).text
+    reason = "judged by a model: the words quoted do not bear on the statement"
+    assert [(one["status"], one["reason"]) for one in shown["citations"]] == [("failed", reason), ("quote_found", "")]
+    assert reason in report
+    assert [call["kind"] for call in trace] == ["iteration", "iteration", "support", "single_shot"]
+    assert (found["session"].verdict.confidence, found["session"].citations.failed) == ("low", 1)
     assert await replayed(database_url, found["recording"]) == []
 
 

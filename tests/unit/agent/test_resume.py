@@ -12,6 +12,7 @@ from support.agent_scenario import OTHER, PROVIDER, Scenario, agent, answers, ca
 from support.long_texts import lines_apart
 from support.memory_run import DiedError, MemoryJournal, MemoryRun
 from tarsy.agent.execution import ExecutionResult, StopReason, StopState
+from tarsy.config.resolve.resolved import ResolvedJudge
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, LLMHealth
 from tarsy.domain.recording import Recording
@@ -58,6 +59,10 @@ TIMEOUT = fails("timeout", "nothing came", retryable=True)
 
 VERDICT = "```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A1]\n```"
 CITED = f'It is the disk [A1: "c0 Running"], says the log.\n{VERDICT}'
+
+FULL = _native(
+    _call(0), f'## Why\n\nIt is the disk [A1: "a disk that is full"].\n\n{VERDICT}', result="on a disk that is full", judge=ResolvedJudge()
+)
 
 SCENARIOS = {
     "the same call again and again": _native(*(_call(number) for number in range(5)), "Unknown."),
@@ -132,6 +137,7 @@ SCENARIOS = {
     ),
     "a draft in text that is corrected": _react(ACTION, "Final Answer: It is the cat.", f"Thought: Well.\nFinal Answer: {CITED}"),
     "a forced draft that is corrected": _native(_call(0), "It is the cat.", CITED, max_iterations=1),
+    "a draft that is judged": replace(FULL, calls=[*FULL.calls, says(f"{TRACK}/support", 2, thinks("Hm."), "1: supports\n2: unrelated")]),
     "a draft whose correction fails": _native(_call(0), "It is the disk, or the cat.", OUT),
     "a draft whose correction is no better": _native(_call(0), f"It is the disk. {'Really. ' * 20}", "No."),
     "more than the model would take": _native(

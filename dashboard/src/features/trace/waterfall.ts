@@ -56,6 +56,7 @@ const KINDS = {
   correction: "Correction",
   single_shot: "Single answer",
   summarization: "Summary of a tool result",
+  support: "Judgement of quotations",
 } satisfies Record<LLMInteractionKind, string>;
 
 export function waterfall(trace: TraceList, session: Pick<SessionDetail, "stages"> | undefined): Waterfall {

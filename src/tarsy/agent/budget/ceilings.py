@@ -41,7 +41,7 @@ from tarsy.domain.budget import (
 from tarsy.domain.conversation import Role, ToolCall
 from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.history import CEILING
-from tarsy.domain.interaction import LLMInteractionKind
+from tarsy.domain.interaction import ASIDE, LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput
 from tarsy.domain.period_budget import BudgetWait, PeriodState
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
@@ -75,9 +75,12 @@ _RESULT = "result "
 _ROOM = "room"
 _CORRECTION = "correction"
 _CONCLUSION = "conclusion"
-_SIDE_CALLS = frozenset({_CORRECTION, _CONCLUSION, _ROOM})
+_SUPPORT = "support"
+_SIDE_CALLS = frozenset({_CORRECTION, _CONCLUSION, _ROOM, _SUPPORT})
 # No conclusion follows these: they may use the time that is kept for it.
-_CONCLUDING = frozenset({LLMInteractionKind.FORCED_CONCLUSION, LLMInteractionKind.CORRECTION, LLMInteractionKind.SINGLE_SHOT})
+_CONCLUDING = frozenset(
+    {LLMInteractionKind.FORCED_CONCLUSION, LLMInteractionKind.CORRECTION, LLMInteractionKind.SINGLE_SHOT, LLMInteractionKind.SUPPORT}
+)
 # Before the first usage report: logs, JSON and the vendors' own text around tools are denser than four bytes a token.
 _CAUTION = 1.8
 # And after it: the new part of a conversation may be denser than the old one.
@@ -318,7 +321,7 @@ class Ceilings:
         Raises:
             CeilingMetError: the call does not fit.
         """
-        if kind is not LLMInteractionKind.SUMMARIZATION:
+        if kind not in ASIDE:
             self._turn, self._opening = request.turn, self.estimate.opening(request)
         about = _about(request, kind)
         if met := self._known.get((self._turn, about)):
@@ -328,7 +331,7 @@ class Ceilings:
         if met := self._refused.get(kind):
             raise CeilingMetError(replace(met, about=about))
         price = await self._prices.price(request.provider, self._ledger.clock.now(), self.estimate.tokens(request))
-        self._price = self._price if kind is LLMInteractionKind.SUMMARIZATION else price
+        self._price = self._price if kind in ASIDE else price
         refused: PeriodState | None = None
         for _ in range(_ATTEMPTS):
             fits = await self._fitting(request, kind, price, about, refused)
@@ -387,7 +390,7 @@ class Ceilings:
                 return check_model_call(accounts, tokens, longest, price, self.estimate.opening(request))
             case LLMInteractionKind.SUMMARIZATION:
                 return check_single_model_call(accounts, tokens, longest, price, self._ledger.kept(self._path))
-            case LLMInteractionKind.CORRECTION | LLMInteractionKind.SINGLE_SHOT:
+            case LLMInteractionKind.CORRECTION | LLMInteractionKind.SINGLE_SHOT | LLMInteractionKind.SUPPORT:
                 return check_single_model_call(accounts, tokens, longest, price)
             case LLMInteractionKind.FORCED_CONCLUSION:
                 # Under the budget of a period it has what was kept for it, and no more.
@@ -504,6 +507,8 @@ def _about(request: GenerateInput, kind: LLMInteractionKind) -> str:
             return ""
         case LLMInteractionKind.CORRECTION:
             return _CORRECTION
+        case LLMInteractionKind.SUPPORT:
+            return _SUPPORT
         case LLMInteractionKind.FORCED_CONCLUSION:
             return _CONCLUSION
         case LLMInteractionKind.SUMMARIZATION:

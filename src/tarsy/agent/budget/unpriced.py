@@ -57,6 +57,7 @@ async def unpriced_ceilings(config: Config, prices: Prices, at: datetime) -> tup
 async def unpriced_models(chain: ResolvedChain, prices: Prices, at: datetime) -> tuple[str, ...]:
     """Return the models that a chain may call and whose price is not known."""
     models = [model for agent in chain.agents for model in (agent.provider, *(one.provider for one in agent.fallback_providers))]
+    models += (agent.judge.provider for agent in chain.agents if agent.judge and agent.judge.provider)
     models += (server.summarization.provider for server in chain.mcp_servers.values() if server.summarization.provider)
     asked = {provider.name: provider for provider in models}
     return tuple([f"{one.model} ({one.name})" for one in asked.values() if await prices.price(one, at, _ANY_SIZE) is None])

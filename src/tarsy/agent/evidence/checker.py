@@ -1,7 +1,7 @@
-"""The checker: whether the claims of an analysis are supported by what was seen. Code decides, never a model.
+"""The checker: whether the claims of an analysis are supported by what was seen. Code decides.
 
 It proves exactly this: an evidence id was given out, a quotation is in that result, a name or a figure occurs. Everything else is shown as
-unproven. docs/evidence.md states the rules.
+unproven. A model that judges quotations (`support.py`) can only fail what code has found. docs/evidence.md states the rules.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 
 from tarsy.agent.evidence.figures import Dimension, Figure, ages, any_agrees, between, clock, counts, counts_before, figures, whole_less
 from tarsy.agent.evidence.names import is_instance, is_seen, names
@@ -87,6 +88,8 @@ class CheckedAnalysis:
     problems: tuple[UnsupportedClaim, ...] = ()
     # Names of the verdict that occur nowhere, its object's first.
     unseen: tuple[str, ...] = ()
+    # Why a model failed quotations, by their places in the analysis; by None for the verdict's mechanism.
+    judged: Mapping[int | None, str] = field(default_factory=dict[int | None, str])
 
     def count(self, status: CitationStatus) -> int:
         return sum(one.status is status for one in self.citations)
@@ -168,8 +171,10 @@ class Seen:
         return frozenset(name for name in self.usable if not self.source(self.evidence[name]).is_input)
 
 
-def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedAnalysis:
-    """Check an analysis and its verdict against everything that was seen."""
+def check(
+    analysis: str, seen: Seen, verdict: Verdict | None = None, judged: Mapping[int | None, str] = MappingProxyType({})
+) -> CheckedAnalysis:
+    """Check an analysis and its verdict against everything that was seen. `judged` is why a model failed quotations, by their places."""
     found = visible(analysis, citations(analysis))
     checker = _Citations(seen)
     claims = statements(analysis, found)
@@ -180,6 +185,7 @@ def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedA
             # The rest of the words may show something by itself.
             proving = {id(one) for one in masked if says_something(one.quotation or "")}
             checked |= {id(one): _failed(one, "a masked value shows nothing by itself") for one in masked if id(one) not in proving}
+    checked |= {id(one): _failed(one, judged[one.start]) for one in found if one.start in judged}
     reviewed = tuple(_checked(claim, analysis, checked, seen) for claim in claims)
     unseen = tuple(dict.fromkeys(_unseen_of(verdict, seen))) if verdict else ()
     problems = sorted(
@@ -187,9 +193,14 @@ def check(analysis: str, seen: Seen, verdict: Verdict | None = None) -> CheckedA
         key=lambda one: one.span or (0, 0),
     )
     problems += _problems_of(verdict, unseen, claims, seen) if verdict else ()
+    problems += [UnsupportedClaim("verdict", judged[None])] if None in judged else ()
     problems.sort(key=lambda one: one.severity is not ClaimSeverity.FAILURE)
     return CheckedAnalysis(
-        citations=tuple(checked[id(one)] for one in found), statements=reviewed, problems=tuple(problems[:_MOST_PROBLEMS]), unseen=unseen
+        citations=tuple(checked[id(one)] for one in found),
+        statements=reviewed,
+        problems=tuple(problems[:_MOST_PROBLEMS]),
+        unseen=unseen,
+        judged=judged,
     )
 
 

@@ -91,8 +91,14 @@ def _contradicted(case: _Case) -> str:
 
 
 def _invented(case: _Case) -> str:
-    failed = any(one.support is Support.FAILED for one in case.links)
-    return "a link of the chain of causes cites words that were not seen" if failed else ""
+    failed = [one for one in case.links if one.support is Support.FAILED]
+    judged = any(cited.start in case.checked.judged for one in failed for cited in one.statement.citations)
+    words = "do not support it, judged by a model" if judged else "were not seen"
+    return f"a link of the chain of causes cites words that {words}" if failed else ""
+
+
+def _judged(case: _Case) -> str:
+    return f"the mechanism is not supported: {case.checked.judged[None]}" if None in case.checked.judged else ""
 
 
 def _unseen_name(case: _Case) -> str:
@@ -171,6 +177,7 @@ _RULES: Mapping[Confidence, tuple[Callable[[_Case], str], ...]] = {
         _nothing_observed,
         _contradicted,
         _invented,
+        _judged,
         _unseen_name,
         _unseen_since,
         _useless_evidence,

@@ -1,14 +1,14 @@
 """The review of an answer: its text for people, its verdict, the result of checking it, and whether its author is asked for a correction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, UnsupportedClaim, check
 from tarsy.agent.evidence.confidence import shown_confidence
 from tarsy.agent.evidence.correction import SHORTEST_SHARE, FailedStatement, failed_statements, patched
 from tarsy.agent.evidence.verdict import ParsedVerdict, parse_verdict, verdict_block, without_verdict
-from tarsy.domain.citation import CitationCounts, CitationStatus
+from tarsy.domain.citation import CitationCounts, CitationStatus, ClaimSeverity
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.history import CITATIONS, CONFIDENCE, REMARKS, VERDICT
 from tarsy.domain.verdict import Confidence, Verdict, verdict_fields
@@ -31,6 +31,9 @@ class Review:
     invalid: tuple[str, ...] = ()
     # The confidence to show, and why it is lower than the agent's own. None without a verdict.
     confidence: tuple[Confidence, str] | None = None
+    seen: Seen = field(repr=False)
+    # Why no model has judged the quotations, although one was to.
+    unjudged: str = ""
 
     @property
     def counts(self) -> CitationCounts:
@@ -45,7 +48,15 @@ class Review:
 
     @property
     def problems(self) -> tuple[UnsupportedClaim, ...]:
-        return (*(UnsupportedClaim("verdict", complaint) for complaint in self.invalid), *self.checked.problems)
+        invalid = (UnsupportedClaim("verdict", complaint) for complaint in self.invalid)
+        unjudged = (UnsupportedClaim("all quotations", self.unjudged, ClaimSeverity.REMARK),) if self.unjudged else ()
+        return (*invalid, *self.checked.problems, *unjudged)
+
+    def judged(self, objections: Mapping[int | None, str]) -> "Review":
+        """Return the review with the quotations failed that a model objected to, by their places."""
+        checked = check(self.text, self.seen, self.verdict, objections)
+        confidence = shown_confidence(self.verdict, checked, self.seen) if self.verdict else None
+        return replace(self, checked=checked, confidence=confidence)
 
     @property
     def failed_statements(self) -> tuple[FailedStatement, ...]:
@@ -116,6 +127,7 @@ class ReadAnswer:
             verdict_block=self.verdict_block,
             invalid=self.parsed.problems,
             confidence=confidence,
+            seen=seen,
         )
 
 

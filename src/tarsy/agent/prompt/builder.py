@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.agent.evidence.review import Review
+from tarsy.agent.evidence.support import QuotedStatement
 from tarsy.agent.prompt import instructions
 from tarsy.agent.prompt.fence import Fence, line_of, reading_back, result_line, unwrap
 from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, LOOK_UP, correction_task, failed_points
@@ -157,6 +158,15 @@ class PromptBuilder:
             asked += f"\nThe arguments of the call, whole:\n{self.fence.wrap('ARGUMENTS', seen.result.call.arguments, scope=scope)}"
         alert = "# Alert\n" + self.fence.wrap("ALERT", clip(self.context.alert_data, _SUMMARISED_ALERT), scope=scope)
         return _conversation(system, _blocks(alert, asked, f"# Output\n{output}", _task("Shorten the output, for this call.")))
+
+    def build_support_messages(self, quoted: Sequence[QuotedStatement]) -> Messages:
+        """Ask whether quotations support the statements that cite them; `parse_judgements` reads the answer."""
+        shown = "\n\n".join(
+            f"{number}. {self.fence.wrap('STATEMENT', one.statement, scope='support')}\n{self.fence.wrap('WORDS', one.quotation, scope='support')}"
+            for number, one in enumerate(quoted, 1)
+        )
+        system = _blocks(instructions.SUPPORT, instructions.UNTRUSTED)
+        return _conversation(system, _blocks(f"# Statements\n{shown}", _task("Judge each statement.")))
 
     def tool_result(self, seen: SeenResult, shown: str, note: str = "") -> str:
         """Return a tool result as the model reads it, fenced, behind the line that names the call. `note` is ours, and stands outside the fence."""

@@ -122,6 +122,15 @@ You shorten the output of one tool call for an engineer in the middle of an inci
 - Do not interpret, do not recommend, do not add anything. If the output does not hold what was looked for, say so.
 - Write at most about {max_tokens} tokens, without preamble."""
 
+SUPPORT = """\
+You check the citations of an incident analysis. For each numbered statement you are shown words from the record of the investigation that it cites.
+- supports: the words show what the statement says, or a part of it that it is cited for. They need not show all of it.
+- contradicts: the words show that the statement is wrong.
+- unrelated: the words are about something else, or show nothing that bears on the statement.
+Judge by these words alone. What you know of such systems, and whether the statement is likely, does not count.
+
+Answer with one line for each statement and nothing else: its number, a colon, and one of supports, contradicts, unrelated."""
+
 
 CHALLENGE_ROLE = """\
 # Who you are

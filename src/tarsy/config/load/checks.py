@@ -124,6 +124,8 @@ class UsedEntries:
             self.providers.setdefault(explained.agent.provider.name, chain_id)
         for fallback in explained.agent.fallback_providers:
             self.providers.setdefault(fallback.provider.name, chain_id)
+        if explained.agent.judge and explained.agent.judge.provider:
+            self.providers.setdefault(explained.agent.judge.provider.name, chain_id)
 
     def holds(self, path: KeyPath) -> bool:
         """Return whether the entry at `path` is used; sections and chains always are."""

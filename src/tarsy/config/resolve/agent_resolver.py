@@ -10,6 +10,7 @@ from tarsy.config.resolve.resolved import (
     DEFAULT_ORCHESTRATOR,
     ResolvedAgentConfig,
     ResolvedFallback,
+    ResolvedJudge,
     ResolvedOrchestrator,
     ResolvedSkill,
     fitting_backend,
@@ -21,6 +22,7 @@ from tarsy.config.schema.budget import BudgetKey, ceiling_of
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.execution import AgentType
+from tarsy.domain.llm import LLMBackend
 from tarsy.domain.skill import Skill, text_hash
 
 
@@ -165,12 +167,22 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
         skills=tuple(name for name in loadable if name not in required),
         required_skills=required,
         orchestrator=_orchestrator(layers),
+        judge=_judge(config, backend),
         budget=ceiling_of(place.adds, definition) if isinstance(place.adds, BudgetKey) else ceiling_of(definition),
     )
     subs = _sub_agents(config, place, choice, selection) if kind is AgentType.DEFAULT and not place.is_sub_agent else ()
     if subs:
         agent = agent.model_copy(update={"sub_agents": tuple(sub.agent for sub in subs)})
     return ExplainedAgent(place.title, place.path, agent, choice.levels, subs)
+
+
+def _judge(config: Config, backend: LLMBackend) -> ResolvedJudge | None:
+    settings = config.defaults.evidence
+    name = settings.llm_provider or config.defaults.summarization.llm_provider
+    if not settings.support or name is None:
+        return ResolvedJudge() if settings.support else None
+    provider = config.llm_providers[name]
+    return ResolvedJudge(provider=resolved_provider(name, provider), backend=settings.llm_backend or fitting_backend(backend, provider))
 
 
 def _sub_agents(config: Config, place: AgentPlace, choice: _Choice, selection: McpSelection | None) -> tuple[ExplainedAgent, ...]:

@@ -107,6 +107,13 @@ class ResolvedOrchestrator(Resolved):
 DEFAULT_ORCHESTRATOR = ResolvedOrchestrator()
 
 
+class ResolvedJudge(Resolved):
+    """The model that judges quotations; None: the agent's own."""
+
+    provider: ResolvedProvider | None = None
+    backend: LLMBackend | None = None
+
+
 class ResolvedAgentConfig(Resolved):
     """One agent in one place of a chain. Times in seconds."""
 
@@ -133,6 +140,7 @@ class ResolvedAgentConfig(Resolved):
     required_skills: tuple[str, ...] = Field(default=(), exclude_if=not_)
     # Resolved sub-agents; they have none themselves.
     sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=not_)
+    judge: ResolvedJudge | None = Field(default=None, exclude_if=not_)
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
     orchestrator: ResolvedOrchestrator = Field(default=DEFAULT_ORCHESTRATOR, exclude_if=lambda settings: settings == DEFAULT_ORCHESTRATOR)
 

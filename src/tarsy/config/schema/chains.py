@@ -145,6 +145,16 @@ class SummarizationDefaults(Section):
     llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
 
 
+class EvidenceConfig(Section):
+    support: Switch = Field(
+        default=False, description="Have a model judge whether the quotations of *Why* and of the verdict support what they are cited for."
+    )
+    llm_provider: ProviderName | None = Field(
+        default=None, description="The model that judges; unset: that of `defaults.summarization`, else the agent's own."
+    )
+    llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
+
+
 class DefaultsConfig(OrchestratorKey, ProviderKey, BackendKeys, LimitKeys, FallbackKey, BudgetKey):
     success_policy: SuccessPolicy | None = Field(default=None, description="For parallel stages: `any` (the default) or `all`.")
     alert_type: AlertTypeName = Field(default="kubernetes", description="The type of alerts that have none.")
@@ -152,4 +162,5 @@ class DefaultsConfig(OrchestratorKey, ProviderKey, BackendKeys, LimitKeys, Fallb
     alert_masking: AlertMaskingConfig = Field(default=AlertMaskingConfig(), description="Masking secrets in alerts.")
     scoring: ScoringConfig = Field(default=ScoringConfig(), description="Scoring finished investigations, for every chain.")
     summarization: SummarizationDefaults = Field(default=SummarizationDefaults(), description="Shortening large tool results.")
+    evidence: EvidenceConfig = Field(default=EvidenceConfig(), description="Checking what analyses cite, beyond the checks by code.")
     memory: Mapping[str, Any] | None = planned_key("What agents remember between sessions.")

@@ -1,0 +1,17 @@
+"""Allow model calls that judge whether quotations support what they are cited for.
+
+Revision ID: 0031
+"""
+
+from alembic import op
+
+revision = "0031"
+down_revision = "0030"
+
+
+def upgrade() -> None:
+    name = op.f("ck_llm_interactions_kind")
+    op.drop_constraint(name, "llm_interactions")
+    op.create_check_constraint(
+        name, "llm_interactions", "kind IN ('iteration', 'forced_conclusion', 'correction', 'single_shot', 'summarization', 'support')"
+    )
