@@ -1,12 +1,12 @@
 """Allow model calls that judge whether quotations support what they are cited for.
 
-Revision ID: 0031
+Revision ID: 0032
 """
 
 from alembic import op
 
-revision = "0031"
-down_revision = "0030"
+revision = "0032"
+down_revision = "0031"
 
 
 def upgrade() -> None:
