@@ -22,8 +22,8 @@ const NAV = {
   color: "text.secondary",
   textDecoration: "none",
   fontWeight: 600,
-  fontSize: "0.9rem",
-  px: 1,
+  fontSize: { xs: "0.82rem", md: "0.9rem" },
+  px: { xs: 0.6, md: 1 },
   py: 0.5,
   borderRadius: 1,
   "&:hover": { color: "text.primary" },
@@ -52,7 +52,7 @@ export function Shell() {
             TARSy
           </BareLink>
           {/* On a phone the links are on a line of their own. */}
-          <Box sx={{ display: "flex", gap: { xs: 0.5, sm: 1 }, order: { xs: 1, sm: 0 }, width: { xs: "100%", sm: "auto" }, ml: { xs: -1, sm: 0 }, mt: { xs: 0.5, sm: 0 } }}>
+          <Box sx={{ display: "flex", flexWrap: { xs: "wrap", sm: "nowrap" }, columnGap: { xs: 0.25, md: 1 }, order: { xs: 1, sm: 0 }, width: { xs: "100%", sm: "auto" }, ml: { xs: -0.6, sm: 0 }, mt: { xs: 0.5, sm: 0 } }}>
             <BareLink to="/incidents" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
               Incidents
             </BareLink>
@@ -73,7 +73,7 @@ export function Shell() {
           <Allowed operation="submitAlert">
             <LinkButton to="/alerts/new" variant="contained" size="small" aria-label="New alert" sx={{ whiteSpace: "nowrap", flexShrink: 0, minWidth: 0, gap: 1 }}>
               <Plus size={16} aria-hidden />
-              <Box component="span" sx={{ display: { xs: "none", sm: "inline" } }}>
+              <Box component="span" sx={{ display: { xs: "none", md: "inline" } }}>
                 New alert
               </Box>
             </LinkButton>

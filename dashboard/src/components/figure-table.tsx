@@ -12,7 +12,7 @@ export function FigureTable({ label, head, rows }: { label: string; head: string
   const shown = all ? rows : rows.slice(0, SHOWN_ROWS);
   return (
     <>
-      <Box component="table" aria-label={label} sx={{ width: "100%", borderCollapse: "collapse", tableLayout: "fixed", fontSize: "0.85rem", "& th, & td": { px: 1.5, py: 0.5, textAlign: "right" }, "& th:first-of-type, & td:first-of-type": { textAlign: "left", width: "50%", ...ONE_LINE }, "& td": { borderTop: 1, borderColor: "divider", fontVariantNumeric: "tabular-nums" } }}>
+      <Box component="table" aria-label={label} sx={{ width: "100%", borderCollapse: "collapse", tableLayout: "fixed", fontSize: { xs: "0.8rem", sm: "0.85rem" }, "& th, & td": { px: { xs: 0.75, sm: 1.5 }, py: 0.5, textAlign: "right", whiteSpace: "nowrap" }, "& th:first-of-type, & td:first-of-type": { textAlign: "left", width: { xs: head.length > 4 ? "28%" : "40%", sm: "50%" }, ...ONE_LINE }, "& td": { borderTop: 1, borderColor: "divider", fontVariantNumeric: "tabular-nums" } }}>
         <thead>
           <tr>
             {head.map((name) => (

@@ -10,7 +10,7 @@ export const MONO = 'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono",
 export const ONE_LINE = { minWidth: 0, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" } as const;
 
 /** Truncates text to this many lines. */
-export function clamped(lines: number | { xs: number; sm: number }) {
+export function clamped(lines: number | { xs: number; sm: number; md?: number }) {
   return { display: "-webkit-box", WebkitBoxOrient: "vertical", WebkitLineClamp: lines, overflow: "hidden", minWidth: 0, overflowWrap: "anywhere" } as const;
 }
 

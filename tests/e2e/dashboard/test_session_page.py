@@ -62,8 +62,12 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
 
         # On paper: the result over the whole width, without what only a screen can use.
         page.emulate_media(media="print")
-        for hidden in (page.get_by_role("navigation", name="Main"), contents, page.get_by_role("region", name="Timeline")):
-            expect(hidden).to_be_hidden()
+        for hidden in (
+            page.get_by_role("navigation", name="Main"),
+            contents,
+            page.get_by_role("region", name=re.compile("Timeline|Review")),
+        ):
+            expect(hidden.locator("visible=true")).to_have_count(0)
         for name in ("Verdict", "Analysis"):
             box = page.get_by_role("region", name=name, exact=True).bounding_box()
             assert box

@@ -63,13 +63,14 @@ const TABLE = {
   fontSize: "0.85rem",
   "& th, & td": { px: 1, py: 0.5, textAlign: "left", verticalAlign: "top" },
   "& td": { borderTop: 1, borderColor: "divider", overflowWrap: "anywhere" },
+  "& td:not(:last-of-type)": { whiteSpace: "nowrap" },
 } as const;
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
   return (
     // Focusable, so that it can be scrolled by keyboard.
     <Box tabIndex={0} role="region" aria-label="Entries" sx={{ overflowX: "auto" }}>
-      <Box component="table" sx={{ ...TABLE, minWidth: 640 }}>
+      <Box component="table" sx={{ ...TABLE, minWidth: 860 }}>
         <thead>
           <tr>
             {["Time", "Who", "From", "What", "Details"].map((name) => (
@@ -82,9 +83,9 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
         <tbody>
           {entries.map((entry) => (
             <tr key={entry.id}>
-              <Box component="td" sx={{ whiteSpace: "nowrap" }}>
+              <td>
                 <RelativeTime at={entry.at} />
-              </Box>
+              </td>
               <td>{entry.actor}</td>
               <td>{entry.origin ?? "–"}</td>
               <td>{actionLabel(entry.action)}</td>

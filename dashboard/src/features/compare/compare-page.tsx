@@ -15,6 +15,7 @@ import { usePageTitle } from "@/components/page";
 import { plainText } from "@/components/plain-text";
 import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
+import { clamped } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { describeForkPoint } from "@/presentation/forks";
 import { statusLabel } from "@/presentation/session-status";
@@ -112,7 +113,7 @@ function Figures({ sessions, figures }: { sessions: readonly [SessionDetail, Ses
           </Box>
           {sessions.map((session, index) => (
             <Box key={index} component="th" scope="col" sx={{ ...CELL, border: 0 }}>
-              <TextLink to="/sessions/$sessionId" params={{ sessionId: session.id }} search={{}} sx={{ fontWeight: 600 }}>
+              <TextLink to="/sessions/$sessionId" params={{ sessionId: session.id }} search={{}} title={session.title} sx={{ ...clamped({ xs: 4, sm: 2 }), fontWeight: 600 }}>
                 {session.title}
               </TextLink>
               <Typography variant="caption" color="textSecondary" component="div">

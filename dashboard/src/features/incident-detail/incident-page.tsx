@@ -87,7 +87,7 @@ function Header({ incident, onChanged }: { incident: IncidentView; onChanged: ()
           <StatusBadge session={last} />
         </Typography>
       )}
-      <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={incident.title}>
+      <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 2, md: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={incident.title}>
         {incident.title}
       </Typography>
       <Actions incident={incident} onChanged={onChanged} />

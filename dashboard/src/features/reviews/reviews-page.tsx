@@ -21,6 +21,8 @@ import { accuracyCounts, byName, figureRow, judged, rightShares, sumOf } from ".
 const GROUPS: Record<Group, string> = { by_confidence: "Confidence", by_model: "Model", by_chain: "Chain", by_alert_type: "Alert type" };
 const WEEK = 7 * 86_400;
 const HEIGHT_PX = 190;
+// Half a verdict is no tick.
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
 export function ReviewsPage() {
   usePageTitle("Reviews");
@@ -88,7 +90,7 @@ function Figures({ figures }: { figures: ReviewFigures }) {
             <Chart title={title} series={shares} shape="lines" format={formatShare} max={1} {...weekly} />
           </Section>
           <Section title="Reviewed verdicts by week">
-            <Chart title="Reviewed verdicts by week" series={counts} shape="stacks" format={String} {...weekly} />
+            <Chart title="Reviewed verdicts by week" series={counts} shape="stacks" format={String} increments={WHOLE} {...weekly} />
           </Section>
         </Box>
       )}

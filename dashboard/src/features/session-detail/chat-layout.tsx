@@ -66,7 +66,7 @@ export function ChatDrawer({ hidden, children }: { hidden: boolean; children: Re
     <>
       {/* Keeps the end of the page clear of the bar. */}
       <Box sx={{ height: BAR_PX - 16 }} />
-      <Box sx={{ position: "fixed", left: 0, right: 0, bottom: 0, height: BAR_PX, zIndex: 5, display: "flex", alignItems: "center", justifyContent: "flex-end", px: 2, bgcolor: "background.paper", borderTop: 1, borderColor: "divider" }}>
+      <Box sx={{ position: "fixed", left: 0, right: 0, bottom: 0, height: BAR_PX, zIndex: 5, display: "flex", alignItems: "center", justifyContent: "flex-end", px: 2, bgcolor: "background.paper", borderTop: 1, borderColor: "divider", displayPrint: "none" }}>
         <Button variant="contained" startIcon={<MessageCircleQuestionMark size={18} />} onClick={() => setOpen(true)} sx={{ borderRadius: 6 }}>
           Ask
         </Button>

@@ -26,7 +26,7 @@ export const Header = memo(function Header({ session, onCancel }: { session: Ses
       <Typography component="div" role="status" data-testid="session-status" data-status={session.status}>
         <StatusBadge session={session} />
       </Typography>
-      <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>
+      <Typography variant="h1" sx={{ ...clamped({ xs: 3, sm: 2, md: 1 }), flex: "1 1 260px", fontSize: { xs: "1.15rem", sm: "1.35rem" } }} title={session.title}>
         {session.title}
       </Typography>
       <Actions session={session} onCancel={onCancel} />

@@ -151,7 +151,11 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
               {concluded && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
               {concluded && about}
               {concluded && <Analysis {...{ session, text, checked }} />}
-              {ended && <ReviewPanel sessionId={session.id} />}
+              {ended && (
+                <Box sx={{ displayPrint: "none" }}>
+                  <ReviewPanel sessionId={session.id} />
+                </Box>
+              )}
               {/* Only the part of it that is in view is in the page: a report has the whole. */}
               <Box sx={{ displayPrint: "none" }}>
                 <Section title="Timeline" flush actions={<FindBar {...finding} />}>

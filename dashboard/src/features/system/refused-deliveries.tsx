@@ -25,7 +25,7 @@ export function RefusedDeliveries() {
 
 function RefusedDelivery({ delivery }: { delivery: RefusedDeliveryItem }) {
   return (
-    <Box component="li" sx={{ display: "grid", gridTemplateColumns: { xs: "1fr", sm: "140px minmax(0, 1fr) auto" }, gap: { xs: 0.25, sm: 2 }, px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
+    <Box component="li" sx={{ display: "grid", gridTemplateColumns: { xs: "1fr", md: "140px minmax(0, 1fr) auto" }, gap: { xs: 0.25, md: 2 }, px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
       <Typography variant="body2" sx={{ overflowWrap: "anywhere" }}>
         {delivery.source}
       </Typography>

@@ -29,9 +29,9 @@ export function SystemPage() {
   const reload = useMutation({ mutationFn: reloadConfig, onSuccess: () => client.invalidateQueries() });
   return (
     <Stack spacing={2}>
-      <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", gap: 2 }}>
+      <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", flexWrap: "wrap", columnGap: 2, rowGap: 0.5 }}>
         <Typography variant="h1">System</Typography>
-        <Stack direction="row" sx={{ gap: 1 }}>
+        <Stack direction="row" sx={{ flexWrap: "wrap", gap: 1, ml: { xs: -0.5, sm: 0 } }}>
           <Allowed operation="reloadConfig">
             <Button size="small" startIcon={<RotateCw size={15} />} loading={reload.isPending} onClick={() => reload.mutate()}>
               Reload configuration
