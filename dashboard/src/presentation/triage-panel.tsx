@@ -14,7 +14,13 @@ import { Form } from "@/components/fields";
 import { MessageForm } from "@/components/message-form";
 import { Failure } from "@/components/states";
 import { RelativeTime } from "@/components/times";
-import type { Triage, TriageRequest } from "@/wire/types";
+import type { Operation, Triage, TriageRequest } from "@/wire/types";
+import { Allowed } from "./allowed";
+
+const OPERATIONS = {
+  session: { triage: "triageSession", comment: "commentSession" },
+  incident: { triage: "triageIncident", comment: "commentIncident" },
+} as const satisfies Record<Subject["kind"], Record<string, Operation>>;
 
 interface TriagePanelProps {
   subject: Subject;
@@ -29,9 +35,11 @@ export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
     <Stack spacing={1.5}>
       <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
         {triage.acknowledged_by === null ? (
-          <Button size="small" variant="outlined" startIcon={<Check size={15} />} loading={change.isPending} onClick={() => change.mutate({ acknowledged: true })}>
-            Acknowledge
-          </Button>
+          <Allowed operation={OPERATIONS[subject.kind].triage}>
+            <Button size="small" variant="outlined" startIcon={<Check size={15} />} loading={change.isPending} onClick={() => change.mutate({ acknowledged: true })}>
+              Acknowledge
+            </Button>
+          </Allowed>
         ) : (
           <Typography variant="body2">
             Acknowledged by {triage.acknowledged_by}
@@ -43,7 +51,7 @@ export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
             )}
           </Typography>
         )}
-        <Assignee key={triage.assignee} assignee={triage.assignee} onAssign={(assignee) => change.mutate({ assignee })} />
+        <Assignee key={triage.assignee} operation={OPERATIONS[subject.kind].triage} assignee={triage.assignee} onAssign={(assignee) => change.mutate({ assignee })} />
       </Stack>
       {triage.comments.length > 0 && (
         <Box component="ul" aria-label="Comments" sx={{ listStyle: "none", m: 0, p: 0 }}>
@@ -67,9 +75,11 @@ export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
           disabled={comment.isPending}
           onSend={(text) => comment.mutateAsync(text)}
           button={(ready) => (
-            <Button type="submit" variant="outlined" disabled={!ready} loading={comment.isPending} sx={{ height: 38 }}>
-              Add
-            </Button>
+            <Allowed operation={OPERATIONS[subject.kind].comment}>
+              <Button type="submit" variant="outlined" disabled={!ready} loading={comment.isPending} sx={{ height: 38 }}>
+                Add
+              </Button>
+            </Allowed>
           )}
         />
       </Box>
@@ -77,7 +87,7 @@ export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
   );
 }
 
-function Assignee({ assignee, onAssign }: { assignee: string | null; onAssign: (name: string) => void }) {
+function Assignee({ operation, assignee, onAssign }: { operation: Operation; assignee: string | null; onAssign: (name: string) => void }) {
   const author = useQuery(me).data?.author;
   const [name, setName] = useState(assignee ?? "");
   const changed = name.trim() !== (assignee ?? "");
@@ -85,14 +95,18 @@ function Assignee({ assignee, onAssign }: { assignee: string | null; onAssign: (
     <Form direction="row" sx={{ alignItems: "center", gap: 1 }} onSubmit={() => onAssign(name.trim())}>
       <TextField size="small" label="Assigned to" value={name} onChange={(event) => setName(event.target.value)} sx={{ width: 170 }} slotProps={{ htmlInput: { maxLength: 200 } }} />
       {changed && (
-        <Button type="submit" size="small">
-          {name.trim() === "" ? "Unassign" : "Assign"}
-        </Button>
+        <Allowed operation={operation}>
+          <Button type="submit" size="small">
+            {name.trim() === "" ? "Unassign" : "Assign"}
+          </Button>
+        </Allowed>
       )}
       {!changed && author && assignee !== author && (
-        <Button size="small" startIcon={<UserCheck size={15} />} onClick={() => onAssign(author)}>
-          Assign to me
-        </Button>
+        <Allowed operation={operation}>
+          <Button size="small" startIcon={<UserCheck size={15} />} onClick={() => onAssign(author)}>
+            Assign to me
+          </Button>
+        </Allowed>
       )}
     </Form>
   );

@@ -11,10 +11,10 @@ import { ReviewPanel } from "./review-panel";
 const TRIAGE = { acknowledged_by: null, acknowledged_at: null, assignee: null, comments: [] };
 const REVIEW: Review = { useful: true, accuracy: null, actual_cause: "", action_taken: "", reviewer: "ada", reviewed_at: "2026-03-10T09:00:00Z" };
 
-function show(review: Review | null) {
+function show(review: Review | null, denied: Record<string, string> = {}) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(reviewKey("s1"), { review, triage: TRIAGE });
-  client.setQueryData(me.queryKey, { author: "ada" } as never);
+  client.setQueryData(me.queryKey, { author: "ada", denied } as never);
   vi.spyOn(api, "GET").mockResolvedValue({ data: { review, triage: TRIAGE } as never, response: new Response() });
   render(
     <QueryClientProvider client={client}>
@@ -51,4 +51,9 @@ test("a session is acknowledged, taken over and commented", async () => {
   expect(changed).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/triage", { ...PATH, body: { acknowledged: true } });
   expect(changed).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/triage", { ...PATH, body: { assignee: "ada" } });
   expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/comments", { ...PATH, body: { text: "Seen before" } });
+});
+
+test("a viewer reads the review and changes nothing", () => {
+  show(REVIEW, { reviewSession: "responder", triageSession: "responder", commentSession: "responder" });
+  for (const name of ["Useful", "Wrong", "Acknowledge", "Assign to me", "Add"]) expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
 });

@@ -14,6 +14,7 @@ import { Form } from "@/components/fields";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import { TriagePanel } from "@/presentation/triage-panel";
 import type { Accuracy, Review, ReviewRequest } from "@/wire/types";
 
@@ -32,14 +33,16 @@ export function ReviewPanel({ sessionId }: { sessionId: string }) {
       <Stack spacing={2}>
         <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
           <Typography variant="body2">Was this investigation useful?</Typography>
-          <ToggleButtonGroup exclusive size="small" aria-label="Usefulness" disabled={save.isPending} value={review && (review.useful ? "yes" : "no")} onChange={(_, chosen: "yes" | "no" | null) => chosen && save.mutate({ useful: chosen === "yes" })}>
-            <ToggleButton value="yes" sx={{ gap: 0.75, py: 0.5 }}>
-              <ThumbsUp size={15} aria-hidden /> Useful
-            </ToggleButton>
-            <ToggleButton value="no" sx={{ gap: 0.75, py: 0.5 }}>
-              <ThumbsDown size={15} aria-hidden /> Not useful
-            </ToggleButton>
-          </ToggleButtonGroup>
+          <Allowed operation="reviewSession">
+            <ToggleButtonGroup exclusive size="small" aria-label="Usefulness" disabled={save.isPending} value={review && (review.useful ? "yes" : "no")} onChange={(_, chosen: "yes" | "no" | null) => chosen && save.mutate({ useful: chosen === "yes" })}>
+              <ToggleButton value="yes" sx={{ gap: 0.75, py: 0.5 }}>
+                <ThumbsUp size={15} aria-hidden /> Useful
+              </ToggleButton>
+              <ToggleButton value="no" sx={{ gap: 0.75, py: 0.5 }}>
+                <ThumbsDown size={15} aria-hidden /> Not useful
+              </ToggleButton>
+            </ToggleButtonGroup>
+          </Allowed>
           {review && (
             <Typography variant="body2" color="textSecondary">
               {review.reviewer} · <RelativeTime at={review.reviewed_at} />
@@ -62,20 +65,24 @@ function Details({ review, saving, onSave }: { review: Review; saving: boolean; 
     <Form spacing={1.5} sx={{ alignItems: "flex-start" }} onSubmit={() => onSave({ useful: review.useful, actual_cause: cause, action_taken: action })}>
       <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
         <Typography variant="body2">Was the verdict right?</Typography>
-        <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && onSave({ useful: review.useful, accuracy, actual_cause: cause, action_taken: action })}>
-          {Object.entries(ACCURACIES).map(([accuracy, label]) => (
-            <ToggleButton key={accuracy} value={accuracy} sx={{ py: 0.5 }}>
-              {label}
-            </ToggleButton>
-          ))}
-        </ToggleButtonGroup>
+        <Allowed operation="reviewSession">
+          <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && onSave({ useful: review.useful, accuracy, actual_cause: cause, action_taken: action })}>
+            {Object.entries(ACCURACIES).map(([accuracy, label]) => (
+              <ToggleButton key={accuracy} value={accuracy} sx={{ py: 0.5 }}>
+                {label}
+              </ToggleButton>
+            ))}
+          </ToggleButtonGroup>
+        </Allowed>
       </Stack>
       <TextField label="Actual cause" size="small" multiline maxRows={6} fullWidth value={cause} onChange={(event) => setCause(event.target.value)} />
       <TextField label="What was done" size="small" multiline maxRows={6} fullWidth value={action} onChange={(event) => setAction(event.target.value)} />
       {changed && (
-        <Button type="submit" variant="outlined" size="small" loading={saving}>
-          Save
-        </Button>
+        <Allowed operation="reviewSession">
+          <Button type="submit" variant="outlined" size="small" loading={saving}>
+            Save
+          </Button>
+        </Allowed>
       )}
     </Form>
   );
