@@ -31,6 +31,8 @@ from tarsy.db.sign_ins import SIGN_IN_COOKIE, SignInRepository
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.live_events import session_channel
 from tarsy.events.messages import ClientAction
+from tarsy.intake.authentication import Token
+from tarsy.intake.policy import Policy
 
 # What anybody may do: see whether the server is alive, read its manual, log in and out.
 OPEN = {
@@ -194,6 +196,18 @@ async def test_a_token_without_a_role_may_still_do_what_it_could_and_each_time_t
     warned = {entry["operation"] for entry in logs if entry["event"] == "token.role_missing"}
     assert refused == {"listTokens", "createToken", "revokeToken", "listAuditEntries", "exportAuditLog"}
     assert warned == LEGACY_OPERATIONS
+
+
+async def test_the_token_of_a_sender_delivers_alerts_and_does_nothing_else(node: LiveNode) -> None:
+    policy = Policy(default_alert_type="kubernetes", proofs={"ours": Token(("token-of-the-sender",))}, senders=frozenset({"ours"}))
+    app = create_app(services_on(node.engine, auth=AUTH, policy=policy))
+    sender = {"Authorization": "Bearer token-of-the-sender"}
+    found = await statuses(app, sender)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        delivered = await client.post("/api/v1/webhook/ours", content=b"pod is down", headers=sender)
+        by_viewer = await client.post("/api/v1/webhook/ours", content=b"x", headers={"Authorization": "Bearer env-viewer-token"})
+    assert set(found.values()) == {401}
+    assert (delivered.status_code, by_viewer.status_code) == (202, 403)
 
 
 @pytest.fixture
