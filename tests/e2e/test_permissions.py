@@ -47,6 +47,8 @@ OPEN = {
     "logout",
     "getMe",
     "permitWebhook",
+    # Slack signs its requests.
+    "receiveSlackRequest",
 }
 # Reading is for viewers, with these exceptions: they are about tokens, or about what colleagues did and from where.
 SECRET_READS = {"getFirstAlert", "listTokens", "listAuditEntries", "exportAuditLog"}

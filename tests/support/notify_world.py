@@ -84,13 +84,13 @@ class NotifyWorld:
                 await anyio.sleep(0 if delivered == count else 0.02)
 
 
-def message(kind: EventKind, at: datetime) -> Notification:
+def message(kind: EventKind, at: datetime, **more: Any) -> Notification:
     """A notification that is stored nowhere."""
     return Notification(
         id=str(uuid4()),
         target="hook",
         rule="all",
-        event=NotificationEvent(kind=kind, at=at, title="Disk full", session_id=str(uuid4())),
+        event=NotificationEvent(kind=kind, at=at, title="Disk full", session_id=str(uuid4()), **more),
         text="Disk full",
         status=NotificationStatus.PENDING,
         attempts=0,

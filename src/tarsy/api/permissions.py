@@ -29,6 +29,8 @@ REQUIRED_ROLES: Mapping[str, AccessRole | None] = {
     "submitWebhook": None,
     "submitWebhookOf": None,
     "permitWebhook": None,
+    # Slack signs its requests, and each of them needs the role of what its user asks for.
+    "receiveSlackRequest": None,
     "getOpenapiDocument": AccessRole.VIEWER,
     "getReference": AccessRole.VIEWER,
     "getMetrics": AccessRole.VIEWER,

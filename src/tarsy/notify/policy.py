@@ -6,8 +6,9 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from tarsy.config.schema.configuration import Config
-from tarsy.config.schema.notify import NotifyRuleConfig, TargetConfig
+from tarsy.config.schema.notify import NotifyRuleConfig, SlackAppConfig, TargetConfig
 from tarsy.config.templates import expand
+from tarsy.domain.access_role import AccessRole
 from tarsy.domain.notification import NotificationRule, QuietHours
 from tarsy.domain.route import parse_matchers
 from tarsy.notify.senders.apprise import AppriseSender
@@ -17,26 +18,55 @@ from tarsy.notify.senders.webhook import WebhookSender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlackApp:
+    """The app by which requests come from Slack, with the roles of its users."""
+
+    token: str = field(repr=False)
+    signing_secret: str | None = field(default=None, repr=False)
+    app_token: str | None = field(default=None, repr=False)
+    users: Mapping[str, AccessRole] = field(default_factory=dict[str, AccessRole])
+    api_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationPolicy:
     targets: Mapping[str, Sender] = field(default_factory=dict[str, Sender])
     rules: Sequence[NotificationRule] = ()
     dashboard_url: str | None = None
+    slack_app: SlackApp | None = None
 
 
 def notification_policy(config: Config, env: Mapping[str, str]) -> NotificationPolicy:
     """Return the policy with the secrets of `env`, which `config check` has found to be complete."""
     return NotificationPolicy(
-        targets={name: _sender(target, env) for name, target in config.notify.targets.items()},
+        targets={name: _sender(target, env, has_buttons=config.notify.slack is not None) for name, target in config.notify.targets.items()},
         rules=[_rule(rule, number, config.notify.targets) for number, rule in enumerate(config.notify.rules, 1)],
         dashboard_url=config.system.dashboard_url,
+        slack_app=_slack_app(config.notify.slack, env) if config.notify.slack else None,
     )
 
 
-def _sender(target: TargetConfig, env: Mapping[str, str]) -> Sender:
+def _slack_app(slack: SlackAppConfig, env: Mapping[str, str]) -> SlackApp:
+    return SlackApp(
+        token=env[slack.token_env].strip(),
+        signing_secret=env[slack.signing_secret_env].strip() if slack.signing_secret_env else None,
+        app_token=env[slack.app_token_env].strip() if slack.app_token_env else None,
+        users=slack.users,
+        api_url=slack.api_url,
+    )
+
+
+def _sender(target: TargetConfig, env: Mapping[str, str], *, has_buttons: bool) -> Sender:
     if target.slack:
         slack = target.slack
         token = env[slack.token_env].strip()
-        return SlackSender(token=token, channel=slack.channel, api_url=slack.api_url, reply_to_alerts=slack.reply_to_alerts)
+        return SlackSender(
+            token=token,
+            channel=slack.channel,
+            api_url=slack.api_url,
+            reply_to_alerts=slack.reply_to_alerts,
+            has_buttons=has_buttons,
+        )
     if target.webhook:
         secret = env[target.webhook.secret_env].strip() if target.webhook.secret_env else None
         return WebhookSender(url=expand(target.webhook.url, env), secret=secret)

@@ -1,9 +1,11 @@
 """Slack over real HTTP, by the vendor's SDK: one message for each incident, updates, replies, limits."""
 
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -80,6 +82,26 @@ async def test_the_message_is_a_reply_to_that_of_the_alert_which_contains_its_fi
     history, first, update, reply = receiver.seen
     assert history.path.startswith("/api/conversations.history?channel=C1&")
     assert (first.body["thread_ts"], update.body["ts"], reply.body["thread_ts"]) == ("0.1", "1.0", "0.1")
+
+
+async def test_with_an_app_a_verdict_has_buttons_and_its_text_stays_what_it_is(receiver: VendorServer) -> None:
+    receiver.replies.extend([posted("1.0"), posted("2.0")])
+    at, incident_id = datetime.now(UTC), str(uuid4())
+    verdict = message(EventKind.VERDICT, at, incident_id=incident_id, link="https://t/1")
+    await slack(receiver, has_buttons=True).send(verdict)
+    await slack(receiver).send(verdict)
+    with_buttons, without = (request.body for request in receiver.seen)
+    section, actions = json.loads(with_buttons["blocks"]) if isinstance(with_buttons["blocks"], str) else with_buttons["blocks"]
+    assert section["text"] == {"type": "mrkdwn", "text": verdict.text, "verbatim": True}
+    session_id = verdict.event.session_id
+    assert [(one["text"]["text"], one.get("url") or one["value"]) for one in actions["elements"]] == [
+        ("Open", "https://t/1"),
+        ("Ask", session_id),
+        ("Investigate again", incident_id),
+        ("Useful", session_id),
+        ("Not useful", session_id),
+    ]
+    assert "blocks" not in without
 
 
 async def test_a_message_that_was_deleted_is_posted_anew_and_a_delayed_event_does_not_replace_a_later_one(

@@ -5,8 +5,9 @@ from datetime import time, timedelta
 import pytest
 
 from support.config_directory import ConfigDirectory
+from tarsy.domain.access_role import AccessRole
 from tarsy.domain.notification import AfterQuietHours, EventKind
-from tarsy.notify.policy import notification_policy
+from tarsy.notify.policy import SlackApp, notification_policy
 from tarsy.notify.senders.apprise import AppriseSender
 from tarsy.notify.senders.slack import SlackSender
 from tarsy.notify.senders.webhook import WebhookSender
@@ -117,6 +118,29 @@ def test_a_mistake_is_named_with_its_cure(directory: ConfigDirectory, notify: st
     targets = "" if "targets" in notify else "targets: {chat: {slack: {channel: C1}}}, "
     found = [one for one in directory.problems(f"notify: {{{targets}{notify[1:]}") if one.path == path]
     assert [problem in one.message and cure in one.remedy for one in found] == [True]
+
+
+def test_the_app_of_slack_has_its_secrets_from_the_environment_and_maps_users_to_roles(directory: ConfigDirectory) -> None:
+    directory.env |= {**ENV, "SIGN": "s1", "APP": "xapp-1"}
+    loaded = directory.load("notify: {slack: {signing_secret_env: SIGN, app_token_env: APP, users: {U1: responder}}}")
+    policy = notification_policy(loaded.config, loaded.env)
+    users = {"U1": AccessRole.RESPONDER}
+    expected = SlackApp(token="xoxb-1", signing_secret="s1", app_token="xapp-1", users=users, api_url="https://slack.com/api/")
+    assert policy.slack_app == expected
+    assert not any(secret in repr(policy) for secret in ("xoxb-1", "s1", "xapp-1"))
+
+
+@pytest.mark.parametrize(
+    ("slack", "path", "problem"),
+    [
+        ("{users: {U1: responder}}", "notify.slack", "nothing can come from Slack"),
+        ("{app_token_env: NOPE}", "notify.slack", "buttons and commands in Slack need the environment variable NOPE, which is not set"),
+        ("{app_token_env: MAIL_URL, users: {U1: boss}}", "notify.slack.users.U1", "is not one of"),
+    ],
+)
+def test_a_mistake_in_the_app_of_slack_is_named(directory: ConfigDirectory, slack: str, path: str, problem: str) -> None:
+    directory.env |= ENV
+    assert [(one.path, problem in one.message) for one in directory.problems(f"notify: {{slack: {slack}}}")] == [(path, True)]
 
 
 def test_a_target_that_no_rule_names_is_remarked_on(directory: ConfigDirectory) -> None:

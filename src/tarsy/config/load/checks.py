@@ -172,6 +172,7 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
     mistakes, remarks = _unset_server_variables(config, in_use, files, env)
     mistakes += [
         *_unset_variables(config, in_use, files, env),
+        *_unset_notify_variables(config, files, env),
         *_unfit_backends(config, in_use, files),
         *_unfit_same_as(config, files),
         *_unfit_sign_in(config, files, env),
@@ -200,7 +201,7 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
 
 
 def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, env: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a mistake for each provider, sender or notification target that lacks a variable."""
+    """Yield a mistake for each provider or sender that lacks a variable."""
     for name, chain_id in in_use.providers.items():
         provider = config.llm_providers[name]
         templates = [variable for variable in sorted(variables(provider.base_url or "")) if variable not in env]
@@ -212,6 +213,14 @@ def _unset_variables(config: Config, in_use: UsedEntries, files: ConfigFiles, en
             if not env.get(variable, "").strip():
                 message = f'sender "{name}" authenticates with the environment variable {variable}, which is not set'
                 yield files.tarsy.problem(("senders", name), message, f"set {variable}")
+
+
+def _unset_notify_variables(config: Config, files: ConfigFiles, env: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a mistake for each variable that Slack's app or a notification target lacks."""
+    for variable in sorted(config.notify.slack.variables() if config.notify.slack else ()):
+        if not env.get(variable, "").strip():
+            message = f"buttons and commands in Slack need the environment variable {variable}, which is not set"
+            yield files.tarsy.problem(("notify", "slack"), message, f"set {variable}")
     for name, target in config.notify.targets.items():
         for variable in sorted(target.variables()):
             if not env.get(variable, "").strip():
@@ -236,7 +245,7 @@ def with_slack_section(document: TarsyDocument, source: Source, env: Mapping[str
         return notify, [source.problem(place, message, f"set {slack.token_env}")]
     target = TargetConfig(slack=SlackTargetConfig(channel=slack.channel, token_env=slack.token_env))
     rule = NotifyRuleConfig(name="system.slack", on=(EventKind.VERDICT, EventKind.FAILED), to=(SLACK_TARGET,))
-    return NotifyConfig(targets={**notify.targets, SLACK_TARGET: target}, rules=(*notify.rules, rule)), []
+    return notify.model_copy(update={"targets": {**notify.targets, SLACK_TARGET: target}, "rules": (*notify.rules, rule)}), []
 
 
 def _unfit_sign_in(config: Config, files: ConfigFiles, env: Mapping[str, str]) -> Iterator[Problem]:

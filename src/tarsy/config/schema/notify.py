@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 from tarsy.config.schema.routes import Matchers
 from tarsy.config.schema.values import Duration, Name, Section, Switch, TargetName, Text, WebAddress, refuse
 from tarsy.config.templates import variables
+from tarsy.domain.access_role import AccessRole
 from tarsy.domain.notification import MAX_AGE, AfterQuietHours, EventKind
 from tarsy.domain.notification_text import TemplateRejectedError, check_template
 
@@ -135,6 +136,33 @@ class NotifyRuleConfig(Section):
     template: MessageTemplate | None = Field(default=None, description="Text of the message (Jinja2); unset: a short default.")
 
 
+class SlackAppConfig(Section):
+    signing_secret_env: Name | None = Field(
+        default=None, description="Variable that holds the signing secret, for requests to `/api/v1/slack` (a public address is needed)."
+    )
+    app_token_env: Name | None = Field(
+        default=None, description="Variable that holds the app-level token, for Socket Mode (no public address)."
+    )
+    token_env: Name = Field(default="SLACK_BOT_TOKEN", description="Variable that holds the bot token.")
+    users: Mapping[Name, AccessRole] = Field(
+        default={}, description="Roles of Slack users by their ids, such as `U0123456789: responder`; others may only read."
+    )
+    api_url: WebAddress = Field(default="https://slack.com/api/", description="Address of Slack's Web API.")
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> "SlackAppConfig":
+        if not (self.signing_secret_env or self.app_token_env):
+            raise refuse("nothing can come from Slack", "write app_token_env for Socket Mode, or signing_secret_env for HTTP")
+        return self
+
+    def variables(self) -> frozenset[str]:
+        """Return the environment variables that it needs."""
+        return frozenset(name for name in (self.signing_secret_env, self.app_token_env, self.token_env) if name)
+
+
 class NotifyConfig(Section):
     targets: Mapping[Name, TargetConfig] = Field(default={}, description="Where notifications are sent, by name.")
     rules: tuple[NotifyRuleConfig, ...] = Field(default=(), description="Which events are sent where.")
+    slack: SlackAppConfig | None = Field(
+        default=None, description="Buttons in messages to Slack, and the command `/tarsy`; unset: messages have no buttons."
+    )
