@@ -2,22 +2,27 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.agent.ports import LLMClient
+from tarsy.agent.ports import ApprovalStore, LLMClient
+from tarsy.agent.toolbox.approval import RecordedApprovals
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider, fitting_backend, resolved_provider, resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.db.embedded.server import temporary_postgres
+from tarsy.db.run.journal import Deliver
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.recording import RULES_SINCE, RecordedCall, RecordedOutcome, Recording, reaches_fork
 from tarsy.domain.replay import Difference, differences
+from tarsy.domain.run_input import AnyInput
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
@@ -83,6 +88,8 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
                 # A recording was masked when it was made, by the rules of that time.
                 mask=None if live or options.live_tools else Unmasked(),
                 recorded_inputs=inputs,
+                # A call that a person approved once is not made a second time on live servers.
+                approvals=partial(_recorded_approvals, None if options.live_tools else inputs),
                 older_rules=live is None and recording.tarsy_recording < RULES_SINCE,
             )
             async with application(temporary, overrides=overrides) as running:
@@ -90,6 +97,11 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
             found_differences = tuple(differences(outcome, replayed, version=recording.tarsy_recording))
             results.append(ReplayOutcome(file, found_differences, replayed))
     return results
+
+
+def _recorded_approvals(inputs: Sequence[AnyInput] | None, engine: AsyncEngine, deliver: Deliver) -> ApprovalStore | None:
+    del engine, deliver
+    return None if inputs is None else RecordedApprovals(inputs)
 
 
 class PartlyLiveClient:

@@ -67,7 +67,7 @@ def test_check_puts_the_files_of_tarsy_d_together_and_names_them(tmp_path: Path)
     assert (twice.returncode, twice.stderr.splitlines()[0]) == (1, reported)
 
 
-def test_check_says_of_which_servers_tools_are_withheld(tmp_path: Path) -> None:
+def test_check_says_of_which_servers_tools_need_an_approval(tmp_path: Path) -> None:
     transport = "transport: {type: stdio, command: uvx}"
     servers = {
         "default": "",
@@ -78,11 +78,11 @@ def test_check_says_of_which_servers_tools_are_withheld(tmp_path: Path) -> None:
     entries = "".join(f"  {name}: {{{transport}{more}}}\n" for name, more in servers.items())
     (tmp_path / "tarsy.yaml").write_text(f"mcp_servers:\n{entries}")
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
-    said = [line for line in run.stderr.splitlines() if "withheld" in line]
+    said = [line for line in run.stderr.splitlines() if "approval" in line]
     assert run.returncode == 0
-    assert [line.partition(" are withheld")[0].rpartition("approval: ")[2] for line in said] == [
-        "tools that may destroy something",
-        "all tools",
+    assert [line.partition(" need a person's approval")[0].rpartition("approval: ")[2] for line in said] == [
+        "calls of tools that may destroy something",
+        "calls of all tools",
     ]
     assert "tarsy.yaml:2" in said[0]
 

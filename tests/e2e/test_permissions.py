@@ -83,6 +83,8 @@ CHANGES: Mapping[str, AccessRole] = {
     "testNotificationTarget": AccessRole.RESPONDER,
     "pause": AccessRole.RESPONDER,
     "resume": AccessRole.RESPONDER,
+    "approveCall": AccessRole.APPROVER,
+    "rejectCall": AccessRole.APPROVER,
     "eraseSession": AccessRole.ADMIN,
     "reloadConfig": AccessRole.ADMIN,
     "openSetup": AccessRole.ADMIN,

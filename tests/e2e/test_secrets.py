@@ -28,7 +28,7 @@ from tarsy.db.masking_key import masking_key
 from tarsy.db.tables import metadata
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.recording import RecordedCall
-from tarsy.domain.tool import Approval, ToolCalling
+from tarsy.domain.tool import ApprovalPolicy, ToolCalling
 from tarsy.session.submission import Submission
 from tarsy.settings import Settings
 from tarsy.tools.masking import Masker
@@ -44,7 +44,7 @@ NAMED = st.sampled_from(["password={}", "DB_PASSWORD: {}", '"api_key": "{}"', "A
 def server() -> ResolvedMcpServer:
     return ResolvedMcpServer(
         name="f",
-        approval=Approval.NEVER,
+        approval=ApprovalPolicy.NEVER,
         transport=ResolvedTransport(type="stdio", command=sys.executable, args=(str(FAULT_SERVER),)),
         masking=ResolvedMasking(enabled=True, pattern_groups=("all",)),
     )
@@ -218,7 +218,9 @@ class Planting:
 
 def masked_by_default() -> ResolvedMcpServer:
     return ResolvedMcpServer(
-        name="f", approval=Approval.NEVER, transport=ResolvedTransport(type="stdio", command=sys.executable, args=(str(FAULT_SERVER),))
+        name="f",
+        approval=ApprovalPolicy.NEVER,
+        transport=ResolvedTransport(type="stdio", command=sys.executable, args=(str(FAULT_SERVER),)),
     )
 
 

@@ -14,7 +14,7 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, 
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
-from tarsy.domain.tool import Approval, ToolCalling, ToolCatalog, ToolResult
+from tarsy.domain.tool import ApprovalPolicy, ToolCalling, ToolCatalog, ToolResult
 from tarsy.tools.executor import MaskedTools, McpToolServers
 from tarsy.tools.pool import ConnectionPool
 
@@ -38,7 +38,7 @@ class Tools:
 
 
 def server(
-    name: str, transport: ResolvedTransport, *, tools: tuple[str, ...] | None = None, approval: Approval = Approval.NEVER
+    name: str, transport: ResolvedTransport, *, tools: tuple[str, ...] | None = None, approval: ApprovalPolicy = ApprovalPolicy.NEVER
 ) -> ResolvedMcpServer:
     return ResolvedMcpServer(name=name, transport=transport, masking=MASKING, tools=tools, approval=approval)
 

@@ -13,7 +13,7 @@ from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import ParallelType
-from tarsy.domain.tool import Approval, ToolCalling
+from tarsy.domain.tool import ApprovalPolicy, ToolCalling
 
 SERVER = Path(__file__).with_name("ledger_server.py")
 # Tool calls of the whole scenario by key, and whether they may be repeated when nobody knows what became of them.
@@ -145,7 +145,7 @@ class Scenario:
         return NewSession(**{**values, **changes})
 
 
-def scenario(recording: Recording, directory: Path, *, scored: bool = False) -> Scenario:
+def scenario(recording: Recording, directory: Path, *, scored: bool = False, **server_changes: Any) -> Scenario:
     """Write the recording down and make the chain that plays it; tools write to `ledger` in the directory."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "recording.json"
@@ -153,7 +153,7 @@ def scenario(recording: Recording, directory: Path, *, scored: bool = False) -> 
     provider = ResolvedProvider(name="recorded", type=ProviderType.REPLAY, model="recorded", recording=str(path))
     server = ResolvedMcpServer(
         name="ledger",
-        approval=Approval.NEVER,
+        approval=ApprovalPolicy.NEVER,
         transport=ResolvedTransport(
             type="stdio", command=sys.executable, args=("-I", "-S", str(SERVER)), env={"LEDGER": str(directory / "ledger")}
         ),
@@ -166,7 +166,7 @@ def scenario(recording: Recording, directory: Path, *, scored: bool = False) -> 
             executive_summary=_own("Summarizer", AgentType.EXEC_SUMMARY, provider),
             chat=_agent("Looker", provider),
             scoring=_own("Judge", AgentType.SCORING, provider) if scored else None,
-            mcp_servers={"ledger": server},
+            mcp_servers={"ledger": server.model_copy(update=server_changes)},
         )
     )
 

@@ -10,7 +10,19 @@ import anyio
 
 from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.executive_summary import SummarySource
-from tarsy.agent.ports import ChangeLog, Journal, LiveText, LLMClient, Mask, Prices, ResultStore, SkillTexts, ToolExecutor, ToolServers
+from tarsy.agent.ports import (
+    ApprovalStore,
+    ChangeLog,
+    Journal,
+    LiveText,
+    LLMClient,
+    Mask,
+    Prices,
+    ResultStore,
+    SkillTexts,
+    ToolExecutor,
+    ToolServers,
+)
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import INVESTIGATION
@@ -162,6 +174,8 @@ class AgentServices:
     changes: ChangeLog
     skills: SkillTexts
     live: LiveText
+    # None: no person can be asked.
+    approvals: ApprovalStore | None = None
     mask: Mask
     # Returns the tags of a session's secrets by its nonce.
     tags: Callable[[str], Tag] | None = None

@@ -7,7 +7,9 @@ from typing import Protocol
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.alert import StoredChange
+from tarsy.domain.approval import Approval, ApprovalRequest
 from tarsy.domain.budget import Reservation, SpentBy
+from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import AnsweredCall, Evidence
 from tarsy.domain.live_events import StreamDelta
@@ -95,6 +97,26 @@ class Journal(Protocol):
 
     async def load(self, execution_id: str) -> StoredRun:
         """Return the stored state of an execution."""
+        ...
+
+
+class ApprovalStore(Protocol):
+    """Stores the calls that need an approval, and the decisions."""
+
+    async def request(self, request: ApprovalRequest, claim: Claim) -> Approval:
+        """Store a call that needs an approval, unless it is stored, and return it with the decision. One whose time is up has expired.
+
+        Raises:
+            ClaimLostError: the work belongs to another worker now.
+        """
+        ...
+
+    async def start(self, approval: Approval, claim: Claim) -> bool:
+        """Record that an approved call runs now. Return False if it was started before: whether it took effect is unknown.
+
+        Raises:
+            ClaimLostError: the work belongs to another worker now.
+        """
         ...
 
 

@@ -4,6 +4,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -14,14 +16,15 @@ from tarsy.agent.iteration_state import tools_timed_out
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import SeenResult
 from tarsy.agent.prompt.fence import line_of, result_text, shown_result
-from tarsy.agent.prompt.nudges import too_many_calls_note, unknown_outcome_note
+from tarsy.agent.prompt.nudges import held_back_note, too_many_calls_note, unknown_outcome_note
 from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_results import ResultPresenter
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
-from tarsy.domain.execution import Wait
+from tarsy.domain.execution import Wait, combined_wait
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
+from tarsy.domain.run_input import PlacedInput, input_fields
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.step import ExecutionInput
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
@@ -112,8 +115,10 @@ class ToolTurn:
         self._purpose = purpose
         self._resumed = known is not None
         self._known = known or {}
-        # The open timeline event of each call's result, by call id.
+        # The open timeline event of each call's result, and what it says about the call, by call id. That of a call that needs an approval is
+        # opened when it has a result.
         self._events: dict[str, str] = {}
+        self._about: dict[str, Mapping[str, Any]] = {}
         self._presenter = ResultPresenter(run)
         # The model call that made these tool calls.
         self._turn = run.turn - 1
@@ -132,18 +137,21 @@ class ToolTurn:
                 "server_name": name.server if name else "",
                 "evidence_id": self._context.evidence.of_calls[call.id],
             }
+            self._about[call.id] = metadata
             if not self._resumed:
                 arguments = self._context.services.mask(call.arguments)
                 opened.append(self._recorder.event(TimelineEventType.LLM_TOOL_CALL, arguments, metadata=metadata))
-            result = self._recorder.open(TimelineEventType.TOOL_RESULT, metadata)
-            self._events[call.id] = result.id
-            opened.append(result)
+            if not self._needs_approval(call):
+                result = self._recorder.open(TimelineEventType.TOOL_RESULT, metadata)
+                self._events[call.id] = result.id
+                opened.append(result)
         return tuple(opened)
 
     async def run(self, *, deadline: float) -> TurnOutcome:
         """Make all calls until they are done or the iteration's time (`deadline`, in loop time) is up.
 
-        Calls that only read run concurrently. One that may change something waits for those before it, and those after it wait for it.
+        Calls that only read run concurrently. One that may change something waits for those before it, and those after it wait for it,
+        unless it waits for an approval itself.
 
         Raises:
             RunWaitsError: a call has to wait.
@@ -159,8 +167,9 @@ class ToolTurn:
                 return
             result = await self._result(call, deadline)
             if result.waits:
-                # The run that makes the call again opens an event of its own.
-                await self._recorder.commit(closed=(self._recorder.close(self._events[call.id], TimelineStatus.INTERRUPTED),))
+                if call.id in self._events:
+                    # The run that makes the call again opens an event of its own.
+                    await self._recorder.commit(closed=(self._recorder.close(self._events[call.id], TimelineStatus.INTERRUPTED),))
                 waiting.append(result.waits)
                 return
             stored.append(await self._store(pending, result))
@@ -172,8 +181,10 @@ class ToolTurn:
             await for_each(group, run_one, name=lambda pending: f"tool {pending.call.name}")
             if cut and any(cut.is_within(pending.call.id, self._run.turn) for pending in group):
                 await self._run.stop_at_cut(cut)
-            if waiting:
-                raise RunWaitsError(max(waiting, key=lambda wait: wait.seconds))
+            if not all(wait.for_approval for wait in waiting):
+                break
+        if waiting:
+            raise RunWaitsError(combined_wait(waiting))
         # Some results of a turn that was interrupted may be in the conversation already.
         stored.sort(key=lambda message: message.sequence_number)
         self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
@@ -182,6 +193,17 @@ class ToolTurn:
         timed_out = [pending.call for pending in self._calls if results[pending.call.id].is_timeout]
         error = tools_timed_out(call.name for call in timed_out) if len(timed_out) == len(results) else None
         return TurnOutcome(frozenset(call.id for call in timed_out), error)
+
+    def _needs_approval(self, call: ToolCall) -> bool:
+        definition = self._run.catalog.find(call.name)
+        return definition is not None and definition.needs_approval
+
+    def _is_held_back(self, call: ToolCall) -> bool:
+        """Return whether a call may change something and follows one of the same answer that needs an approval: its order would be lost."""
+        definition = self._run.catalog.find(call.name)
+        if definition is None or not definition.may_change or definition.needs_approval or definition.dispatches_agent:
+            return False
+        return any(map(self._needs_approval, takewhile(lambda one: one.id != call.id, (pending.call for pending in self._calls))))
 
     def _groups(self) -> Iterator[list[PendingCall]]:
         """Split the calls into groups that may run concurrently, in order; a call that may change something is alone in its group."""
@@ -219,16 +241,20 @@ class ToolTurn:
         definition = self._run.catalog.find(call.name)
         if known := self._known.get(call.id):
             result = ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=started_at)
+        elif self._is_held_back(call):
+            result = ToolResult(call=call, content=held_back_note(call.name), is_error=True, refused=True, started_at=started_at)
         elif self._resumed and not (
             # For a tool that does not exist, the toolbox answers as before.
             definition is None
             or definition.dispatches_agent
+            # Whether it has begun is stored with its approval.
+            or definition.needs_approval
             # Arguments are stored masked: with a secret among them, the same call cannot be made again.
             or (definition.safe_to_repeat and not is_masked(call.arguments))
         ):
             result = ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=started_at)
         else:
-            event_id = self._events[call.id]
+            event_id = self._events.get(call.id, "")
             content = f"{call.name} did not answer before the time of this iteration was up."
             result = ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at)
             with anyio.move_on_at(math.inf if definition and definition.dispatches_agent else deadline) as scope:
@@ -255,11 +281,12 @@ class ToolTurn:
         message = recorder.message(self._tool_calls.result_message(result.call, content), pending.sequence_number)
         # A summary is stored with its message: without it, a run that continues would have to pay for the summary again.
         await recorder.commit(
+            opened=first.get("opened", ()),
             closed=(*first.get("closed", ()), *shown.closed),
             mcp_interactions=first.get("mcp_interactions", ()),
             llm_interactions=shown.interactions,
             messages=(message,),
-            inputs=self._read_input(seen),
+            inputs=first.get("inputs", self._read_input(seen)),
         )
         recorder.awaited.discard(pending.call.id)
         return message
@@ -288,13 +315,18 @@ class ToolTurn:
         """Return the parts of a step that store a result, however much of it the model is shown."""
         result, place = seen.result, self._context.place
         ended = TimelineStatus.TIMED_OUT if result.is_timeout else TimelineStatus.FAILED
-        flags = {name: True for name, holds in (("refused", result.refused), ("folded", folded.is_folded)) if holds}
-        close = self._recorder.close(
-            self._events[result.call.id],
-            ended if result.is_error else TimelineStatus.COMPLETED,
-            content=result.content,
-            metadata={"is_error": result.is_error, "duration_ms": result.duration_ms, "read_at": seen.read_at.isoformat(), **flags},
-        )
+        status = ended if result.is_error else TimelineStatus.COMPLETED
+        metadata: dict[str, Any] = {"is_error": result.is_error, "duration_ms": result.duration_ms, "read_at": seen.read_at.isoformat()}
+        metadata |= {name: True for name, holds in (("refused", result.refused), ("folded", folded.is_folded)) if holds}
+        inputs, shown = self._read_input(seen), StepParts()
+        if decision := result.decision:
+            metadata["approval"] = dict(input_fields(decision))
+            inputs = (*inputs, *self._recorder.inputs(PlacedInput(place.track, self._turn, decision)))
+        if event_id := self._events.get(result.call.id):
+            shown["closed"] = (self._recorder.close(event_id, status, content=result.content, metadata=metadata),)
+        else:
+            metadata = {**self._about[result.call.id], **metadata}
+            shown["opened"] = (self._recorder.event(TimelineEventType.TOOL_RESULT, result.content, status=status, metadata=metadata),)
         name = ToolName.parse(result.call.name)
         interaction = MCPInteraction(
             id=str(uuid4()),
@@ -313,4 +345,5 @@ class ToolTurn:
             started_at=result.started_at,
             duration_ms=result.duration_ms,
         )
-        return {"closed": (close,), "mcp_interactions": () if result.refused else (interaction,), "inputs": self._read_input(seen)}
+        shown["mcp_interactions"], shown["inputs"] = () if result.refused else (interaction,), inputs
+        return shown

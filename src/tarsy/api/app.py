@@ -15,6 +15,7 @@ from tarsy.api.reference import openapi_document, reference_page
 from tarsy.api.router import plain_router
 from tarsy.api.routes import (
     alerts,
+    approvals,
     audit,
     evidence,
     exports,
@@ -47,6 +48,7 @@ ROUTERS = (
     exports.router,
     followups.router,
     reviews.router,
+    approvals.router,
     evidence.trace_router,
     notifications.router,
     slack.router,

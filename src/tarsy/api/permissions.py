@@ -61,6 +61,7 @@ REQUIRED_ROLES: Mapping[str, AccessRole | None] = {
     "getScore": AccessRole.VIEWER,
     "getReview": AccessRole.VIEWER,
     "getReviewFigures": AccessRole.VIEWER,
+    "listApprovals": AccessRole.VIEWER,
     "listModels": AccessRole.VIEWER,
     "getUsage": AccessRole.VIEWER,
     "getUsageTrends": AccessRole.VIEWER,
@@ -107,6 +108,8 @@ REQUIRED_ROLES: Mapping[str, AccessRole | None] = {
     "testNotificationTarget": AccessRole.RESPONDER,
     "pause": AccessRole.RESPONDER,
     "resume": AccessRole.RESPONDER,
+    "approveCall": AccessRole.APPROVER,
+    "rejectCall": AccessRole.APPROVER,
     # `deleteSession` with `hard`.
     "eraseSession": AccessRole.ADMIN,
     "reloadConfig": AccessRole.ADMIN,

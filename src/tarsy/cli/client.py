@@ -195,6 +195,14 @@ class TarsyClient:
         """Continue from a step of a session in a new one; return its id."""
         return str((await self._ask("POST", f"/api/v1/sessions/{session_id}/fork", json=dict(wanted)))["session_id"])
 
+    async def approvals(self, state: str) -> list[dict[str, Any]]:
+        """Return the newest approvals, in any state if `state` is empty."""
+        return (await self._ask("GET", "/api/v1/approvals", params={"state": state} if state else {}))["approvals"]
+
+    async def decide_approval(self, approval_id: str, decision: str, reason: str) -> dict[str, Any]:
+        """Carry out the decision `approve` or `reject`; return the approval."""
+        return await self._ask("POST", f"/api/v1/approvals/{approval_id}/{decision}", json={"reason": reason})
+
     async def create_token(self, name: str, role: str, expires_at: datetime | None) -> dict[str, Any]:
         """Create an API token; the result contains its secret."""
         body = {"name": name, "role": role, "expires_at": expires_at.isoformat() if expires_at else None}

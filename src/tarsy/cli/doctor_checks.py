@@ -29,7 +29,7 @@ from tarsy.db.incident.refusals import RefusalRepository, refusal_warnings
 from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
-from tarsy.domain.tool import ALLOWING, Approval
+from tarsy.domain.tool import ALLOWING, ApprovalPolicy
 from tarsy.kit.data_directory import default_data_dir
 from tarsy.llm.prices import PriceList
 from tarsy.settings import API_TOKENS, CannotServeError, Settings
@@ -250,27 +250,27 @@ async def check_tools(loaded: LoadedConfig) -> list[Finding]:
 
 
 def approval_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
-    """Return a remark for each tool server that TARSy withholds tools of; only the server itself knows which: the doctor asks it."""
+    """Return a remark for each tool server whose tools may need an approval; only the server itself knows which: the doctor asks it."""
     source = tarsy_source(loaded.directory)
     found: list[Problem] = []
     for name, server in loaded.config.mcp_servers.items():
         path = ("mcp_servers", name, "approval")
         match server.approval:
-            case Approval.NEVER:
+            case ApprovalPolicy.NEVER:
                 continue
-            case Approval.DESTRUCTIVE:
+            case ApprovalPolicy.DESTRUCTIVE:
                 # The built-in servers only read.
                 if server.tools is not None or not source.holds(path[:2]):
                     continue
-                withheld = "tools that may destroy something"
-            case Approval.UNLESS_READ_ONLY:
-                withheld = "tools that do not declare readOnlyHint"
-            case Approval.ALWAYS:
-                withheld = "all tools"
+                tools = "calls of tools that may destroy something"
+            case ApprovalPolicy.UNLESS_READ_ONLY:
+                tools = "calls of tools that do not declare readOnlyHint"
+            case ApprovalPolicy.ALWAYS:
+                tools = "calls of all tools"
             case _:
                 assert_never(server.approval)
-        message = f"{withheld} are withheld from agents (approval: {server.approval})"
-        found.append(source.problem(path, message, f"`tarsy doctor` lists them; to offer one, {ALLOWING}"))
+        message = f"{tools} need a person's approval (approval: {server.approval})"
+        found.append(source.problem(path, message, f"`tarsy doctor` lists the tools; to let agents call one without asking, {ALLOWING}"))
     return found
 
 

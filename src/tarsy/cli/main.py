@@ -7,6 +7,7 @@ import typer
 
 from tarsy import __version__
 from tarsy.cli import (
+    approvals,
     audit,
     config,
     db,
@@ -58,6 +59,9 @@ app.command(rich_help_panel=INVESTIGATE)(reviews.review)
 app.command(rich_help_panel=INVESTIGATE)(recordings.report)
 app.add_typer(sessions.app, name="sessions", help="List, show and erase sessions.", rich_help_panel=INVESTIGATE)
 app.add_typer(incidents.app, name="incidents", help="List, show, acknowledge and assign incidents.", rich_help_panel=INVESTIGATE)
+app.add_typer(
+    approvals.app, name="approvals", help="List tool calls that wait for a person, approve and reject them.", rich_help_panel=INVESTIGATE
+)
 app.command(rich_help_panel=MEASURE)(recordings.export)
 app.command(rich_help_panel=MEASURE)(recordings.replay)
 app.add_typer(

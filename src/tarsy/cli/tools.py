@@ -34,8 +34,8 @@ def list_tools(
     if catalog.tools:
         print_table(("TOOL", "MARKS", "DESCRIPTION"), map(_row, catalog.tools))
     for listing in catalog.listings:
-        for name, reason in listing.withheld.items():
-            typer.echo(harmless(f"{listing.server}.{name} is withheld from agents: {reason}."), err=True)
+        for name, reason in listing.needs_approval.items():
+            typer.echo(harmless(f"{listing.server}.{name} needs an approval for each call: {reason}."), err=True)
     for warning in catalog.warnings:
         typer.echo(harmless(warning), err=True)
     if catalog.warnings:

@@ -31,6 +31,8 @@ class AuditAction(StrEnum):
     SESSION_ASSIGNED = "session.assigned"
     SESSION_COMMENTED = "session.commented"
     EXECUTION_CANCELLED = "execution.cancelled"
+    CALL_APPROVED = "call.approved"
+    CALL_REJECTED = "call.rejected"
     CHAT_ASKED = "chat.asked"
     CHAT_CANCELLED = "chat.cancelled"
     HINT_GIVEN = "hint.given"

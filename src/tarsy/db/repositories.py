@@ -5,6 +5,7 @@ from typing import Self
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.review import ReviewRepository
 from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
 from tarsy.db.run.journal import Deliver
@@ -28,12 +29,13 @@ class SessionRepositories:
     scores: ScoreRepository
     notes: NoteRepository
     reviews: ReviewRepository
+    approvals: ApprovalRepository
     forks: ForkRepository
     recordings: RecordingSource
 
     @classmethod
     def on(cls, engine: AsyncEngine, *, deliver: Deliver | None = None) -> Self:
-        """Return the repositories on one database; `deliver` receives the events that the session repository commits."""
+        """Return the repositories on one database; `deliver` receives the events that they commit."""
         return cls(
             sessions=SessionRepository(engine, deliver=deliver),
             timeline=TimelineRepository(engine),
@@ -44,6 +46,7 @@ class SessionRepositories:
             scores=ScoreRepository(engine),
             notes=NoteRepository(engine),
             reviews=ReviewRepository(engine),
+            approvals=ApprovalRepository(engine, deliver or (lambda _events: None)),
             forks=ForkRepository(engine),
             recordings=RecordingSource(engine),
         )

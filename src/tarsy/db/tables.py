@@ -9,6 +9,7 @@ from sqlalchemy.schema import SchemaItem
 
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
+from tarsy.domain.approval import ApprovalState
 from tarsy.domain.citation import CitationStatus
 from tarsy.domain.conversation import Role
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteractionKind
@@ -757,6 +758,37 @@ comments = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index(None, "session_id"),
     sa.Index(None, "incident_id"),
+)
+
+# Tool calls that need a person's approval. The decision holds for the call with this hash only.
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _session_key(),
+    sa.Column("execution_id", Id, sa.ForeignKey("agent_executions.id", ondelete="CASCADE"), nullable=False),
+    # The work that waits.
+    sa.Column("work_id", Id, nullable=False),
+    sa.Column("call_id", sa.Text, nullable=False),
+    sa.Column("evidence_id", sa.Text, nullable=False),
+    sa.Column("server", sa.Text, nullable=False),
+    sa.Column("tool", sa.Text, nullable=False),
+    sa.Column("arguments", sa.Text, nullable=False),
+    sa.Column("call_hash", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("requested_at", Timestamp, nullable=False),
+    sa.Column("expires_at", Timestamp, nullable=False),
+    sa.Column("decided_at", Timestamp),
+    sa.Column("decided_by", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False, server_default=""),
+    # Set before the approved call is sent to its server.
+    sa.Column("started_at", Timestamp),
+    # The call had begun when its worker stopped.
+    sa.Column("was_interrupted", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.UniqueConstraint("execution_id", "call_id"),
+    _one_of("state", ApprovalState),
+    sa.Index(None, "session_id"),
+    sa.Index(None, "requested_at"),
 )
 
 # The state of claims only: the status for people is in the row of the session, question or score, which heartbeats do not update.

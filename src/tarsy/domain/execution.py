@@ -1,5 +1,6 @@
 """Executions: one run of one agent in a stage."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -47,6 +48,19 @@ class Wait:
     seconds: float
     # If the budget of a period had no room for it: room in that budget ends the wait early.
     budget: BudgetWait | None = None
+    # A person has to decide: the decision ends the wait early, and other calls of the turn need not wait for it.
+    for_approval: bool = False
+
+
+def combined_wait(waits: Sequence[Wait]) -> Wait:
+    """Return the wait after which a run is continued that has several: the longest, so that it is not continued too early.
+
+    Those for an approval count only among themselves, and the shortest of them counts: continuing one too early costs little.
+    """
+    approvals = [wait for wait in waits if wait.for_approval]
+    shortest = min(approvals, key=lambda wait: wait.seconds, default=None)
+    longest = max((wait for wait in waits if not wait.for_approval), key=lambda wait: wait.seconds, default=None)
+    return min((wait for wait in (longest, shortest) if wait), key=lambda wait: wait.seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from enum import Enum, StrEnum
 from typing import Any, cast
 from uuid import UUID
 
+from tarsy.domain.approval import Approval
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.followup import ChatUserMessage
@@ -73,6 +74,7 @@ class LiveEventType(StrEnum):
     PAUSES_CHANGED = "pauses.changed"
     INCIDENT_CHANGED = "incident.changed"
     NOTE_CREATED = "note.created"
+    APPROVAL_CHANGED = "approval.changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,16 @@ def interaction_created(interaction: LLMInteraction | MCPInteraction) -> LiveEve
 def note_created(session_id: str, note: Note) -> LiveEvent:
     """Return the event of a new note. Its delivery to an agent is an event of that agent's timeline."""
     return _session_event(session_id, LiveEventType.NOTE_CREATED, {"note": _fields(note, "number", "kind", "author", "text", "at")})
+
+
+def approval_changed(approval: Approval) -> tuple[LiveEvent, LiveEvent]:
+    """Return the events of a call that waits for a person or was decided about, for the session's channel and for the list.
+
+    They are without the arguments, which may be long: clients fetch them.
+    """
+    names = ("server", "tool", "state", "expires_at", "decided_by")
+    event = _session_event(approval.session_id, LiveEventType.APPROVAL_CHANGED, _fields(approval, *names, approval_id=approval.id))
+    return event, _list_event(event)
 
 
 def pauses_changed(pauses: Sequence[Pause]) -> LiveEvent:

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, assert_never
 
+from tarsy.domain.approval import CallDecided, CallDecision
 from tarsy.domain.note import Note, NoteKind
 
 
@@ -20,6 +21,7 @@ class InputKind(StrEnum):
     NOTE = "note"
     CUT_SHORT = "cut_short"
     TOOLS = "tools"
+    APPROVAL = "approval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class ToolsChanged:
     after: tuple[str, ...]
 
 
-RunInput = Now | ReadAt | CeilingMet | DeliveredNote | CutShort | ToolsChanged
+RunInput = Now | ReadAt | CeilingMet | DeliveredNote | CutShort | ToolsChanged | CallDecided
 SomeInput = TypeVar("SomeInput", bound=RunInput, covariant=True)  # noqa: PLC0105 - a value that is only read
 
 
@@ -120,7 +122,7 @@ AnyInput = PlacedInput[RunInput]
 InputPlace = tuple[int, InputKind, str]
 
 
-def place_of(turn: int, value: RunInput) -> InputPlace:
+def place_of(turn: int, value: RunInput) -> InputPlace:  # noqa: PLR0911 - a case for each kind
     """Return the key of an input within its conversation: its turn, its kind, and its name among inputs of that kind."""
     match value:
         case Now():
@@ -135,6 +137,8 @@ def place_of(turn: int, value: RunInput) -> InputPlace:
             return turn, InputKind.CUT_SHORT, ""
         case ToolsChanged():
             return turn, InputKind.TOOLS, ""
+        case CallDecided(evidence_id):
+            return turn, InputKind.APPROVAL, evidence_id
         case _:
             assert_never(value)
 
@@ -171,11 +175,13 @@ def input_fields(value: RunInput) -> Mapping[str, Any]:
             }
         case ToolsChanged(before, after):
             return {"before": list(before), "after": list(after)}
+        case CallDecided():
+            return {"decision": value.decision.value, "actor": value.actor, "reason": value.reason}
         case _:
             assert_never(value)
 
 
-def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
+def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:  # noqa: C901, PLR0911 - a case for each kind
     """Rebuild an input from its stored fields.
 
     Raises:
@@ -213,6 +219,8 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
                 return ToolsChanged(tuple(map(str, fields["before"])), tuple(map(str, fields["after"])))
             except (KeyError, TypeError) as error:
                 raise ValueError("an input that changes the tools has `before` and `after`") from error
+        case InputKind.APPROVAL:
+            return CallDecided(name, CallDecision(fields.get("decision", "")), str(fields.get("actor", "")), str(fields.get("reason", "")))
         case _:
             assert_never(kind)
 

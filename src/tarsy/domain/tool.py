@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, assert_never
 
+from tarsy.domain.approval import CallDecided
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Wait
 
@@ -60,6 +61,8 @@ class ToolDefinition:
     parameters_schema: dict[str, Any] = field(default_factory=dict[str, Any])
     read_only: bool = False
     idempotent: bool = False
+    # Each call waits for a person's approval.
+    needs_approval: bool = False
 
     @property
     def may_change(self) -> bool:
@@ -81,12 +84,12 @@ def begins_with_reading_verb(tool: str) -> bool:
     return any(_READING.fullmatch(word) for word in _WORDS.findall(tool)[:1])
 
 
-# How an operator offers a withheld tool to agents.
-ALLOWING = "name it under `tools` of its server, or set `approval: never`"
+# How an operator lets agents call a tool without asking.
+ALLOWING = "name it under `tools` of its server, or set `approval: never` or `tool_approval: {NAME: never}`"
 
 
-class Approval(StrEnum):
-    """Which calls of a tool server's tools need a person's approval. Until approvals can be given, these tools are withheld from agents."""
+class ApprovalPolicy(StrEnum):
+    """Which calls of a tool server's tools need a person's approval."""
 
     NEVER = "never"
     DESTRUCTIVE = "destructive"
@@ -94,19 +97,19 @@ class Approval(StrEnum):
     ALWAYS = "always"
 
 
-def approval_reason(approval: Approval, tool: str, *, read_only: bool | None, destructive: bool | None, named: bool) -> str | None:
+def approval_reason(policy: ApprovalPolicy, tool: str, *, read_only: bool | None, destructive: bool | None, named: bool) -> str | None:
     """Return why calls of a tool need an approval, or None if they do not.
 
     `read_only` and `destructive` are the tool's annotations, None if it does not declare them; `named` tools are in `tools` of their server.
     """
-    match approval:
-        case Approval.NEVER:
+    match policy:
+        case ApprovalPolicy.NEVER:
             return None
-        case Approval.ALWAYS:
-            return "every tool of this server needs an approval"
-        case Approval.UNLESS_READ_ONLY:
+        case ApprovalPolicy.ALWAYS:
+            return "its policy is always"
+        case ApprovalPolicy.UNLESS_READ_ONLY:
             return None if read_only else "it does not declare readOnlyHint"
-        case Approval.DESTRUCTIVE:
+        case ApprovalPolicy.DESTRUCTIVE:
             if named or read_only or destructive is False:
                 return None
             if destructive or read_only is False:
@@ -114,7 +117,7 @@ def approval_reason(approval: Approval, tool: str, *, read_only: bool | None, de
                 return "it declares destructiveHint" if destructive else "it declares readOnlyHint: false, and not destructiveHint: false"
             return None if begins_with_reading_verb(tool) else "it declares nothing, and its name does not begin with a reading verb"
         case _:
-            assert_never(approval)
+            assert_never(policy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +126,8 @@ class ToolListing:
 
     server: str
     tools: tuple[str, ...]
-    # The bare names of the tools that agents do not get, because calls of them need an approval, and why.
-    withheld: Mapping[str, str] = field(default_factory=dict[str, str])
+    # The bare names of the tools whose calls need an approval, and why.
+    needs_approval: Mapping[str, str] = field(default_factory=dict[str, str])
     error: str | None
     started_at: datetime
     duration_ms: int
@@ -166,6 +169,8 @@ class ToolResult:
     refused: bool = False
     # The call has no result yet: it is made again after the wait.
     waits: Wait | None = None
+    # What was decided about a call that needs an approval.
+    decision: CallDecided | None = None
 
     @property
     def is_trusted(self) -> bool:
@@ -237,7 +242,7 @@ class ServerHealth:
     since: datetime | None = None
     tools: tuple[ToolDefinition, ...] = ()
     # As in `ToolListing`.
-    withheld: Mapping[str, str] = field(default_factory=dict[str, str])
+    needs_approval: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 MASK_PREFIX = "[MASKED_"

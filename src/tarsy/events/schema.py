@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from tarsy.domain.alert import Severity
+from tarsy.domain.approval import ApprovalState
 from tarsy.domain.incident import IncidentState
 from tarsy.domain.note import NoteKind
 from tarsy.domain.stage import StageType
@@ -178,6 +179,18 @@ class NoteEntry(_Message):
     at: AwareDatetime
 
 
+class ApprovalChanged(_Stored):
+    """A tool call waits for a person's approval, was decided about, or has expired; also on `sessions`. `GET /approvals` has its arguments."""
+
+    type: Literal["approval.changed"]
+    approval_id: str
+    server: str
+    tool: str
+    state: ApprovalState
+    expires_at: AwareDatetime
+    decided_by: str | None
+
+
 class NoteCreated(_Stored):
     """Something reached a running investigation. Each agent is told before its next call, which makes an entry of its timeline."""
 
@@ -276,6 +289,7 @@ StoredEvent = (
     | PausesChanged
     | IncidentChanged
     | NoteCreated
+    | ApprovalChanged
     | StageStarted
     | StageCompleted
     | ExecutionStatusChanged

@@ -25,6 +25,7 @@ from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder, PromptContext
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.sections import agent_section, handed_over
+from tarsy.agent.toolbox.approval import Approvals, ApprovedTools
 from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.skills import AgentSkills, LoadSkill
@@ -224,6 +225,15 @@ class AgentRunner:
         def with_sub_agents(tools: ToolExecutor) -> ToolExecutor:
             return SubAgents(tools, services, overrides.recorded_inputs, parent, run_sub_agent) if config.sub_agents else tools
 
+        servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
+        approvals = Approvals(
+            store=services.approvals,
+            place=place,
+            servers=servers,
+            evidence_ids=evidence.of_calls,
+            mask=services.mask,
+            clock=services.clock,
+        )
         account, ceiling = (*SESSION, place.stage_id), config.budget
         if job.dispatch and execution.parent_execution_id:
             # The ceiling of a sub-agent is a share of what its parent has left.
@@ -232,7 +242,6 @@ class AgentRunner:
         path = job.ledger.open_execution(account, execution.id, ceiling)
         is_live = config.provider.type is not ProviderType.REPLAY
         ceilings = Ceilings(job.ledger, place, path, services.prices, recorded=overrides.recorded_inputs, is_live=is_live)
-        servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
         async with services.tools.open(config, servers, execution_id=execution.id, track=agent.track, tag=tag) as tools:
             context = ExecutionContext(
                 place=place,
@@ -253,6 +262,7 @@ class AgentRunner:
                     mask=services.mask,
                     clock=services.clock,
                     dispatching=with_sub_agents,
+                    approving=lambda tools: ApprovedTools(tools, approvals),
                 ),
                 ceilings=ceilings,
                 evidence=evidence,

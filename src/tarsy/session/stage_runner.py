@@ -8,7 +8,7 @@ from uuid import uuid4
 from tarsy.agent.execution import ExecutionResult, StopState
 from tarsy.agent.ports import Journal
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
-from tarsy.domain.execution import AgentExecution, ExecutionChange
+from tarsy.domain.execution import AgentExecution, ExecutionChange, combined_wait
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
@@ -113,12 +113,12 @@ class StageRunner:
 
 
 def parking_of(results: Sequence[ExecutionResult], now: datetime) -> Park | None:
-    """Return what a stage waits for whose agents have run as far as they can. The longest wait counts, so that none is continued too early."""
+    """Return what a stage waits for whose agents have run as far as they can."""
     waits = [result.waits for result in results if result.waits]
     if not waits:
         return None
     reasons = dict.fromkeys(wait.reason for wait in waits)
-    until = now + timedelta(seconds=max(wait.seconds for wait in waits))
+    until = now + timedelta(seconds=combined_wait(waits).seconds)
     return Park(" ".join(reasons), until=until, budget=next((wait.budget for wait in waits if wait.budget), None))
 
 

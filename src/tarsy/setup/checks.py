@@ -19,7 +19,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedProvider
 from tarsy.config.templates import variables
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, TextChunk, ThinkingChunk
-from tarsy.domain.tool import ALLOWING, ToolCatalog
+from tarsy.domain.tool import ToolCatalog
 from tarsy.setup.recipes import StepRefusedError
 from tarsy.tools.executor import McpToolServers
 
@@ -227,7 +227,7 @@ async def check_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> Ser
         return ServerCheck(fail("tools", "\n".join(catalog.warnings), remedy))
     names = tuple(tool.name.removeprefix(f"{server.name}.") for tool in catalog.tools)
     counted = f"{server.name}: {len(names)} tools"
-    if withheld := {name: reason for listing in catalog.listings for name, reason in listing.withheld.items()}:
-        listed = "".join(f"\n{name}: {reason}" for name, reason in withheld.items())
-        return ServerCheck(warn("tools", f"{counted}, and {len(withheld)} withheld from agents:{listed}", ALLOWING), names)
+    if reasons := {name: reason for listing in catalog.listings for name, reason in listing.needs_approval.items()}:
+        listed = "".join(f"\n{name}: {reason}" for name, reason in reasons.items())
+        return ServerCheck(ok("tools", f"{counted}, {len(reasons)} of which need an approval for each call:{listed}"), names)
     return ServerCheck(ok("tools", counted), names)

@@ -12,7 +12,7 @@ import structlog
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import ALLOWING, Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
+from tarsy.domain.tool import Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
 from tarsy.kit.groups import for_each, single_errors
@@ -219,10 +219,8 @@ class McpToolExecutor:
             return refusal(f"There is no tool server '{name.server}'. Tool servers: {known}.")
         await server.ensure_listed()
         tool = next((tool for tool in server.tools if tool.name == call.name.strip()), None)
-        withheld = server.listing.withheld.get(name.tool) if server.listing else None
-        if tool is None and (server.problem or withheld):
-            allow = f"It is withheld from agents: {withheld}. Only the operator can allow it: {ALLOWING}."
-            return refusal(f"'{call.name}' cannot be used. {server.problem or allow}")
+        if tool is None and server.problem:
+            return refusal(f"'{call.name}' cannot be used. {server.problem}")
         if tool is None:
             names = [tool.name for tool in server.tools]
             close = difflib.get_close_matches(call.name, names, n=MAX_SUGGESTIONS, cutoff=0.5) or names[:MAX_SUGGESTIONS]

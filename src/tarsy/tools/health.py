@@ -103,9 +103,9 @@ class HealthMonitor:
                 since = before.since if before.state is state else now
                 # A failed server keeps the tools it had.
                 tools = server.tools or before.tools
-                withheld = server.listing.withheld if server.listing and problem is None else before.withheld
+                reasons = server.listing.needs_approval if server.listing and problem is None else before.needs_approval
                 self._reports[server.name] = replace(
-                    before, state=state, error=problem, checked_at=now, since=since, tools=tools, withheld=withheld
+                    before, state=state, error=problem, checked_at=now, since=since, tools=tools, needs_approval=reasons
                 )
                 if before.state is not state:
                     log.info("tool_server.state", server=server.name, state=state, problem=problem)

@@ -28,6 +28,8 @@ log = structlog.get_logger(__name__)
 LIST_SECONDS = 30.0
 # Shorter strings of a schema, mostly names of types, hold no secret.
 _SHORTEST_SECRET = 8
+# What the description of a tool tells the model if its calls need an approval.
+_APPROVAL_NOTE = "\nEach call waits until a person has approved it: call it only if it is needed."
 # Longer descriptions are clipped.
 MAX_DESCRIPTION = 16 * 1024
 # The size of a tool's schema, and of all descriptions and schemas of a server: more than a model's window has room for.
@@ -109,7 +111,7 @@ class ToolServer:
                 return
             started_at, started = self._clock.now(), self._clock.monotonic()
             error: str | None = None
-            withheld: Mapping[str, str] = {}
+            reasons: Mapping[str, str] = {}
             try:
                 try:
                     listed = await self._request_tools()
@@ -130,15 +132,15 @@ class ToolServer:
                     for tool in listed
                     if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
                 }
-                withheld = self._withheld(selected.values())
-                usable, size = self._usable(tool for name, tool in selected.items() if name not in withheld)
+                reasons = self._approval_reasons(selected.values())
+                usable, size = self._usable(selected.values())
                 if size > _QUICK_BYTES:
-                    self.tools = await to_thread.run_sync(self._definitions, usable)
+                    self.tools = await to_thread.run_sync(self._definitions, usable, reasons)
                 else:
-                    self.tools = self._definitions(usable)
+                    self.tools = self._definitions(usable, reasons)
             names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
             self.listing = ToolListing(
-                server=self.name, tools=names, withheld=withheld, error=error, started_at=started_at, duration_ms=took
+                server=self.name, tools=names, needs_approval=reasons, error=error, started_at=started_at, duration_ms=took
             )
 
     async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | LostCall:
@@ -209,29 +211,30 @@ class ToolServer:
                 log.warning("tool_server.tool_left_out", server=self.name, tool=self.masker.mask(clip(tool.name, 200)), reason=problem)
         return usable, total
 
-    def _definitions(self, tools: Iterable[ListedTool]) -> tuple[ToolDefinition, ...]:
+    def _definitions(self, tools: Iterable[ListedTool], reasons: Mapping[str, str]) -> tuple[ToolDefinition, ...]:
         return tuple(
             ToolDefinition(
                 name=str(ToolName(self.name, tool.name)),
-                description=self.masker.mask(_description(tool)),
+                description=f"{self.masker.mask(_description(tool))}{_APPROVAL_NOTE if tool.name in reasons else ''}".strip(),
                 parameters_schema={name: _masked(value, self.masker) for name, value in tool.input_schema.items()},
                 read_only=bool(tool.annotations and tool.annotations.read_only_hint),
                 idempotent=bool(tool.annotations and tool.annotations.idempotent_hint),
+                needs_approval=tool.name in reasons,
             )
             for tool in tools
         )
 
-    def _withheld(self, listed: Iterable[ListedTool]) -> Mapping[str, str]:
-        """Return the tools whose calls would need an approval, each with the reason."""
+    def _approval_reasons(self, listed: Iterable[ListedTool]) -> Mapping[str, str]:
+        """Return the tools whose calls need an approval, each with the reason."""
         found: dict[str, str] = {}
         for tool in listed:
-            hints = tool.annotations or ToolHints()
+            hints, own = tool.annotations or ToolHints(), self._config.tool_approval.get(tool.name)
             reason = approval_reason(
-                self._config.approval,
+                own or self._config.approval,
                 tool.name,
                 read_only=hints.read_only_hint,
                 destructive=hints.destructive_hint,
-                named=self._config.tools is not None,
+                named=own is None and self._config.tools is not None,
             )
             if reason:
                 found[tool.name] = reason

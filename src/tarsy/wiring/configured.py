@@ -163,6 +163,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=infrastructure.live,
+        approvals=overrides.approvals(engine, infrastructure.deliver),
         mask=configured.mask,
         tags=partial(session_tag, infrastructure.database.masking_key),
         clock=clock,

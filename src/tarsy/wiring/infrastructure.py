@@ -12,16 +12,18 @@ from anyio import to_thread
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.agent.execution import SessionOverrides
-from tarsy.agent.ports import LLMClient, Mask, ToolServers
+from tarsy.agent.ports import ApprovalStore, LLMClient, Mask, ToolServers
 from tarsy.api.auth import AuthSettings
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.load.skill_catalog import shipped_skills
+from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine
 from tarsy.db.embedded.server import open_database
 from tarsy.db.masking_key import masking_key
 from tarsy.db.migrate import upgrade
 from tarsy.db.notifications import NotificationListener, NotificationSender
 from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
+from tarsy.db.run.journal import Deliver
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.demo.samples import recording_loader
@@ -56,6 +58,8 @@ class Overrides:
     recorded_inputs: Sequence[AnyInput] = ()
     # Whether the recording was made by older rules of evidence: then it decides which answers are corrected.
     older_rules: bool = False
+    # Returns what agents ask for approvals with; None: no person can be asked.
+    approvals: Callable[[AsyncEngine, Deliver], ApprovalStore | None] = ApprovalRepository
     # By session id.
     sessions: Mapping[str, SessionOverrides] | None = None
 

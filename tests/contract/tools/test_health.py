@@ -7,10 +7,10 @@ import anyio
 import psutil
 
 from support.http_fault_server import http_fault_server
-from support.opening import fault, opened, server, stdio
+from support.opening import fault, server, stdio
 from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedTransport
-from tarsy.domain.tool import Approval, ServerHealth, ServerState
+from tarsy.domain.tool import ApprovalPolicy, ServerHealth, ServerState
 from tarsy.setup.checks import check_server
 from tarsy.tools.health import HealthMonitor
 
@@ -41,23 +41,21 @@ async def test_each_server_is_reported_with_its_tools_or_its_problem() -> None:
     assert children() == []
 
 
-async def test_tools_whose_calls_would_need_an_approval_are_withheld_and_listed_with_the_reason() -> None:
+async def test_tools_whose_calls_need_an_approval_say_so_and_are_listed_with_the_reason() -> None:
     reason = "it declares nothing, and its name does not begin with a reading verb"
-    guarded = fault().model_copy(update={"approval": Approval.DESTRUCTIVE})
+    own = {"echo": ApprovalPolicy.ALWAYS, "hang": ApprovalPolicy.NEVER}
+    guarded = fault().model_copy(update={"approval": ApprovalPolicy.DESTRUCTIVE, "tool_approval": own})
     monitor = HealthMonitor({"fault": guarded}, env=dict(os.environ), interval=0.05)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(monitor.run)
         report = await until(monitor, "fault", ServerState.CONNECTED)
-        assert "fault.echo" in [tool.name for tool in report.tools]
-        assert "fault.crash" not in [tool.name for tool in report.tools]
-        assert report.withheld["crash"] == reason
+        tools = {tool.name: tool for tool in report.tools}
+        assert [tools[f"fault.{name}"].needs_approval for name in ("crash", "echo", "hang")] == [True, True, False]
+        assert "waits until a person has approved it" in tools["fault.crash"].description
+        assert (report.needs_approval["crash"], "hang" in report.needs_approval) == (reason, False)
         tasks.cancel_scope.cancel()
     finding = (await check_server(guarded, os.environ)).finding
     assert f"\ncrash: {reason}" in finding.text
-    async with opened(guarded) as tools:
-        refused = await tools.call("fault.crash")
-    assert refused.refused
-    assert f"withheld from agents: {reason}" in refused.content
 
 
 async def test_a_server_that_goes_and_comes_back_is_seen_going_and_coming_back() -> None:

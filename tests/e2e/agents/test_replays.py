@@ -19,7 +19,7 @@ from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, Re
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import Recording
-from tarsy.domain.tool import Approval, ToolCalling, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import ApprovalPolicy, ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.tools.recorded import RecordedToolServers
 
@@ -98,7 +98,7 @@ async def test_tools_that_change_reach_the_running_agent_and_the_session_replays
     transport = ResolvedTransport(type="stdio", command=sys.executable, args=("-S", str(FAULT_SERVER)))
     servers = {
         "f": ResolvedMcpServer(
-            name="f", approval=Approval.NEVER, transport=transport, masking=ResolvedMasking(enabled=True, pattern_groups=("all",))
+            name="f", approval=ApprovalPolicy.NEVER, transport=transport, masking=ResolvedMasking(enabled=True, pattern_groups=("all",))
         )
     }
     investigator = agent(mcp_servers=("f",), tool_calling=tool_calling)

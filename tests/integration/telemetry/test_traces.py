@@ -39,7 +39,7 @@ from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
-from tarsy.domain.tool import Approval
+from tarsy.domain.tool import ApprovalPolicy
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.service import start_service
@@ -162,7 +162,7 @@ async def test_a_session_that_another_process_continues_is_still_one_trace(datab
 
 async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collector: Collector) -> None:
     async with http_fault_server() as remote:
-        server = ResolvedMcpServer(name="f", approval=Approval.NEVER, transport=ResolvedTransport(type="http", url=remote.url))
+        server = ResolvedMcpServer(name="f", approval=ApprovalPolicy.NEVER, transport=ResolvedTransport(type="http", url=remote.url))
         story = Scenario(
             chain(stage(agent(mcp_servers=("f",))), mcp_servers={"f": server}, scoring=None),
             [says(TRACK, 0, calls("a", "f.echo", text="x")), says(TRACK, 1, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk.")],
@@ -177,7 +177,9 @@ async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collec
 
 async def test_a_stdio_server_is_told_the_trace_in_meta_too(database_url: str, collector: Collector) -> None:
     server = ResolvedMcpServer(
-        name="f", approval=Approval.NEVER, transport=ResolvedTransport(type="stdio", command=sys.executable, args=(str(FAULT_SERVER),))
+        name="f",
+        approval=ApprovalPolicy.NEVER,
+        transport=ResolvedTransport(type="stdio", command=sys.executable, args=(str(FAULT_SERVER),)),
     )
     story = Scenario(
         chain(stage(agent(mcp_servers=("f",))), mcp_servers={"f": server}, scoring=None),

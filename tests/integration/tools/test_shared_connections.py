@@ -9,7 +9,7 @@ from support.agent_scenario import SUMMARY, Scenario, agent, calls, chain, says,
 from support.http_fault_server import HttpFault, http_fault_server
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.tool import Approval
+from tarsy.domain.tool import ApprovalPolicy
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.wiring.application import application
@@ -20,7 +20,7 @@ TRACK = "0.look/1.Investigator"
 
 def scenario(remote: HttpFault, *, shared: bool) -> Scenario:
     server = ResolvedMcpServer(
-        name="f", approval=Approval.NEVER, transport=ResolvedTransport(type="http", url=remote.url, shared_connection=shared)
+        name="f", approval=ApprovalPolicy.NEVER, transport=ResolvedTransport(type="http", url=remote.url, shared_connection=shared)
     )
     return Scenario(
         chain(stage(agent(mcp_servers=("f",))), mcp_servers={"f": server}, scoring=None),

@@ -12,7 +12,7 @@ from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, 
 from support.observed_application import overheard
 from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
-from tarsy.domain.tool import Approval
+from tarsy.domain.tool import ApprovalPolicy
 
 TRACK = "0.look/1.Investigator"
 MASKING = ResolvedMasking(enabled=True, pattern_groups=("all",))
@@ -20,7 +20,7 @@ MASKING = ResolvedMasking(enabled=True, pattern_groups=("all",))
 
 def server(name: str, command: str, *args: str) -> ResolvedMcpServer:
     return ResolvedMcpServer(
-        name=name, approval=Approval.NEVER, transport=ResolvedTransport(type="stdio", command=command, args=args), masking=MASKING
+        name=name, approval=ApprovalPolicy.NEVER, transport=ResolvedTransport(type="stdio", command=command, args=args), masking=MASKING
     )
 
 

@@ -11,7 +11,7 @@ from tarsy.domain.replay import Difference, differences
 from tarsy.domain.session import SessionClose, with_cancellation
 from tarsy.domain.stage import SuccessPolicy, stage_status
 from tarsy.domain.status import SESSION_TRANSITIONS, RunStatus, SessionStatus, sources_of
-from tarsy.domain.tool import Approval, ToolDefinition, ToolName, approval_reason
+from tarsy.domain.tool import ApprovalPolicy, ToolDefinition, ToolName, approval_reason
 
 ENDS = [status for status in RunStatus if status.is_final]
 
@@ -104,24 +104,24 @@ def test_a_result_that_was_announced_again_after_an_interruption_is_no_differenc
 @pytest.mark.parametrize(
     ("approval", "tool", "read_only", "destructive", "named", "withheld"),
     [
-        (Approval.DESTRUCTIVE, "delete_logs", None, None, False, True),
-        (Approval.DESTRUCTIVE, "delete_logs", None, None, True, False),
-        (Approval.DESTRUCTIVE, "pods_list", None, None, False, True),
-        (Approval.DESTRUCTIVE, "list_pods", None, None, False, False),
-        (Approval.DESTRUCTIVE, "getLogs", None, None, False, False),
-        (Approval.DESTRUCTIVE, "list_pods", None, True, False, True),
-        (Approval.DESTRUCTIVE, "list_pods", False, None, False, True),
-        (Approval.DESTRUCTIVE, "restart", None, False, False, False),
+        (ApprovalPolicy.DESTRUCTIVE, "delete_logs", None, None, False, True),
+        (ApprovalPolicy.DESTRUCTIVE, "delete_logs", None, None, True, False),
+        (ApprovalPolicy.DESTRUCTIVE, "pods_list", None, None, False, True),
+        (ApprovalPolicy.DESTRUCTIVE, "list_pods", None, None, False, False),
+        (ApprovalPolicy.DESTRUCTIVE, "getLogs", None, None, False, False),
+        (ApprovalPolicy.DESTRUCTIVE, "list_pods", None, True, False, True),
+        (ApprovalPolicy.DESTRUCTIVE, "list_pods", False, None, False, True),
+        (ApprovalPolicy.DESTRUCTIVE, "restart", None, False, False, False),
         # As mcp-go declares a tool that reads: destructiveHint has no meaning then.
-        (Approval.DESTRUCTIVE, "restart", True, True, False, False),
-        (Approval.NEVER, "delete_logs", False, True, False, False),
-        (Approval.UNLESS_READ_ONLY, "list_pods", None, None, True, True),
-        (Approval.UNLESS_READ_ONLY, "list_pods", True, None, False, False),
-        (Approval.ALWAYS, "list_pods", True, False, True, True),
+        (ApprovalPolicy.DESTRUCTIVE, "restart", True, True, False, False),
+        (ApprovalPolicy.NEVER, "delete_logs", False, True, False, False),
+        (ApprovalPolicy.UNLESS_READ_ONLY, "list_pods", None, None, True, True),
+        (ApprovalPolicy.UNLESS_READ_ONLY, "list_pods", True, None, False, False),
+        (ApprovalPolicy.ALWAYS, "list_pods", True, False, True, True),
     ],
 )
 def test_a_call_needs_an_approval_by_what_its_tool_declares_and_else_by_the_beginning_of_its_name(
-    approval: Approval,
+    approval: ApprovalPolicy,
     tool: str,
     read_only: bool | None,  # noqa: FBT001 - a table
     destructive: bool | None,  # noqa: FBT001

@@ -11,6 +11,7 @@ import pytest
 
 from tarsy.domain import live_events
 from tarsy.domain.alert import Severity
+from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.claim import CHAT_ANSWER
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.followup import ChatUserMessage
@@ -58,6 +59,21 @@ def announced() -> Iterator[LiveEvent]:
         SESSION, TimelineClose(event_id="e", status=TimelineStatus.COMPLETED, content="text", completed_at=AT)
     )
     yield live_events.note_created(SESSION, Note(number=1, kind=NoteKind.HINT, author="ada", text="Look at the disk.", at=AT))
+    approval = Approval(
+        id="p",
+        session_id=SESSION,
+        execution_id="x",
+        call_id="c",
+        evidence_id="A1",
+        server="k",
+        tool="t",
+        arguments="{}",
+        call_hash="h",
+        state=ApprovalState.PENDING,
+        requested_at=AT,
+        expires_at=AT,
+    )
+    yield from live_events.approval_changed(approval)
     yield from live_events.session_status(SESSION, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=AT)
     for verdict in (None, JudgedVerdict(VERDICT, Confidence.MEDIUM, "no citation could be verified")):
         close = SessionClose(status=SessionStatus.COMPLETED, completed_at=AT, final_analysis="so", verdict=verdict)

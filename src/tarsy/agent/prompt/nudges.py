@@ -8,6 +8,7 @@ from tarsy.agent.prompt.fence import Fence, escape_fences, utc
 from tarsy.agent.prompt.instructions import VERDICT
 from tarsy.agent.prompt.sections import describe_tools
 from tarsy.agent.repetition import Repetition, RepetitionKind
+from tarsy.domain.approval import CallDecided, CallDecision
 from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import DeliveredNote
 from tarsy.domain.tool import ToolCalling, ToolDefinition, name_for_model
@@ -98,6 +99,38 @@ def unknown_outcome_note(tool: str) -> str:
         f"The call of {tool} was interrupted before its result arrived. It is not known whether it took effect, and it was not made again. "
         "If that matters, find out with a call that only reads; do not assume either outcome."
     )
+
+
+def held_back_note(tool: str) -> str:
+    """Return the result of a call that may change something and follows one of the same answer that needs an approval."""
+    return (
+        f"{tool} was not called: a call before it in the same answer needs a person's approval, and this one may depend on it. "
+        "Call it again once you know what became of that call, if it is still needed."
+    )
+
+
+def masked_arguments_note(tool: str) -> str:
+    """Return the result of a call that needs an approval, and whose arguments contain a secret."""
+    return (
+        f"{tool} was not called: a person has to approve the exact call, and its arguments contain a secret, which is hidden from people. "
+        "Call it without the secret, or recommend the action in your answer."
+    )
+
+
+def decision_note(tool: str, decided: CallDecided) -> str:
+    """Return the result of a call that needs an approval and was not made, or whose outcome is unknown."""
+    match decided.decision:
+        case CallDecision.REJECTED:
+            reason = f" The reason: {decided.reason.strip()}" if decided.reason.strip() else ""
+            return f"{tool} was not called: a person rejected the call.{reason}"
+        case CallDecision.EXPIRED:
+            return f"{tool} was not called: no person approved the call in time. Recommend the action in your answer instead."
+        case CallDecision.OUTDATED:
+            return f"{tool} was not called: the tool has changed since the call was approved. Read its new description before you call it again."
+        case CallDecision.UNKNOWN | CallDecision.APPROVED:
+            return unknown_outcome_note(tool)
+        case _:
+            assert_never(decided.decision)
 
 
 _LONGEST_COMPLAINT = 400

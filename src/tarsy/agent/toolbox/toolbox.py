@@ -165,7 +165,7 @@ class GuardedTools(ToolWrapper):
             return ToolResult(call=call, content=f"{call.name} broke: {self._mask(str(error))}", is_error=True, started_at=started_at)
 
 
-def toolbox(
+def toolbox(  # noqa: PLR0913 - a parameter for each wrapper
     servers: ToolExecutor,
     built_in: Sequence[BuiltInTool],
     *,
@@ -175,12 +175,12 @@ def toolbox(
     mask: Callable[[str], str],
     clock: Clock,
     dispatching: Callable[[ToolExecutor], ToolExecutor] = lambda tools: tools,
+    approving: Callable[[ToolExecutor], ToolExecutor] = lambda tools: tools,
 ) -> ToolExecutor:
     """Wrap the tool servers, which mask their results; `absent` are warnings about missing servers, `dispatching` adds sub-agents.
 
-    Outermost first: guard → budget → built-in tools → sub-agents → limits → masking → MCP. A wrapper that asks for approval goes between the
-    budget and the built-in tools.
+    Outermost first: guard → budget → approval → built-in tools → sub-agents → limits → masking → MCP.
     """
-    offered = BuiltInTools(dispatching(LimitedTools(servers)), built_in, clock=clock)
+    offered = approving(BuiltInTools(dispatching(LimitedTools(servers)), built_in, clock=clock))
     counted = BudgetedTools(offered, ceilings, clock=clock) if ceilings else offered
     return GuardedTools(counted, absent, tool_calling=tool_calling, mask=mask, clock=clock)

@@ -71,8 +71,8 @@ class MCPServerItem(View):
     error: str | None
     checked_at: datetime | None
     tools: list[ServerToolItem]
-    # Tools that agents do not get, because calls of them need an approval, and why.
-    withheld: dict[str, str]
+    # Those of the tools whose calls need a person's approval, and why.
+    needs_approval: dict[str, str]
 
 
 class MCPServers(View):

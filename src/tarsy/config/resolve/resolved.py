@@ -10,11 +10,12 @@ from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.mcp_servers import DEFAULT_GROUPS
 from tarsy.config.schema.providers import NOT_NATIVE, LLMProviderConfig
 from tarsy.config.schema.values import Section
+from tarsy.domain.approval import APPROVAL_EXPIRY
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
-from tarsy.domain.tool import Approval, ToolCalling
+from tarsy.domain.tool import ApprovalPolicy, ToolCalling
 from tarsy.domain.verdict import Confidence
 
 Copied = TypeVar("Copied", bound=BaseModel)
@@ -79,7 +80,10 @@ class ResolvedMcpServer(Resolved):
     instructions: str = ""
     # None: all tools of the server.
     tools: tuple[str, ...] | None = None
-    approval: Approval = Field(default=Approval.DESTRUCTIVE, exclude_if=lambda approval: approval is Approval.DESTRUCTIVE)
+    approval: ApprovalPolicy = Field(default=ApprovalPolicy.DESTRUCTIVE, exclude_if=lambda policy: policy is ApprovalPolicy.DESTRUCTIVE)
+    tool_approval: Mapping[str, ApprovalPolicy] = Field(default={}, exclude_if=lambda policies: not policies)
+    # In seconds.
+    approval_expiry: float = Field(default=APPROVAL_EXPIRY, exclude_if=lambda seconds: seconds == APPROVAL_EXPIRY)
     masking: ResolvedMasking = ResolvedMasking()
     summarization: ResolvedSummarization = ResolvedSummarization()
 

@@ -21,7 +21,8 @@ from tarsy.config.schema.values import (
     refuse,
 )
 from tarsy.config.templates import names_session
-from tarsy.domain.tool import Approval
+from tarsy.domain.approval import APPROVAL_EXPIRY
+from tarsy.domain.tool import ApprovalPolicy
 
 # The masking of a tool server that configures none.
 DEFAULT_GROUPS = ("security",)
@@ -170,10 +171,16 @@ class MCPServerConfig(Section):
     transport: TransportConfig = Field(description="How to reach the server.")
     instructions: Text = Field(default="", description="What agents should know about the server's tools; part of their prompt.")
     tools: tuple[Name, ...] | None = Field(default=None, description="The only tools that agents may use; unset: all.")
-    approval: Approval = Field(
-        default=Approval.DESTRUCTIVE,
+    approval: ApprovalPolicy = Field(
+        default=ApprovalPolicy.DESTRUCTIVE,
         description="Which tools need a person's approval: `never`, `destructive` (it declares `destructiveHint`, or no hints and a name that does "
-        "not begin with a reading verb, unless `tools` names it), `unless_read_only`, `always`. TARSy cannot ask yet: it withholds these tools from agents.",
+        "not begin with a reading verb, unless `tools` names it), `unless_read_only`, `always`. A call of such a tool waits until a person has decided.",
+    )
+    tool_approval: dict[Name, ApprovalPolicy] = Field(
+        default={}, description="The same for single tools, by name; it counts before `approval`."
+    )
+    approval_expiry: Duration = Field(
+        default=APPROVAL_EXPIRY, description="How long a call waits for a decision; after that it is refused."
     )
     data_masking: DataMaskingConfig = Field(
         default=DataMaskingConfig(), description="Masking secrets in the server's results; on by default."

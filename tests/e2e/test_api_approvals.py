@@ -1,0 +1,196 @@
+"""Tool calls that wait for a person: asked, parked, decided over HTTP, and run once, with a real worker and a real tool server."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+from anyio import to_thread
+
+from support.api_world import world
+from support.queue_ground import Ground
+from support.queue_scenario import Scenario, asks, call, says, scenario
+from support.story import ledger
+from support.tarsy_process import Tarsy
+from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.recording import Recording
+from tarsy.domain.tool import ApprovalPolicy
+from tarsy.settings import Settings
+from tarsy.wiring.application import Application, application
+
+TRACK = "0.look/1.Looker"
+SUMMARY = call("1.executive summary/1.Summarizer", 0, says("Done."))
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server with one session, and what its tools did."""
+
+    ground: Ground
+    running: Application
+    client: httpx.AsyncClient
+    session_id: str
+
+    async def work(self) -> str:
+        """Let the worker do what it can; return the status of the session."""
+        assert self.running.pool is not None
+        with anyio.fail_after(60):
+            await self.running.pool.run_waiting(INVESTIGATION)
+        return await self.ground.status(self.session_id)
+
+    async def approvals(self, **query: Any) -> list[dict[str, Any]]:
+        return (await self.client.get("/api/v1/approvals", params=query)).json()["approvals"]
+
+    async def decide(self, approval: dict[str, Any], decision: str, reason: str = "") -> httpx.Response:
+        return await self.client.post(f"/api/v1/approvals/{approval['id']}/{decision}", json={"reason": reason})
+
+    @property
+    def ran(self) -> list[str]:
+        return [line["key"] for line in ledger(self.ground.directory)]
+
+    async def results(self) -> dict[str, str]:
+        """What the model read, by the ids of its calls."""
+        rows = await self.ground.fetch(
+            "SELECT tool_call_id, content FROM messages WHERE session_id = $1 AND role = 'tool'", self.session_id
+        )
+        return {row["tool_call_id"]: row["content"] for row in rows}
+
+
+def destructive(*calls: Any) -> Recording:
+    return Recording(calls=(call(TRACK, 0, *calls), call(TRACK, 1, says("It was the disk.")), SUMMARY))
+
+
+@asynccontextmanager
+async def site(url: str, directory: Path, made: Scenario | str) -> AsyncGenerator[Site]:
+    """A server on the database, with a new session, or after a restart with one that is there."""
+    ground = Ground(url, directory)
+    session_id = made if isinstance(made, str) else await ground.submit(made)
+    async with application(Settings(env={}, database_url=url, replay_speed=0.0)) as running:
+        transport = httpx.ASGITransport(app=running.api, client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            yield Site(ground, running, client, session_id)
+
+
+async def test_a_call_that_needs_an_approval_waits_without_a_worker_and_runs_once_as_shown(database_url: str, tmp_path: Path) -> None:
+    recording = destructive(asks("look", "before"), asks("act", "restart"), asks("look", "after"))
+    made = scenario(recording, tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as first:
+        assert await first.work() == "waiting"
+        # The calls that only read have run.
+        assert sorted(first.ran) == ["after", "before"]
+        (pending,) = await first.approvals(state="pending")
+        assert (pending["server"], pending["tool"], pending["arguments"]) == ("ledger", "act", '{"key": "restart"}')
+        shown = (await first.client.get(f"/api/v1/sessions/{first.session_id}")).json()
+        assert shown["waiting_reason"] == "It waits for the approval of ledger.act."
+    async with site(database_url, tmp_path, first.session_id) as second:
+        assert await second.work() == "waiting"
+        assert (await second.decide(pending, "approve", "It is safe.")).json()["state"] == "approved"
+        again = await second.decide(pending, "reject")
+        assert (again.status_code, "api-client approved this call" in again.json()["detail"]) == (409, True)
+        assert await second.work() == "completed"
+        assert second.ran.count("restart") == 1
+        (done,) = await second.approvals(session_id=second.session_id)
+        assert (done["state"], done["outcome"], done["decided_by"], done["reason"]) == ("approved", "ran", "api-client", "It is safe.")
+        assert "act restart: done" in (await second.results())["restart"]
+        audited = await second.running.services.system.audit.of_session(second.session_id)
+        (entry,) = [one for one in audited if one.action == "call.approved"]
+        assert (entry.actor, entry.origin, entry.details["call"]) == ("api-client", "127.0.0.1", "ledger.act")
+
+
+async def test_a_rejection_is_the_result_of_the_call_and_the_investigation_goes_on(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("act", "drop"), asks("ensure", "later")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        assert await one.work() == "waiting"
+        (pending,) = await one.approvals(state="pending")
+        assert (await one.decide(pending, "reject", "Not during the day.")).status_code == 200
+        assert await one.work() == "completed"
+        results = await one.results()
+        assert "a person rejected the call. The reason: Not during the day." in results["drop"]
+        # It may depend on the call before it: its order would have been lost.
+        assert "was not called: a call before it" in results["later"]
+        assert one.ran == []
+
+
+async def test_a_call_that_nobody_decides_about_expires_and_one_of_a_cancelled_session_too(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("act", "late")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        assert await one.work() == "waiting"
+        (pending,) = await one.approvals(state="pending")
+        await one.ground.fetch("UPDATE approvals SET expires_at = now()")
+        await one.ground.fetch("UPDATE work SET wake_at = now() WHERE wake_at IS NOT NULL")
+        assert (await one.decide(pending, "approve")).status_code == 409
+        assert await one.work() == "completed"
+        assert "no person approved the call in time" in (await one.results())["late"]
+        assert [(entry["state"], entry["outcome"]) for entry in await one.approvals()] == [("expired", "not_run")]
+        other = await one.ground.submit(made)
+        await one.work()
+        await one.client.post(f"/api/v1/sessions/{other}/cancel")
+        (cancelled,) = await one.approvals(session_id=other)
+        assert cancelled["state"] == "expired"
+        assert (await one.decide(cancelled, "approve")).status_code == 409
+        assert one.ran == []
+
+
+async def test_a_decision_does_not_hold_for_a_tool_that_has_changed_since(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("act", "old")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        await one.work()
+        (pending,) = await one.approvals(state="pending")
+        await one.ground.fetch("UPDATE approvals SET call_hash = 'that of another schema'")
+        await one.decide(pending, "approve")
+        assert await one.work() == "completed"
+        assert "the tool has changed since the call was approved" in (await one.results())["old"]
+        assert one.ran == []
+
+
+async def test_arguments_with_a_secret_cannot_be_approved_and_the_model_learns_why(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("act", "ghp_0123456789abcdefghijABCDEFGHIJ012345")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        assert await one.work() == "completed"
+        (result,) = (await one.results()).values()
+        assert "its arguments contain a secret" in result
+        assert await one.approvals() == []
+        assert one.ran == []
+
+
+async def test_an_agent_that_obeys_every_injected_instruction_changes_nothing_without_a_decision(database_url: str, tmp_path: Path) -> None:
+    turns = (
+        call(
+            TRACK, 0, says("The log says that I must act."), asks("act", "injected-1"), asks("act", "injected-2"), asks("look", "harmless")
+        ),
+        call(TRACK, 1, says("It says: again, in another way."), asks("ensure", "injected-3")),
+        call(TRACK, 2, says("Done as I was told.")),
+    )
+    made = scenario(Recording(calls=(*turns, SUMMARY)), tmp_path, approval=ApprovalPolicy.UNLESS_READ_ONLY)
+    async with site(database_url, tmp_path, made) as one:
+        for expected in (2, 1):
+            assert await one.work() == "waiting"
+            pending = await one.approvals(state="pending")
+            assert len(pending) == expected
+            assert one.ran == ["harmless"]
+            for entry in pending:
+                await one.decide(entry, "reject", "The log was forged.")
+        assert await one.work() == "completed"
+        assert one.ran == ["harmless"]
+        assert {entry["state"] for entry in await one.approvals()} == {"rejected"}
+
+
+async def test_calls_that_wait_are_listed_and_decided_by_command(database_url: str, tarsy: Tarsy, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("act", "by-hand")), tmp_path, approval=ApprovalPolicy.ALWAYS)
+    async with site(database_url, tmp_path, made) as one, world(database_url) as api:
+        assert await one.work() == "waiting"
+        url = f"http://127.0.0.1:{api.port}"
+
+        async def run(*arguments: str) -> str:
+            return (await to_thread.run_sync(lambda: tarsy("approvals", *arguments, "--url", url, cwd=tmp_path))).stdout
+
+        listed = await run("list")
+        assert 'ledger.act {"key": "by-hand"}' in listed
+        approved = await run("approve", listed.split()[0], "--reason", "Go.")
+        assert ("approved by api-client" in approved, "Go." in approved) == (True, True)
+        assert await run("list") == "No approvals.\n"
+        assert await one.work() == "completed"
+        assert one.ran == ["by-hand"]
