@@ -7,7 +7,7 @@ export type Target =
   | { kind: "incident"; id: string }
   | { kind: "of-session"; to: "/sessions/$sessionId/trace" | "/sessions/$sessionId/compare"; id: string }
   | { kind: "again"; id: string }
-  | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/reviews" | "/usage" | "/notifications" | "/system" | "/audit" }
+  | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/approvals" | "/reviews" | "/usage" | "/notifications" | "/system" | "/audit" }
   | { kind: "document"; href: string }
   | { kind: "search"; text: string }
   | { kind: "action"; action: "theme" | "copy" | "help" };
@@ -34,6 +34,7 @@ const FIXED: readonly Item[] = [
   item("Pages", "New alert", "submit investigate", { kind: "page", to: "/alerts/new" }),
   item("Pages", "Sessions", "list investigations", { kind: "page", to: "/sessions" }),
   item("Pages", "Incidents", "list problems", { kind: "page", to: "/incidents" }),
+  item("Pages", "Approvals", "approve reject tool calls waiting", { kind: "page", to: "/approvals" }),
   item("Pages", "Reviews", "feedback accuracy confidence useful", { kind: "page", to: "/reviews" }),
   item("Pages", "Usage", "cost tokens budget", { kind: "page", to: "/usage" }),
   item("Pages", "Notifications", "slack webhook mail targets dead letters send again", { kind: "page", to: "/notifications" }),

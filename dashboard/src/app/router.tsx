@@ -83,6 +83,12 @@ const system = createRoute({
   component: lazyRouteComponent(lazyImport(() => import("@/features/system/system-page")), "SystemPage"),
 });
 
+const approvals = createRoute({
+  getParentRoute: () => root,
+  path: "/approvals",
+  component: lazyRouteComponent(lazyImport(() => import("@/features/approvals/approvals-page")), "ApprovalsPage"),
+});
+
 const reviews = createRoute({
   getParentRoute: () => root,
   path: "/reviews",
@@ -116,7 +122,7 @@ const setup = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, reviews, usage, notifications, system, audit, setup]),
+  routeTree: root.addChildren([home, incidents, incident, sessions, session, trace, compare, newAlert, approvals, reviews, usage, notifications, system, audit, setup]),
   defaultPreload: "intent",
   // A page holds no state of another session or incident.
   defaultRemountDeps: ({ params }) => params,

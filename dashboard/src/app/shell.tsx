@@ -14,6 +14,7 @@ import { clearDrafts } from "@/components/draft";
 import { ONE_LINE } from "@/components/text-styles";
 import { Allowed } from "@/presentation/allowed";
 import { WatchedSessionNotifier } from "@/presentation/watched-sessions";
+import { ApprovalsLink } from "./approvals-link";
 import { ConnectionBanner, PauseBanner, VersionBanner, WarningBanner } from "./banners";
 import type { OpenDialog } from "./shortcuts";
 import { PALETTE_KEYS, Shortcuts } from "./shortcuts";
@@ -59,6 +60,7 @@ export function Shell() {
             <BareLink to="/sessions" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
               Sessions
             </BareLink>
+            <ApprovalsLink sx={NAV} />
             <BareLink to="/reviews" sx={NAV}>
               Reviews
             </BareLink>

@@ -83,6 +83,7 @@ class Draft {
       case "execution.status":
       case "chat.message":
       case "note.created":
+      case "approval.changed":
       case "interaction.created":
       case "pauses.changed":
       case "incident.changed":

@@ -13,6 +13,7 @@ import { SESSION_HEADER_PX } from "@/components/page";
 import type { TextRange } from "@/components/structured-text";
 import { MONO } from "@/components/text-styles";
 import { Elapsed } from "@/components/times";
+import { ApprovalCard, ApprovalsContext, approvalKey, APPROVAL_STATES } from "./approval-card";
 import { EntryFrame, useFolding } from "./entry-frame";
 import { MetricChart } from "./metric-chart";
 import { TIMELINE_BADGES } from "./statuses";
@@ -36,13 +37,14 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
   const body = useRef<HTMLDivElement>(null);
   useScrollToMatch(body, inCall ?? inResult);
   const first = call ?? result ?? summary;
+  const approval = use(ApprovalsContext).get(approvalKey(first?.execution_id ?? null, first?.metadata["call_id"]));
   if (!first) return null;
   const server = nonEmptyText(first.metadata["server_name"]);
   const name = nonEmptyText(first.metadata["tool_name"]) ?? "tool";
   const evidenceId = evidenceIdOf(first);
   return (
     <EntryFrame
-      badge={!result || result.status === "completed" ? TOOL_CALL_BADGE : TIMELINE_BADGES[result.status]}
+      badge={approval?.state === "pending" ? APPROVAL_STATES.pending : !result || result.status === "completed" ? TOOL_CALL_BADGE : TIMELINE_BADGES[result.status]}
       title={
         <Box component="span" sx={{ fontFamily: MONO, fontSize: "0.82rem" }}>
           {evidenceId !== null && (
@@ -71,7 +73,7 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
       preview={result?.status === "completed" && <MetricChart text={result.content} />}
     >
       <Stack ref={body} spacing={1} sx={{ mt: 0.75, mb: 0.5 }}>
-        {call && <DataView text={call.content} label="Arguments" maxHeight={240} mark={inCall} />}
+        {approval ? <ApprovalCard approval={approval} /> : call && <DataView text={call.content} label="Arguments" maxHeight={240} mark={inCall} />}
         {summary && (
           <Box sx={{ borderLeft: 2, borderColor: "divider", pl: 1.5 }}>
             <Typography variant="caption" color="textSecondary">

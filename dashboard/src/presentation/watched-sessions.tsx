@@ -89,7 +89,7 @@ export function WatchedSessionNotifier() {
   return null;
 }
 
-function notify(text: string, tag: string, onOpen: () => void): void {
+export function notify(text: string, tag: string, onOpen: () => void): void {
   if (!("Notification" in window) || Notification.permission !== "granted") return;
   // The tag makes the browser show one notification for several tabs.
   const notification = new Notification(text, { tag, icon: ICON });

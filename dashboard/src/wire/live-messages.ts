@@ -1,5 +1,5 @@
 /** The messages that the server sends over the WebSocket. */
-import type { PauseItem, RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus, Verdict } from "./types";
+import type { ApprovalState, PauseItem, RunStatus, SessionStatus, StageType, TimelineEvent, TimelineEventType, TimelineStatus, Verdict } from "./types";
 
 interface OnChannel {
   channel: string;
@@ -50,6 +50,7 @@ type StoredMessage = Stored &
     | { type: "execution.status"; execution_id: string; status: RunStatus | null }
     | { type: "chat.message"; message_id: string; status: RunStatus }
     | { type: "note.created"; note: { number: number } }
+    | { type: "approval.changed"; approval_id: string; server: string; tool: string; state: ApprovalState; expires_at: string; decided_by: string | null }
     | { type: "interaction.created"; interaction_id: string; interaction_type: "llm" | "mcp" }
   );
 
@@ -91,6 +92,7 @@ const TYPES = {
   "execution.status": true,
   "chat.message": true,
   "note.created": true,
+  "approval.changed": true,
   "interaction.created": true,
   "pauses.changed": true,
   "incident.changed": true,

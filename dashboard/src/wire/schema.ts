@@ -929,6 +929,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Approvals
+         * @description Tool calls that need a person's approval, the newest first, at most 200.
+         */
+        get: operations["listApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{approval_id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve Call
+         * @description Approve a tool call: it runs once, exactly as shown; 409 if it was decided about before, or has expired.
+         */
+        post: operations["approveCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{approval_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject Call
+         * @description Reject a tool call: the agent reads the reason; 409 if it was decided about before, or has expired.
+         */
+        post: operations["rejectCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/trace": {
         parameters: {
             query?: never;
@@ -1782,11 +1842,74 @@ export interface components {
             /** Default Alert Type */
             default_alert_type: string;
         };
+        /** ApprovalListView */
+        ApprovalListView: {
+            /** Approvals */
+            approvals: components["schemas"]["ApprovalView"][];
+        };
+        /**
+         * ApprovalState
+         * @enum {string}
+         */
+        ApprovalState: "pending" | "approved" | "rejected" | "expired";
+        /**
+         * ApprovalView
+         * @description A tool call that needs an approval, exactly as it is sent to its server, and the decision.
+         */
+        ApprovalView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Session Id
+             * Format: uuid
+             */
+            session_id: string;
+            /**
+             * Execution Id
+             * Format: uuid
+             */
+            execution_id: string;
+            /** Call Id */
+            call_id: string;
+            /** Evidence Id */
+            evidence_id: string;
+            /** Server */
+            server: string;
+            /** Tool */
+            tool: string;
+            /** Arguments */
+            arguments: string;
+            /** Call Hash */
+            call_hash: string;
+            state: components["schemas"]["ApprovalState"];
+            /**
+             * Requested At
+             * Format: date-time
+             */
+            requested_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Decided At */
+            decided_at: string | null;
+            /** Decided By */
+            decided_by: string | null;
+            /** Reason */
+            reason: string;
+            /** Started At */
+            started_at: string | null;
+            outcome: components["schemas"]["CallOutcome"];
+        };
         /**
          * AuditAction
          * @enum {string}
          */
-        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split" | "token.created" | "token.revoked" | "sign_in.created" | "sign_in.ended" | "notification.sent_again" | "notification.tested";
+        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "call.approved" | "call.rejected" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split" | "token.created" | "token.revoked" | "sign_in.created" | "sign_in.ended" | "notification.sent_again" | "notification.tested";
         /** AuditEntryView */
         AuditEntryView: {
             /** Id */
@@ -1821,6 +1944,12 @@ export interface components {
          * @enum {string}
          */
         BudgetPeriod: "day" | "month";
+        /**
+         * CallOutcome
+         * @description What is known about a call that needs an approval.
+         * @enum {string}
+         */
+        CallOutcome: "not_run" | "running" | "ran" | "unknown";
         /**
          * CancelAnswer
          * @description The result of a request to cancel.
@@ -2080,6 +2209,15 @@ export interface components {
             unpriced_calls: number;
             /** Total Tokens */
             total_tokens: number;
+        };
+        /** DecisionRequest */
+        DecisionRequest: {
+            /**
+             * Reason
+             * @description Why. The agent reads the reason of a rejection.
+             * @default
+             */
+            reason: string;
         };
         /** DefaultTools */
         DefaultTools: {
@@ -2716,8 +2854,8 @@ export interface components {
             checked_at: string | null;
             /** Tools */
             tools: components["schemas"]["ServerToolItem"][];
-            /** Withheld */
-            withheld: {
+            /** Needs Approval */
+            needs_approval: {
                 [key: string]: string;
             };
         };
@@ -6013,6 +6151,112 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReviewFiguresView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listApprovals: {
+        parameters: {
+            query?: {
+                /** @description Only those in this state. */
+                state?: components["schemas"]["ApprovalState"] | null;
+                /** @description Only those of this session. */
+                session_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalListView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approveCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                approval_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalView"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rejectCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                approval_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalView"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */

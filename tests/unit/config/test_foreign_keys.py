@@ -148,7 +148,7 @@ def test_a_named_list_of_fallbacks_is_answered_with_its_entries_and_those_load(d
 
 def test_the_reason_why_actions_are_refused_is_told(directory: ConfigDirectory) -> None:
     problem = one(directory, "agents: {A: {type: action}}")
-    assert problem.message == "type action is not supported yet: such an agent cannot wait for a person's approval"
+    assert problem.message == "type action is not supported yet"
 
 
 def test_a_providers_key_that_is_known_elsewhere_is_answered_too(directory: ConfigDirectory) -> None:

@@ -20,6 +20,8 @@ export const ACTIONS = {
   "session.assigned": "Session assigned",
   "session.commented": "Session commented",
   "execution.cancelled": "Agent cancelled",
+  "call.approved": "Tool call approved",
+  "call.rejected": "Tool call rejected",
   "chat.asked": "Question asked",
   "chat.cancelled": "Question cancelled",
   "hint.given": "Hint given",

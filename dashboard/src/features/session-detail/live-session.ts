@@ -72,6 +72,7 @@ export function changesSession(message: LiveMessage): boolean {
     case "timeline_event.created":
     case "timeline_event.completed":
     case "note.created":
+    case "approval.changed":
     case "stream.chunk":
     case "session.progress":
     case "pauses.changed":

@@ -15,6 +15,7 @@ import { Section } from "@/components/section";
 import { Failure, Loading, NotFound } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { eventById } from "@/live/timeline-buffer";
+import { ApprovalCard, ApprovalsContext, useSessionApprovals } from "@/presentation/approval-card";
 import { useCheckedAnalysis } from "@/presentation/checked-analysis";
 import type { EvidenceLinks, EvidenceTarget } from "@/presentation/evidence";
 import { EvidenceLinksContext } from "@/presentation/evidence";
@@ -89,6 +90,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
   const finding = useFinding(stages, events);
   const evidenceLinks = useEvidenceLinks(session, events, evidenceHref, onEvidence);
   const forkActions = useForkActions(session, setForkPoint);
+  const approvals = useSessionApprovals(session.id);
 
   const wide = useMediaQuery((theme) => theme.breakpoints.up("md"));
   const withContents = useMediaQuery((theme) => theme.breakpoints.up("xl")) && evidence === null;
@@ -135,6 +137,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
           )}
         </Alert>
       )}
+      {[...approvals.values()].map((one) => one.state === "pending" && <ApprovalCard key={one.id} approval={one} />)}
       <StageGraph nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
     </>
   );
@@ -164,7 +167,9 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
                   {feed.phase === "ready" && (
                     <FindTextContext value={finding.event === undefined ? "" : finding.text}>
                       <ForkActionsContext value={forkActions}>
-                        <Timeline {...{ stages, events, currentEvent, stageTarget, repeated, onLink }} growing={!ended} target={finding.event ?? linkedEvent} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+                        <ApprovalsContext value={approvals}>
+                          <Timeline {...{ stages, events, currentEvent, stageTarget, repeated, onLink }} growing={!ended} target={finding.event ?? linkedEvent} onCancelAgent={cancelAgent.mutate} onFollowing={arrival.onFollowing} />
+                        </ApprovalsContext>
                       </ForkActionsContext>
                     </FindTextContext>
                   )}

@@ -52,12 +52,11 @@ function Server({ server }: { server: MCPServerItem }) {
           {server.error}
         </Alert>
       )}
-      {Object.keys(server.withheld).length > 0 && (
-        <Alert severity="warning" variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
-          {plural(Object.keys(server.withheld).length, "tool")} withheld from agents. To offer one, name it under <code>tools</code> of
-          the server, or set <code>approval: never</code>.
+      {Object.keys(server.needs_approval).length > 0 && (
+        <Alert severity="info" variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
+          Calls of {plural(Object.keys(server.needs_approval).length, "tool")} wait for a person&apos;s approval.
           <Box component="ul" sx={{ m: 0, pl: 2 }}>
-            {Object.entries(server.withheld).map(([name, reason]) => (
+            {Object.entries(server.needs_approval).map(([name, reason]) => (
               <li key={name}>
                 <code>{name}</code>: {reason}
               </li>

@@ -41,7 +41,7 @@ class AgentKind(StrEnum):
 
 def _supported_type(value: object) -> object:
     if value == "action":
-        reason = "type action is not supported yet: such an agent cannot wait for a person's approval"
+        reason = "type action is not supported yet"
         raise refuse(reason, "leave type out for an agent that only investigates")
     # Some configurations write an empty text for the default.
     return AgentKind.DEFAULT.value if value == "" else value

@@ -1,13 +1,13 @@
 """Store tool calls that need a person's approval.
 
-Revision ID: 0030
+Revision ID: 0033
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0030"
-down_revision = "0029"
+revision = "0033"
+down_revision = "0032"
 
 
 def upgrade() -> None:

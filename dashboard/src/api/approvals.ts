@@ -1,0 +1,27 @@
+/** Tool calls that wait for a person's approval, and the decisions. */
+import { queryOptions } from "@tanstack/react-query";
+import { api, expectData } from "./client";
+
+export const APPROVALS_KEY = ["approvals"] as const;
+
+/** The calls that wait, of all sessions. */
+export const pendingApprovals = queryOptions({
+  queryKey: [...APPROVALS_KEY, "pending"],
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/approvals", { params: { query: { state: "pending" } }, signal })),
+});
+
+/** All calls of a session that needed an approval. */
+export function sessionApprovals(id: string) {
+  return queryOptions({
+    queryKey: [...APPROVALS_KEY, id],
+    queryFn: ({ signal }) => expectData(api.GET("/api/v1/approvals", { params: { query: { session_id: id } }, signal })),
+  });
+}
+
+export function approveCall(id: string, reason: string) {
+  return expectData(api.POST("/api/v1/approvals/{approval_id}/approve", { params: { path: { approval_id: id } }, body: { reason } }));
+}
+
+export function rejectCall(id: string, reason: string) {
+  return expectData(api.POST("/api/v1/approvals/{approval_id}/reject", { params: { path: { approval_id: id } }, body: { reason } }));
+}

@@ -1,0 +1,35 @@
+/** The link to the approvals with the number of calls that wait, and a notification for each new one while the page is hidden. */
+import Box from "@mui/material/Box";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { ComponentProps } from "react";
+import { APPROVALS_KEY, pendingApprovals } from "@/api/approvals";
+import { refetchChanged } from "@/api/refetch";
+import { plural } from "@/components/format";
+import { BareLink } from "@/components/links";
+import { useChannel } from "@/live/connection";
+import { notify } from "@/presentation/watched-sessions";
+
+export function ApprovalsLink({ sx }: Pick<ComponentProps<typeof BareLink>, "sx">) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const waiting = useQuery(pendingApprovals).data?.approvals.length ?? 0;
+  useChannel("sessions", (message) => {
+    // A call also expires when its session ends.
+    if (!["approval.changed", "session.completed", "subscription.confirmed"].includes(message.type)) return;
+    void refetchChanged(client, APPROVALS_KEY);
+    if (message.type === "approval.changed" && message.state === "pending" && document.hidden) {
+      notify(`Waits for approval: ${message.server}.${message.tool}`, message.approval_id, () => void navigate({ to: "/approvals" }));
+    }
+  });
+  return (
+    <BareLink to="/approvals" sx={sx ?? {}} aria-label={waiting > 0 ? `Approvals: ${plural(waiting, "call")} waiting` : "Approvals"}>
+      Approvals
+      {waiting > 0 && (
+        <Box component="span" aria-hidden sx={{ ml: 0.75, px: 0.75, borderRadius: 2, bgcolor: "warning.main", color: "warning.contrastText", fontSize: "0.75rem" }}>
+          {waiting}
+        </Box>
+      )}
+    </BareLink>
+  );
+}
