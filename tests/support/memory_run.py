@@ -206,6 +206,9 @@ class MemoryRun:
     clock: Clock = field(default_factory=FixedClock)
     recorded_inputs: Sequence[AnyInput] = ()
     prices: Prices = field(default_factory=lambda: PriceList(CostEstimationConfig(), {}))
+    # Shared with the agents that run beside this one, under another name each.
+    ledger: Ledger | None = None
+    name: str = EXECUTION
     # Ends a run that was cut short when it was recorded.
     end: Callable[[CutShort], None] = field(default=lambda _: None)
 
@@ -229,9 +232,9 @@ class MemoryRun:
         config = continued_with(self.scenario.chain.stages[0].agents[0], stored)
         llm = self.scenario.llm or in_process_client(env={}, recordings=lambda _: recording)
         claim = Claim(INVESTIGATION, "work", "session", "token", "session")
-        ledger = Ledger(MemorySpending(), self.clock)
+        ledger = self.ledger or Ledger(MemorySpending(), self.clock)
         ledger.open(SESSION, "session", self.scenario.chain.budget)
-        path = ledger.open_execution(SESSION, EXECUTION, config.budget)
+        path = ledger.open_execution(SESSION, self.name, config.budget)
         place = ExecutionPlace(claim=claim, stage_id="stage", execution_id=EXECUTION, track=self.track)
         unused: Any = None
         services = AgentServices(

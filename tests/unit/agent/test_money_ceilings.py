@@ -8,19 +8,23 @@ from decimal import Decimal
 from math import ceil
 
 import anyio
+import anyio.lowlevel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.agent_scenario import Scenario
-from support.memory_run import MemoryRun
+from support.memory_run import MemoryRun, MemorySpending
 from support.runaway import TRACK, Runaway, ScriptedTools, endless_tools, priced_chain, runaway_agent, with_ceiling
+from tarsy.agent.budget.ledger import Ledger
 from tarsy.agent.execution import ExecutionResult, StopState
 from tarsy.agent.tool_turn import MAX_CALLS
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.llm import Chunk, FinishChunk, FinishReason, GenerateInput, ResolvedProvider, TextChunk, ToolCallChunk
+from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.status import RunStatus
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.usage import Price, TokenUsage
+from tarsy.kit.clock import FixedClock
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Vendor(Runaway):
 
     acts: tuple[Act, ...] = (Act(200, 1),)
     density: float = 1.0
+    # Whether it tells what it bills.
+    reports: bool = True
     billed: list[TokenUsage] = field(default_factory=list[TokenUsage])
 
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
@@ -57,7 +63,9 @@ class Vendor(Runaway):
         said = len(text) + sum(len(call.arguments) + 20 for call in calls if isinstance(call, ToolCallChunk))
         usage = TokenUsage(self._input(request), ceil(said / 4 * self.density), 0)
         self.billed.append(usage)
-        for chunk in (*([TextChunk(text)] if text else []), *calls, usage):
+        # Other agents call their models meanwhile.
+        await anyio.lowlevel.checkpoint()
+        for chunk in (*([TextChunk(text)] if text else []), *calls, *([usage] if self.reports else [])):
             yield chunk
         if left < 0:
             yield FinishChunk(FinishReason.LENGTH)
@@ -77,11 +85,13 @@ class OnePrice:
         return self.all
 
 
-def ended(model: Vendor, ceiling: Ceiling, price: Price, tools: ScriptedTools) -> tuple[ExecutionResult, MemoryRun]:
+def ended(
+    model: Vendor, ceiling: Ceiling, price: Price, tools: ScriptedTools, alert: str = "The disk of node-1 is full."
+) -> tuple[ExecutionResult, MemoryRun]:
     async def go() -> tuple[ExecutionResult, MemoryRun]:
         agent = runaway_agent().model_copy(update={"max_iterations": 12})
         chain = with_ceiling(priced_chain(agent), ceiling)
-        run = MemoryRun(Scenario(chain, [], llm=model), TRACK, tools=tools, prices=OnePrice(price))
+        run = MemoryRun(Scenario(chain, [], llm=model, alert=alert), TRACK, tools=tools, prices=OnePrice(price))
         return await run.run_until_stopped(StopState()), run
 
     return anyio.run(go)
@@ -113,6 +123,29 @@ def test_whatever_a_model_does_it_is_billed_no_more_than_its_ceiling(
     assert result.final_analysis or not model.billed
 
 
+@settings(max_examples=6, deadline=None)
+@given(CEILINGS, PRICES, st.lists(st.lists(ACTS, min_size=1, max_size=2), min_size=2, max_size=3), st.floats(0.5, 1.6))
+def test_agents_that_work_at_the_same_time_are_billed_no_more_than_their_ceiling_together(
+    ceiling: Ceiling, price: Price, acts: list[list[Act]], density: float
+) -> None:
+    models = [Vendor(endless_tools, acts=tuple(one), density=density) for one in acts]
+
+    async def go() -> None:
+        ledger = Ledger(MemorySpending(), FixedClock())
+        async with anyio.create_task_group() as agents:
+            for number, model in enumerate(models):
+                chain = with_ceiling(priced_chain(runaway_agent().model_copy(update={"max_iterations": 6})), ceiling)
+                scenario, tools, prices = Scenario(chain, [], llm=model), ScriptedTools(characters=500), OnePrice(price)
+                run = MemoryRun(scenario, TRACK, tools=tools, prices=prices, ledger=ledger, name=f"agent-{number}")
+                agents.start_soon(run.run_until_stopped, StopState())
+
+    anyio.run(go)
+    if ceiling.usd is not None:
+        assert sum(bill(model, price) for model in models) <= ceiling.usd
+    if ceiling.tokens is not None:
+        assert sum(one.input_tokens + one.output_tokens for model in models for one in model.billed) <= ceiling.tokens
+
+
 def test_of_a_thousand_calls_in_one_answer_fifty_are_made_and_the_model_is_informed() -> None:
     tools, model = ScriptedTools(), Vendor(endless_tools, acts=(Act(0, 1_000, 0),))
     _, run = ended(model, Ceiling(usd=Decimal("0.5")), PRICE, tools)
@@ -129,6 +162,41 @@ def test_a_huge_result_enters_as_far_as_the_next_call_can_be_paid() -> None:
     model = Vendor(endless_tools)
     result, run = ended(model, Ceiling(usd=Decimal("0.5")), PRICE, ScriptedTools(characters=200_000))
     assert bill(model, PRICE) <= Decimal("0.5")
-    assert len(model.requests) > 2, "the next call was paid"
+    assert sum(1 for one in model.requests if one.tools) > 1, "the next call was paid"
     assert result.status is RunStatus.COMPLETED
     assert any("Cut: you see the first" in message.body.content for message in run.journal.messages.values())
+    shortened = [one.value for one in run.journal.inputs.values() if isinstance(one.value, CeilingMet) and one.value.about == "result c0-0"]
+    assert [one.description for one in shortened] == ["its ceiling of $0.50"]
+
+
+def test_what_was_kept_for_the_conclusion_pays_for_it() -> None:
+    # More than the conclusion's input: its conversation is cut.
+    model = Vendor(endless_tools, acts=(Act(2_000, 3),))
+    result, _ = ended(model, Ceiling(usd=Decimal(1)), PRICE, ScriptedTools(characters=20_000))
+    assert bill(model, PRICE) <= 1
+    assert not model.requests[-1].tools
+    assert (result.final_analysis or "").startswith("Word "), "the model wrote it, not code"
+
+
+def test_a_ceiling_that_the_first_call_nearly_uses_up_holds_before_the_model_has_counted_anything() -> None:
+    called = list[bool]()
+    for tokens in range(20_000, 140_000, 20_000):
+        model = Vendor(endless_tools, density=1.6)
+        ended(model, Ceiling(tokens=tokens), PRICE, ScriptedTools(), alert="The disk of node-1 is full. " * 4_000)
+        assert sum(one.input_tokens + one.output_tokens for one in model.billed) <= tokens
+        called.append(bool(model.billed))
+    assert {*called} == {True, False}, "some ceilings are too low for a single call"
+
+
+def test_answers_as_long_as_they_may_be_are_paid_for_whatever_is_left() -> None:
+    for cents in range(3, 40, 3):
+        ceiling, model = Ceiling(usd=Decimal(cents) / 100), Vendor(endless_tools, acts=(Act(30_000, 1),))
+        ended(model, ceiling, PRICE, ScriptedTools())
+        assert bill(model, PRICE) <= Decimal(cents) / 100
+
+
+def test_calls_of_a_vendor_that_never_tells_what_it_bills_count_with_what_was_reserved() -> None:
+    model = Vendor(endless_tools, reports=False)
+    ended(model, Ceiling(tokens=20_000), PRICE, ScriptedTools(characters=4_000))
+    assert len(model.billed) > 1
+    assert sum(one.input_tokens + one.output_tokens for one in model.billed) <= 20_000
