@@ -137,6 +137,8 @@ function IncidentFacts({ incident }: { incident: IncidentView }) {
       </Fact>
       {incident.truncated > 0 && <Fact name="Left out">{plural(incident.truncated, "further alert")} of the last delivery</Fact>}
       <Fact name="Route">{incident.route}</Fact>
+      {incident.triage.assignee && <Fact name="Assigned to">{incident.triage.assignee}</Fact>}
+      {incident.triage.acknowledged_by && <Fact name="Acknowledged by">{incident.triage.acknowledged_by}</Fact>}
       {(incident.cost.usd !== null || incident.cost.unpriced_calls > 0) && <Fact name="Cost">{formatCost(incident.cost)}</Fact>}
       {incident.merged.length > 0 && <Fact name="Merged">{plural(incident.merged.length, "other incident")}</Fact>}
       {mute && (
