@@ -13,8 +13,10 @@ from anyio import to_thread
 from support.api_world import world
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario, asks, call, says, scenario
+from support.replaying import replayed
 from support.story import ledger
 from support.tarsy_process import Tarsy
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import Recording
 from tarsy.domain.tool import ApprovalPolicy
@@ -132,6 +134,22 @@ async def test_a_call_that_nobody_decides_about_expires_and_one_of_a_cancelled_s
         assert cancelled["state"] == "expired"
         assert (await one.decide(cancelled, "approve")).status_code == 409
         assert one.ran == []
+
+
+async def test_a_replay_plays_the_decisions_and_asks_and_runs_nothing(database_url: str, tmp_path: Path) -> None:
+    recording = destructive(asks("act", "yes"), asks("act", "no"), asks("look", "look"), asks("ensure", "held-back"))
+    made = scenario(recording, tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        await one.work()
+        for entry in await one.approvals(state="pending"):
+            await one.decide(entry, "approve" if "yes" in entry["arguments"] else "reject", "So it is.")
+        assert await one.work() == "completed"
+        recorded = await RecordingSource(one.running.engine).read(one.session_id)
+        ran = one.ran
+    assert recorded is not None
+    assert sorted(ran) == ["look", "yes"]
+    assert await replayed(database_url, recorded) == []
+    assert one.ran == ran
 
 
 async def test_a_decision_does_not_hold_for_a_tool_that_has_changed_since(database_url: str, tmp_path: Path) -> None:

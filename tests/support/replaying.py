@@ -4,6 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 
 from tarsy.agent.ports import ToolServers
+from tarsy.agent.toolbox.approval import RecordedApprovals
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
@@ -23,7 +24,13 @@ def playing(
     """The application with recorded models and the tools given."""
     llm = in_process_client(env={}, recordings=lambda _: recording)
     inputs = tuple(given.placed() for given in recording.inputs)
-    overrides = Overrides(tools=tools, llm=llm, recorded_inputs=inputs, older_rules=older_rules)
+    overrides = Overrides(
+        tools=tools,
+        llm=llm,
+        recorded_inputs=inputs,
+        approvals=lambda _engine, _deliver: RecordedApprovals(inputs),
+        older_rules=older_rules,
+    )
     return application(Settings(env={}, database_url=database_url), overrides=overrides)
 
 

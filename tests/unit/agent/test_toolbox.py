@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from tarsy.agent.toolbox.approval import Approvals, ApprovedTools
 from tarsy.agent.toolbox.toolbox import MAX_CONCURRENT_TOOLS, CallRefusedError, OnOutput, ToolWrapper, toolbox
+from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Masker, Unmasked
@@ -150,3 +153,23 @@ async def test_what_was_recorded_of_a_built_in_tool_is_played_instead_of_asked_a
 async def test_agents_are_told_once_which_servers_they_lack() -> None:
     tools = toolbox(Servers(), (), tool_calling=ToolCalling.REACT, absent=("one is missing", "and another"), mask=Unmasked(), clock=CLOCK)
     assert (await tools.list_tools()).warnings == ("one is missing", "and another")
+
+
+async def test_tools_that_need_an_approval_are_withheld_where_no_person_can_be_asked() -> None:
+    class Guarded(Servers):
+        async def list_tools(self) -> ToolCatalog:
+            return ToolCatalog((ToolDefinition("k8s.pods"), ToolDefinition("k8s.delete", needs_approval=True)))
+
+    servers, place = Guarded(), ExecutionPlace(claim=Claim(INVESTIGATION, "w", "s", "t", "s"), stage_id="g", execution_id="x", track="t")
+    approvals = Approvals(store=None, place=place, servers={}, evidence_ids={}, mask=Unmasked(), clock=CLOCK)
+    tools = toolbox(
+        servers,
+        (),
+        tool_calling=ToolCalling.NATIVE,
+        mask=Unmasked(),
+        clock=CLOCK,
+        approving=lambda inner: ApprovedTools(inner, approvals),
+    )
+    assert (await tools.list_tools()).names == ("k8s.pods",)
+    assert (await tools.execute(ToolCall("c", "k8s.delete", "{}"), ignored)).refused
+    assert servers.asked == []
