@@ -56,6 +56,8 @@ async def run_server(settings: Settings) -> None:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_handle_signals, signals, http, running, had_terminal, name="signals")
                 tasks.start_soon(_work, http, running, name="workers")
+                if settings.role is not ProcessRole.WORKER:
+                    tasks.start_soon(running.slack.run, name="slack")
                 if running.pool:
                     tasks.start_soon(_limit_release, running.pool, limit_end, name="limit of the end")
                 if settings.lifeline is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 from uuid import UUID
 
+import anyio
 import structlog
 
 from tarsy.api.auth import Identity, IdentityKind
@@ -22,6 +23,8 @@ from tarsy.session.submission import Submission
 
 log = structlog.get_logger(__name__)
 
+# Slack waits three seconds for the answer to a click, which is sent after this.
+TELL_SECONDS = 2.0
 # Names in the form for a question.
 _FORM, _BLOCK, _INPUT = "tarsy-question", "question", "text"
 _HELP = "Write `/tarsy investigate TEXT`, or `/tarsy ask SESSION QUESTION` with the id of a finished session."
@@ -126,7 +129,8 @@ async def handle_interaction(services: Services, payload: Mapping[str, Any]) -> 
         from slack_sdk.webhook.async_client import AsyncWebhookClient  # noqa: PLC0415 - large, and needed only where Slack is configured
 
         client: Any = AsyncWebhookClient(str(address))
-        await client.send(text=text, response_type="ephemeral", replace_original=False)
+        with anyio.move_on_after(TELL_SECONDS):
+            await client.send(text=text, response_type="ephemeral", replace_original=False)
     return {}
 
 

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy import __version__
 from tarsy.api.app import create_app
 from tarsy.api.services import Services
+from tarsy.api.slack_socket import SlackSocket
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.mcp_servers import TransportType
@@ -55,6 +56,8 @@ class Application:
     pool: WorkerPool | None
     # Makes notifications while the pool runs; replays and evals run it not at all.
     notifications: NotificationFeed
+    # Connected while the server runs.
+    slack: SlackSocket
     engine: AsyncEngine
     live: LiveUpdates
     reload: Reload
@@ -95,7 +98,14 @@ async def application(
         api.add_middleware(MeasuredHttp, metrics=metrics.process)
         listener.subscribe(EVENTS_NOTIFICATION, EventLag(metrics.process, clock).on_notification)
         running = Application(
-            api=api, services=services, pool=pool, notifications=notifications, engine=engine, live=infrastructure.live, reload=reload
+            api=api,
+            services=services,
+            pool=pool,
+            notifications=notifications,
+            slack=SlackSocket(lambda: api.state.services),
+            engine=engine,
+            live=infrastructure.live,
+            reload=reload,
         )
         async with anyio.create_task_group() as tasks:
             await tasks.start(_maintain, infrastructure, configured, running)
@@ -198,6 +208,7 @@ def _apply(infrastructure: Infrastructure, new: Configured, running: Application
         infrastructure.tools.connections.renew()
     running.api.state.services = services
     infrastructure.tools.monitor.watch(servers)
+    running.slack.reconfigure()
     running.notifications.reconfigure(new.notifications, new.mask)
     if running.pool:
         running.pool.reconfigure(queue, runner, handlers)

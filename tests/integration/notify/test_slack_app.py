@@ -1,5 +1,6 @@
 """Requests of Slack: signatures, roles, and what buttons, the form and the command do."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -10,14 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
+import anyio
 import httpx
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
 
 from support.api_world import services_on
 from support.intake_world import IntakeWorld, alert, intake_world
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from tarsy.api.app import create_app
-from tarsy.api.services import NotificationServices
+from tarsy.api.services import NotificationServices, Services
+from tarsy.api.slack_socket import SlackSocket
 from tarsy.db.notification_repository import NotificationRepository
 from tarsy.domain.access_role import AccessRole
 from tarsy.notify.policy import NotificationPolicy, SlackApp
@@ -30,6 +34,13 @@ class SlackWorld:
     intake: IntakeWorld
     slack: VendorServer
     api: httpx.AsyncClient
+    services: Services
+
+    def with_app_token(self, token: str) -> NotificationServices:
+        notifications = self.services.notifications
+        assert notifications.policy.slack_app
+        policy = replace(notifications.policy, slack_app=replace(notifications.policy.slack_app, app_token=token))
+        return replace(notifications, policy=policy)
 
     async def send(self, secret: str = SECRET, age: float = 0.0, **form: Any) -> httpx.Response:
         """A request as Slack signs it: https://docs.slack.dev/authentication/verifying-requests-from-slack."""
@@ -79,7 +90,7 @@ async def slack_world(database_url: str) -> AsyncGenerator[SlackWorld]:
         services = replace(services_on(intake.engine), notifications=notifications)
         transport = httpx.ASGITransport(create_app(services))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as api:
-            yield SlackWorld(intake, slack, api)
+            yield SlackWorld(intake, slack, api, services)
 
 
 @pytest.mark.parametrize("wrong", [{"secret": "another"}, {"age": 301.0}], ids=["a wrong signature", "an old timestamp"])
@@ -155,6 +166,41 @@ async def test_the_command_investigates_a_text_and_asks_and_explains_itself(data
         assert "answers on the session's page" in await world.command(f"ask {session_id} why?")
         for text in ("", "help", "ask nothing", "investigate"):
             assert (await world.command(text)).startswith("Write `/tarsy investigate TEXT`")
+
+
+async def test_socket_mode_takes_the_same_requests_without_an_address_of_its_own(database_url: str) -> None:
+    answers: list[dict[str, Any]] = []
+    answered = asyncio.Event()
+
+    async def play_slack(socket: ServerConnection) -> None:
+        command = {"command": "/tarsy", "text": "investigate the disk", "user_id": "U1"}
+        for message in (
+            {"type": "hello"},
+            {"type": "slash_commands", "envelope_id": "e1", "payload": command},
+            {"type": "slash_commands", "envelope_id": "e2", "payload": {**command, "user_id": "U2"}},
+        ):
+            await socket.send(json.dumps(message))
+        async for text in socket:
+            answers.append(json.loads(text))
+            if len(answers) == 2:
+                answered.set()
+
+    async with slack_world(database_url) as world, serve(play_slack, "127.0.0.1", 0) as socket:
+        port = next(iter(socket.sockets)).getsockname()[1]
+        world.slack.replies.append(json_reply(200, {"ok": True, "url": f"ws://127.0.0.1:{port}/link"}))
+        services = replace(world.services, notifications=world.with_app_token("xapp-1"))
+        connection = SlackSocket(lambda: services)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(connection.run)
+            with anyio.fail_after(30):
+                await answered.wait()
+            tasks.cancel_scope.cancel()
+        [opened] = world.slack.seen
+        assert (opened.path, opened.headers["authorization"]) == ("/api/apps.connections.open", "Bearer xapp-1")
+        told = {answer["envelope_id"]: answer["payload"]["text"] for answer in answers}
+        assert told["e1"].startswith("TARSy investigates it: https://tarsy.example/sessions/")
+        assert told["e2"] == "This needs the role responder; slack:U2 has the role viewer."
+        assert len(await world.intake.sessions()) == 1
 
 
 async def test_without_a_signing_secret_there_is_no_such_address(database_url: str) -> None:
