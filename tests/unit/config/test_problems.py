@@ -139,7 +139,7 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
         ),
         (
             sign_in("https://id.example.com"),
-            "TARSy proves its own identity to the provider by the environment variable TARSY_OIDC_CLIENT_SECRET, which is not set",
+            "TARSy authenticates to the provider with the environment variable TARSY_OIDC_CLIENT_SECRET, which is not set",
             "set TARSY_OIDC_CLIENT_SECRET",
         ),
         (sign_in("http://id.example.com"), "anybody on the network could pretend to be this provider", "write https://…"),

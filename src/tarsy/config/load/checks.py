@@ -258,7 +258,7 @@ def _unfit_sign_in(config: Config, files: ConfigFiles, env: Mapping[str, str]) -
         yield files.tarsy.problem(("system", "oidc"), message, "set system.dashboard_url")
     variable = system.oidc.client_secret_env
     if not env.get(variable, "").strip():
-        message = f"TARSy proves its own identity to the provider by the environment variable {variable}, which is not set"
+        message = f"TARSy authenticates to the provider with the environment variable {variable}, which is not set"
         yield files.tarsy.problem(("system", "oidc"), message, f"set {variable}")
 
 
