@@ -109,7 +109,7 @@ def check_bind(host: str, tokens: ApiTokens, system: SystemConfig, *, insecure: 
         return None
     return (
         f"Refusing to listen on {host}: anyone who can reach it could read investigations and start new ones. Do one of these:\n"
-        "  - set TARSY_API_TOKENS to name=token pairs (or a file of them), so that callers must log in\n"
+        "  - set TARSY_API_TOKENS to name:role=token pairs (or a file of them), so that callers must log in\n"
         "  - set system.oidc in tarsy.yaml, so that people sign in with your identity provider\n"
         "  - set system.trusted_proxies in tarsy.yaml to the proxy that authenticates your users\n"
         "  - listen on 127.0.0.1\n"
