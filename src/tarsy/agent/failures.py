@@ -9,7 +9,7 @@ from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.nudges import error_note
 from tarsy.agent.recorder import Recorder
 from tarsy.domain.conversation import Message, Role
-from tarsy.domain.interaction import ASIDE, LLMInteraction
+from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteraction
 from tarsy.domain.llm import ErrorChunk, ErrorCode, ResolvedProvider
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.step import StoredCall
@@ -90,7 +90,7 @@ def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> Re
 
 def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> int:
     """Count the newest calls of an execution that `provider` failed, since the conversation was last shortened for it."""
-    conversation = (call for call in reversed(calls) if call.kind not in ASIDE)
+    conversation = (call for call in reversed(calls) if call.kind not in SIDE_CALL_KINDS)
     ends = (None, ErrorCode.CONTEXT_TOO_LONG)
     return sum(1 for _ in takewhile(lambda call: call.error_code not in ends and call.provider == provider, conversation))
 
@@ -156,7 +156,7 @@ class FailureLog:
 
         `provider` is called again, and the failures may become more.
         """
-        conversation = [call for call in calls if call.kind not in ASIDE]
+        conversation = [call for call in calls if call.kind not in SIDE_CALL_KINDS]
         newest = conversation[-1] if conversation else None
         if newest is None or newest.error_code is None or newest.provider != provider:
             return ()

@@ -13,7 +13,7 @@ from tarsy.agent.execution import AgentServices, StopReason, StopState
 from tarsy.agent.notes import Notes
 from tarsy.domain.conversation import ConversationMessage, Message
 from tarsy.domain.execution import ExecutionChange, ExecutionPlace
-from tarsy.domain.interaction import ASIDE, LLMInteraction, MCPInteraction
+from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteraction, MCPInteraction
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.run_input import AnyInput, CutShort, PlacedInput, Unfinished
 from tarsy.domain.status import RunStatus, TimelineStatus
@@ -259,7 +259,7 @@ class Recorder:
 
 
 def _conversation_calls(calls: Sequence[StoredCall] | Sequence[LLMInteraction]) -> int:
-    return sum(call.kind not in ASIDE for call in calls)
+    return sum(call.kind not in SIDE_CALL_KINDS for call in calls)
 
 
 def as_draft(parts: StepParts) -> StepParts:

@@ -38,7 +38,7 @@ from tarsy.agent.recorder import Recorder, StepParts, as_draft
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import ExecutionChange, Wait
-from tarsy.domain.interaction import ASIDE, LLMInteractionKind
+from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.run_input import DeliveredNote, PlacedInput
 from tarsy.domain.status import RunStatus
@@ -69,7 +69,7 @@ class Run:
             context.place.track, (*overrides.recorded_inputs, *stored.inputs), overrides.clock, is_replay=bool(overrides.recorded_inputs)
         )
         # The number of the next model call of the conversation.
-        self.turn = sum(call.kind not in ASIDE for call in stored.calls)
+        self.turn = sum(call.kind not in SIDE_CALL_KINDS for call in stored.calls)
         context.ceilings.begin(stored, self.turn)
         # The first is the one in use.
         self._models: list[tuple[ResolvedProvider, LLMBackend]] = [

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any, cast
 
 from tarsy.domain.execution import AgentExecution
-from tarsy.domain.interaction import ASIDE, LLMInteractionKind
+from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteractionKind
 from tarsy.domain.llm import LLMBackend, ResolvedProvider
 from tarsy.domain.stage import Stage, StageType
 
 # Stages that follow the analysis cannot be forked, nor can calls within a step.
 _AFTERWARDS = frozenset({StageType.CHAT, StageType.SCORING})
-_WITHIN_A_STEP = frozenset({*ASIDE, LLMInteractionKind.CORRECTION})
+_WITHIN_A_STEP = frozenset({*SIDE_CALL_KINDS, LLMInteractionKind.CORRECTION})
 
 
 class ForkRefusedError(Exception):

@@ -35,7 +35,7 @@ class LLMInteractionKind(StrEnum):
 
 
 # Calls beside the conversation of an execution: they have turn numbers of their own.
-ASIDE = frozenset({LLMInteractionKind.SUMMARIZATION, LLMInteractionKind.SUPPORT})
+SIDE_CALL_KINDS = frozenset({LLMInteractionKind.SUMMARIZATION, LLMInteractionKind.SUPPORT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ from tarsy.domain.budget import (
 from tarsy.domain.conversation import Role, ToolCall
 from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.history import CEILING
-from tarsy.domain.interaction import ASIDE, LLMInteractionKind
+from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput
 from tarsy.domain.period_budget import BudgetWait, PeriodState
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
@@ -321,7 +321,7 @@ class Ceilings:
         Raises:
             CeilingMetError: the call does not fit.
         """
-        if kind not in ASIDE:
+        if kind not in SIDE_CALL_KINDS:
             self._turn, self._opening = request.turn, self.estimate.opening(request)
         about = _about(request, kind)
         if met := self._known.get((self._turn, about)):
@@ -331,7 +331,7 @@ class Ceilings:
         if met := self._refused.get(kind):
             raise CeilingMetError(replace(met, about=about))
         price = await self._prices.price(request.provider, self._ledger.clock.now(), self.estimate.tokens(request))
-        self._price = self._price if kind in ASIDE else price
+        self._price = self._price if kind in SIDE_CALL_KINDS else price
         refused: PeriodState | None = None
         for _ in range(_ATTEMPTS):
             fits = await self._fitting(request, kind, price, about, refused)

@@ -15,7 +15,7 @@ from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import fitting_backend
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.domain.fork import ForkPlace, ModelUse, fork_plan, with_model
-from tarsy.domain.interaction import ASIDE
+from tarsy.domain.interaction import SIDE_CALL_KINDS
 from tarsy.domain.llm import LLMBackend, ResolvedProvider
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
@@ -101,7 +101,7 @@ async def fork_session(session_id: SessionId, wanted: ForkRequest, services: Ser
     calls = [
         ForkPlace(execution_id=call.execution_id, turn=call.turn, kind=call.kind, at=call.started_at)
         for call in trace.llm
-        if call.kind not in ASIDE
+        if call.kind not in SIDE_CALL_KINDS
     ]
     plan = fork_plan(run.stages, run.executions, calls, execution_id, wanted.turn)
     use = _model_use(system.installation.models(), wanted.model, LLMBackend(plan.execution.llm_backend)) if wanted.model else None
