@@ -1,0 +1,59 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { api } from "@/api/client";
+import { me } from "@/api/system";
+import type { Approval } from "@/wire/types";
+import { ApprovalCard } from "./approval-card";
+
+const PENDING: Approval = {
+  id: "p1",
+  session_id: "s1",
+  execution_id: "x1",
+  call_id: "c1",
+  evidence_id: "A1",
+  server: "cluster",
+  tool: "delete_pod",
+  arguments: '{"name": "cart-1"}',
+  call_hash: "h",
+  state: "pending",
+  requested_at: "2026-03-10T09:00:00Z",
+  expires_at: "2026-03-10T09:30:00Z",
+  decided_at: null,
+  decided_by: null,
+  reason: "",
+  started_at: null,
+  outcome: "not_run",
+};
+
+function show(approval: Approval, denied: Record<string, string> = {}) {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(me.queryKey, { author: "ada", denied } as never);
+  render(
+    <QueryClientProvider client={client}>
+      <ApprovalCard approval={approval} />
+    </QueryClientProvider>,
+  );
+  return vi.spyOn(api, "POST").mockResolvedValue({ data: approval, response: new Response() });
+}
+
+test("a call is shown as it would be made, and rejected with a reason", async () => {
+  const sent = show(PENDING);
+  expect(screen.getByText("cluster.delete_pod")).toBeTruthy();
+  expect(document.body.textContent).toContain("cart-1");
+  await userEvent.type(screen.getByLabelText("Reason"), "Not now");
+  await userEvent.click(screen.getByRole("button", { name: "Reject" }));
+  expect(sent).toHaveBeenCalledWith("/api/v1/approvals/{approval_id}/reject", { params: { path: { approval_id: "p1" } }, body: { reason: "Not now" } });
+});
+
+test("a responder sees the call and cannot decide about it", () => {
+  show(PENDING, { approveCall: "approver", rejectCall: "approver" });
+  for (const name of ["Approve", "Reject"]) expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
+});
+
+test("a call whose outcome is unknown says so, and has no buttons", () => {
+  show({ ...PENDING, state: "approved", outcome: "unknown", decided_by: "bob", decided_at: "2026-03-10T09:10:00Z" });
+  expect(screen.getByText("Outcome unknown")).toBeTruthy();
+  expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
+});
