@@ -29,6 +29,7 @@ PAGES = {
     "new-alert": ("/alerts/new", "Try a sample incident"),
     "system": ("/system", "Effective configuration"),
     "usage": ("/usage", "This month"),
+    "approvals": ("/approvals", "No call waits for an approval"),
     "reviews": ("/reviews", "Right verdicts by week"),
     "audit": ("/audit", "Alert submitted"),
 }
