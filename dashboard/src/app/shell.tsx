@@ -53,7 +53,7 @@ export function Shell() {
             TARSy
           </BareLink>
           {/* On a phone the links are on a line of their own. */}
-          <Box sx={{ display: "flex", flexWrap: { xs: "wrap", sm: "nowrap" }, columnGap: { xs: 0.25, md: 1 }, order: { xs: 1, sm: 0 }, width: { xs: "100%", sm: "auto" }, ml: { xs: -0.6, sm: 0 }, mt: { xs: 0.5, sm: 0 } }}>
+          <Box sx={{ display: "flex", flexWrap: "wrap", minWidth: 0, columnGap: { xs: 0.25, md: 1 }, order: { xs: 1, sm: 0 }, width: { xs: "100%", sm: "auto" }, ml: { xs: -0.6, sm: 0 }, mt: { xs: 0.5, sm: 0 } }}>
             <BareLink to="/incidents" search={{}} activeOptions={{ includeSearch: false }} sx={NAV}>
               Incidents
             </BareLink>
