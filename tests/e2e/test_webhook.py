@@ -99,7 +99,7 @@ async def test_a_group_of_thousands_of_alerts_is_taken_whole_and_those_that_the_
 async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_with_sender_reason_and_size(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tarsy.intake.delivery.MAX_VALUES", 1_000)
+    monkeypatch.setattr("tarsy.intake.fields.MAX_VALUES", 1_000)
     counted: Counter[tuple[str, str]] = Counter()
 
     class Counted(NoMetrics):
