@@ -17,6 +17,7 @@ import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { RelativeTime } from "@/components/times";
+import { Allowed } from "@/presentation/allowed";
 import type { NotificationItem, NotificationStatus, NotificationTarget } from "@/wire/types";
 
 const STATUSES = {
@@ -103,9 +104,11 @@ function Target({ target }: { target: NotificationTarget }) {
         )}
       </Typography>
       {target.service && (
-        <Button size="small" loading={test.isPending} aria-label={`Test ${target.name}`} onClick={() => test.mutate()}>
-          Test
-        </Button>
+        <Allowed operation="testNotificationTarget">
+          <Button size="small" loading={test.isPending} aria-label={`Test ${target.name}`} onClick={() => test.mutate()}>
+            Test
+          </Button>
+        </Allowed>
       )}
       {(result ?? test.error) && (
         <Alert severity={result?.delivered ? "success" : "error"} role="status" sx={{ gridColumn: "1 / -1" }}>
@@ -130,7 +133,7 @@ export function countsOf(target: NotificationTarget): string {
 function Notification({ item }: { item: NotificationItem }) {
   const client = useQueryClient();
   const again = useMutation({ mutationFn: () => sendAgain(item.id), onSuccess: () => client.invalidateQueries({ queryKey: ["notifications"] }) });
-  const given = item.status === "dead_letter" || item.status === "expired";
+  const isGivenUp = item.status === "dead_letter" || item.status === "expired";
   return (
     <Box component="li" sx={{ ...ROW, gridTemplateColumns: { xs: "minmax(0, 1fr) auto", sm: "130px minmax(0, 1fr) auto auto" } }}>
       <Typography variant="body2" component="div">
@@ -151,10 +154,12 @@ function Notification({ item }: { item: NotificationItem }) {
       <Typography variant="caption" color="textSecondary">
         <RelativeTime at={item.delivered_at ?? item.created_at} />
       </Typography>
-      {given && (
-        <Button size="small" variant="outlined" loading={again.isPending} onClick={() => again.mutate()}>
-          Send again
-        </Button>
+      {isGivenUp && (
+        <Allowed operation="sendNotificationAgain">
+          <Button size="small" variant="outlined" loading={again.isPending} onClick={() => again.mutate()}>
+            Send again
+          </Button>
+        </Allowed>
       )}
     </Box>
   );
