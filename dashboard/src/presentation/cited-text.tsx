@@ -94,7 +94,8 @@ export function openEvidence(event: MouseEvent, open: (target: EvidenceTarget) =
 
 const TOOLTIP = {
   tooltip: {
-    sx: { maxWidth: 560, p: 0, bgcolor: "background.paper", color: "text.primary", border: 1, borderColor: "divider", boxShadow: 6, fontWeight: 400, fontSize: "0.8125rem", overflow: "hidden" },
+    // One width from the start: it is placed before the words have been loaded.
+    sx: { width: "min(560px, calc(100vw - 32px))", maxWidth: "none", p: 0, bgcolor: "background.paper", color: "text.primary", border: 1, borderColor: "divider", boxShadow: 6, fontWeight: 400, fontSize: "0.8125rem", overflow: "hidden" },
   },
 } as const;
 
