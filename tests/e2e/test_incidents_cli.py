@@ -58,7 +58,7 @@ mcp_servers: {kubernetes-eu1: {transport: {type: http, url: 'http://eu1.example.
     ran = tarsy("routes", "test", "-", cwd=tmp_path, stdin=json.dumps(BODY))
     assert ran.returncode == 0, ran.stderr
     assert "Sender: alertmanager" in ran.stdout
-    assert 'route disks: alertname =~ "Disk.*" fits' in ran.stdout
+    assert 'route disks: alertname =~ "Disk.*" matches' in ran.stdout
     assert "with priority 7" in ran.stdout
     assert 'Tool server "kubernetes-server" was left out: the alert\'s label "cluster" is missing' in ran.stdout
     plain = tarsy("routes", "test", "-", "--source", "pager", cwd=tmp_path, stdin="The disk is full")
