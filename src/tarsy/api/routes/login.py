@@ -69,7 +69,8 @@ async def get_me(services: ServicesDep, identity: IdentityDep) -> Me:
 
 
 def me_of(identity: Identity | None, services: Services) -> Me:
-    required = {operation: missing_role(operation, identity) for operation in REQUIRED_ROLES}
+    # Without a login nothing is denied yet: a page whose login has expired asks for it when the person goes on, and loses no input.
+    required = {operation: missing_role(operation, identity) for operation in REQUIRED_ROLES} if identity else {}
     return Me(
         author=identity.author if identity else None,
         login_required=services.auth.login_required,
