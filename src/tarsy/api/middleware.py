@@ -29,9 +29,10 @@ log = structlog.get_logger(__name__)
 MAX_REST_BYTES = 64 * 1024
 # No JSON escape is longer than six bytes for a byte of text.
 MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + MAX_REST_BYTES
-# Bodies of these routes are alerts; every other body is a question or a token.
+# Bodies of these routes are alerts, or contain one; every other body is a question or a token.
 WEBHOOK = "/api/v1/webhook"
 ALERTS = "/api/v1/alerts"
+MCP = "/mcp"
 # Longer than any text of ours; it may quote the request.
 MAX_DETAIL = 500
 # A character outside the basic plane is twelve bytes long when it is escaped.
@@ -40,7 +41,7 @@ MAX_SMALL_BODY_BYTES = 12 * MAX_CHAT_CHARACTERS + 1024
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Exceptions from GUARDED_PREFIXES: these need no login.
 OPEN_PATHS = frozenset({"/api/v1/login", "/api/v1/logout", "/api/v1/me", "/api/v1/sign-in", "/api/v1/sign-in/callback"})
-GUARDED_PREFIXES = ("/api/", "/metrics", "/docs", "/openapi.json")
+GUARDED_PREFIXES = ("/api/", MCP, "/metrics", "/docs", "/openapi.json")
 
 _HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
@@ -146,7 +147,7 @@ class BodyLimit(HttpMiddleware):
             # The route reads it, within the configured limit.
             await self._app(scope, receive, send)
             return
-        limit = MAX_BODY_BYTES if scope["path"].startswith(ALERTS) else MAX_SMALL_BODY_BYTES
+        limit = MAX_BODY_BYTES if scope["path"].startswith((ALERTS, MCP)) else MAX_SMALL_BODY_BYTES
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > limit:
             await respond(_too_large(limit))(scope, receive, send)

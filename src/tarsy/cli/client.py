@@ -41,6 +41,10 @@ class TarsyClient:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
 
+    @property
+    def url(self) -> str:
+        return str(self._http.base_url)
+
     async def submit(self, data: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None = None) -> str:
         optional = {"alert_type": alert_type, "runbook": runbook, "budget": budget}
         body = {"data": data, **{name: value for name, value in optional.items() if value}}

@@ -15,6 +15,7 @@ from tarsy.cli import (
     evals,
     incidents,
     investigate,
+    mcp,
     notify,
     recordings,
     reviews,
@@ -59,6 +60,7 @@ app.command(rich_help_panel=INVESTIGATE)(reviews.review)
 app.command(rich_help_panel=INVESTIGATE)(recordings.report)
 app.add_typer(sessions.app, name="sessions", help="List, show and erase sessions.", rich_help_panel=INVESTIGATE)
 app.add_typer(incidents.app, name="incidents", help="List, show, acknowledge and assign incidents.", rich_help_panel=INVESTIGATE)
+app.command(rich_help_panel=INVESTIGATE)(mcp.mcp)
 app.add_typer(
     approvals.app, name="approvals", help="List tool calls that wait for a person, approve and reject them.", rich_help_panel=INVESTIGATE
 )

@@ -23,7 +23,15 @@ from opentelemetry.propagate import inject
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.http import MAX_BODY_BYTES, AcknowledgedPosts, http_client
 from tarsy.tools.messages import CallResult, ToolPage, readable_blocks
-from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, OnProgress, Session, SessionCallbacks, SessionError
+from tarsy.tools.session import (
+    AGENT_CALL,
+    CONNECTION_CLOSED,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    OnProgress,
+    Session,
+    SessionCallbacks,
+    SessionError,
+)
 from tarsy.tools.stdio import MAX_UNANSWERED, JsonMessage, Link, Listener
 
 log = structlog.get_logger(__name__)
@@ -49,7 +57,7 @@ class SdkSession:
         async def progress(progress: float, total: float | None, message: str | None) -> None:
             on_progress(progress, total, message)
 
-        meta: dict[str, Any] = {}
+        meta: dict[str, Any] = {AGENT_CALL: True}
         inject(meta)
         params = {"name": tool, "arguments": dict(arguments), "_meta": meta}
         request = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))

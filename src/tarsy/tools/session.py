@@ -22,6 +22,8 @@ UNSUPPORTED_PROTOCOL_VERSION = -32022
 # The newest is offered; a server that knows only an older one answers with it.
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 CLIENT_INFO = {"name": "tarsy", "version": "1"}
+# In `_meta` of every tool call. A TARSy that receives it starts no work for it: two could investigate each other for ever.
+AGENT_CALL = "tarsy/agent-call"
 
 # The progress of a call, its total if known, and a message.
 OnProgress = Callable[[float, float | None, str | None], None]
@@ -119,7 +121,7 @@ class StdioSession:
         number = self._count
         pending = self._pending[number] = _Pending(asyncio.get_running_loop().create_future(), on_progress)
         if on_progress is not None:
-            meta: dict[str, Any] = {"progressToken": number}
+            meta: dict[str, Any] = {"progressToken": number, AGENT_CALL: True}
             inject(meta)
             params = {**params, "_meta": meta}
         self._link.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})

@@ -31,6 +31,7 @@ from tarsy.events.live_updates import LiveUpdates
 from tarsy.intake.maintenance import maintain_incidents
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import load_sdks
+from tarsy.mcp_server.endpoint import McpEndpoint
 from tarsy.notify.feed import NotificationFeed
 from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
@@ -94,7 +95,8 @@ async def application(
         notifications = NotificationFeed(engine, configured.notifications, configured.mask)
         listener.subscribe(EVENTS_NOTIFICATION, notifications.on_notification)
         services = build_services(infrastructure, configured, pool, reload)
-        api = create_app(services)
+        api, mcp = create_app(services), McpEndpoint()
+        mcp.mount(api)
         api.add_middleware(MeasuredHttp, metrics=metrics.process)
         listener.subscribe(EVENTS_NOTIFICATION, EventLag(metrics.process, clock).on_notification)
         running = Application(
@@ -109,6 +111,7 @@ async def application(
         )
         async with anyio.create_task_group() as tasks:
             await tasks.start(_maintain, infrastructure, configured, running)
+            tasks.start_soon(mcp.run, name="mcp")
             yield running
             tasks.cancel_scope.cancel()
 

@@ -12,9 +12,12 @@ from tarsy.domain.llm import ProviderType
 from tarsy.domain.note import MAX_HINT_CHARACTERS, NoteKind, NoteState, SessionNote
 from tarsy.domain.status import RunStatus
 
+QuestionText = Annotated[StorableText, Field(min_length=1, max_length=MAX_CHAT_CHARACTERS, pattern=r"\S")]
+HintText = Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")]
+
 
 class Question(Request):
-    content: Annotated[StorableText, Field(min_length=1, max_length=MAX_CHAT_CHARACTERS, pattern=r"\S")]
+    content: QuestionText
 
 
 class ChatMessage(View):
@@ -50,7 +53,7 @@ class Score(View):
 class Hint(Request):
     """An engineer's hint to the agents."""
 
-    text: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")]
+    text: HintText
 
 
 class NoteView(View):
@@ -81,9 +84,7 @@ class ForkRequest(Request):
     execution_id: UUID = Field(description="The agent's execution, also a sub-agent's, as listed in the session and its trace.")
     turn: int = Field(ge=0, le=2**31 - 1, description="The model call to repeat, as numbered in the trace; the first is 0.")
     model: Name | None = Field(default=None, description="The configured provider that continues; absent: the session's own models.")
-    hint: Annotated[StorableText, Field(min_length=1, max_length=MAX_HINT_CHARACTERS, pattern=r"\S")] | None = Field(
-        default=None, description="A hint that its agents read before the first new call."
-    )
+    hint: HintText | None = Field(default=None, description="A hint that its agents read before the first new call.")
 
 
 class ModelItem(View):
