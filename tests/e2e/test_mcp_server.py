@@ -146,7 +146,7 @@ async def test_a_tool_needs_the_role_of_its_operation(server: Served) -> None:
             )
         ]
     assert "investigations" in read
-    assert refused == ["This needs the role responder; vic has the role viewer."] * 3
+    assert all(text.endswith("This needs the role responder; vic has the role viewer.") for text in refused)
 
 
 async def test_an_agent_of_tarsy_may_read_but_starts_nothing(server: Served, warm: tuple[str, ...]) -> None:
@@ -156,7 +156,7 @@ async def test_an_agent_of_tarsy_may_read_but_starts_nothing(server: Served, war
             read = content(await client.call_tool("list_incidents", {}, meta=mark))
             refused = refusal(await client.call_tool("investigate", {"alert": "disk full"}, meta=mark))
         assert read["total"] == 0
-        assert refused == "An agent of TARSy may read here, but not start or change an investigation."
+        assert refused.endswith("An agent of TARSy may read here, but not start or change an investigation.")
 
 
 async def test_mistakes_are_answered_with_a_sentence(server: Served) -> None:
@@ -167,7 +167,7 @@ async def test_mistakes_are_answered_with_a_sentence(server: Served) -> None:
         with pytest.raises(MCPError, match=NOWHERE):
             await client.read_resource(f"tarsy://sessions/{NOWHERE}/report")
     assert "nonsense" in unknown_type
-    assert empty == "The alert is empty."
+    assert empty.endswith("The alert is empty.")
     assert NOWHERE in running
 
 
@@ -197,8 +197,10 @@ def test_the_mcp_inspector_lists_and_calls_tools(server: Served, warm: tuple[str
         reached = [*warm, "mcp", "--url", server.url, "--token", "vic-token"]
 
     def inspect(*request: str) -> Any:
-        command = [npm_program("mcp-inspector-cli"), *reached, "--method", *request]
-        ended = subprocess.run(command, env=plain_environment(), cwd=server.cwd, capture_output=True, text=True, timeout=60, check=False)
+        command = [npm_program("mcp-inspector"), "--cli", *reached, "--method", *request]
+        ended = subprocess.run(
+            command, env=plain_environment(HOME=str(server.cwd)), cwd=server.cwd, capture_output=True, text=True, timeout=60, check=False
+        )
         assert ended.returncode == 0, ended.stderr
         return json.loads(ended.stdout)
 
