@@ -61,11 +61,10 @@ def refusal(result: CallToolResult) -> str:
     return block.text
 
 
-async def investigated(client: Client, progress: list[str | None] | None = None) -> dict[str, Any]:
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        assert (done >= 0, total) == (True, None)
-        if progress is not None:
-            progress.append(message)
+async def investigated(client: Client, messages: list[str | None]) -> dict[str, Any]:
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        assert (progress >= 0, total) == (True, None)
+        messages.append(message)
 
     alert = {"alert": SAMPLE.alert_data, "alert_type": SAMPLE.alert_type, "wait_seconds": 60}
     return content(await client.call_tool("investigate", alert, progress_callback=on_progress))

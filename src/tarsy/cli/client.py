@@ -26,6 +26,7 @@ SILENCE_SECONDS = 60.0
 RECONNECT_SECONDS = 1.0
 MAX_RECONNECTS = 30
 PROBE_SECONDS = 2.0
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 # The most that the API returns at once.
 MAX_PAGE = 200
 # Where `tarsy serve` listens unless it is told otherwise.
@@ -43,7 +44,11 @@ class TarsyClient:
 
     @property
     def url(self) -> str:
-        return str(self._http.base_url)
+        return str(self._http.base_url).rstrip("/")
+
+    @property
+    def is_local(self) -> bool:
+        return self._http.base_url.host in LOCAL_HOSTS
 
     async def submit(self, data: str, alert_type: str | None, runbook: str | None, budget: Mapping[str, Any] | None = None) -> str:
         optional = {"alert_type": alert_type, "runbook": runbook, "budget": budget}
@@ -329,7 +334,7 @@ async def connect(url: str, token: str | None = None) -> AsyncGenerator[TarsyCli
     if address.scheme not in {"http", "https"}:
         raise ServerRefusedError(f"{url} is not a web address: write http://… or https://…")
     # A proxy for outgoing requests does not know this machine's own addresses.
-    by_proxy = address.host not in {"localhost", "127.0.0.1", "::1"}
+    by_proxy = address.host not in LOCAL_HOSTS
     timeout = httpx.Timeout(30.0, read=SILENCE_SECONDS)
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=by_proxy) as http:
         yield TarsyClient(http)

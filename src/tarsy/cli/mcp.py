@@ -11,6 +11,6 @@ def mcp(url: ServerUrl = None, token: Token = None) -> None:
     async def serve(client: TarsyClient) -> None:
         # A wrong token is reported here, as by every other command.
         await client.sessions(limit=1)
-        await serve_stdio(client.url, token)
+        await serve_stdio(f"{client.url}/mcp", token, by_proxy=not client.is_local)
 
     call_server(url, token, serve)

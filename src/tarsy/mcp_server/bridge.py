@@ -11,23 +11,19 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from tarsy import __version__
-from tarsy.api.auth import LOCAL_HOSTS
-from tarsy.api.middleware import MCP
 from tarsy.tools.session import AGENT_CALL
 
 # Four times as long as a call that waits is silent.
 SILENCE_SECONDS = 60.0
 
 
-async def serve_stdio(url: str, token: str | None) -> None:
-    """Pass requests on to the TARSy at `url` until the client closes standard input."""
+async def serve_stdio(address: str, token: str | None, *, by_proxy: bool) -> None:
+    """Pass requests on to the MCP server at `address` until the client closes standard input."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    # A proxy for outgoing requests does not know this machine's own addresses.
-    by_proxy = httpx2.URL(url).host not in LOCAL_HOSTS
     timeout = httpx2.Timeout(30.0, read=SILENCE_SECONDS)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=by_proxy) as http,
-        Client(streamable_http_client(url.rstrip("/") + MCP, http_client=http)) as remote,
+        Client(streamable_http_client(address, http_client=http)) as remote,
         stdio_server() as (read, write),
     ):
         server = Server(
