@@ -3,6 +3,7 @@
 A connection is shared if the configuration or the server itself allows it and the server is not given the execution's id.
 """
 
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -11,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.kit.groups import single_errors
+from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import uses_session_id
 
@@ -26,6 +28,7 @@ class ConnectionPool:
     def __init__(self, tasks: TaskGroup) -> None:
         # Runs all connections of this process.
         self.tasks = tasks
+        self._breakers = defaultdict[str, Breaker](Breaker)
         self._stateless: set[str] = set()
         self._lock = anyio.Lock()
         self._connections: dict[str, ToolServerConnection] = {}
@@ -46,6 +49,10 @@ class ConnectionPool:
         """Make new connections from now on: a server's token may have changed."""
         self._retired += self._connections.values()
         self._connections.clear()
+        self._breakers.clear()
+
+    def breaker(self, server: ResolvedMcpServer) -> Breaker:
+        return self._breakers[_key(server)]
 
     def shares(self, server: ResolvedMcpServer) -> bool:
         """Return whether executions share their connection to `server`; never if the server can tell them apart."""

@@ -15,6 +15,7 @@ from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName, approval_reason
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.text import clip
+from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
@@ -262,6 +263,8 @@ class ToolServer:
         def make() -> ToolServerConnection:
             return ToolServerConnection(self.name, endpoint, our_env=self._env, masker=self.masker, shared=self._shared)
 
+        breaker = self._pool.breaker(self._config) if self._pool is not None else Breaker()
+        breaker.check(self._clock.monotonic())
         self._shared = self._pool is not None and self._pool.shares(self._config)
         if self._pool is not None and self._shared:
             connection = self._connection = await self._pool.connection(self._config, make)
@@ -273,7 +276,9 @@ class ToolServer:
             if self._pool is not None and connection.is_stateless:
                 self._pool.mark_stateless(self._config)
         if connection.failure is not None:
+            breaker.failed(connection.failure, self._clock.monotonic())
             raise connection.failure
+        breaker.succeeded()
         return connection
 
 

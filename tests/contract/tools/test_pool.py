@@ -91,6 +91,22 @@ async def test_a_server_that_was_down_is_tried_again_by_the_next_execution() -> 
         await use(remote_server(remote), pool, "back again")
 
 
+async def test_a_server_that_fails_three_times_in_a_row_is_left_alone_until_the_configuration_is_renewed() -> None:
+    async with http_fault_server() as remote, connection_pool() as pool:
+        remote.refuse_all_with = 503
+        warnings: list[str] = []
+        for _ in range(4):
+            async with opened(remote_server(remote, shared=False), pool=pool) as tools:
+                warnings += (await tools.list()).warnings
+        asked = len(remote.requests)
+        remote.refuse_all_with = None
+        pool.renew()
+        await use(remote_server(remote, shared=False), pool, "back again")
+    assert asked == 3
+    assert "HTTP 503" in warnings[3]
+    assert "It could not be reached 3 times in a row and is tried again in " in warnings[3]
+
+
 async def test_what_the_owner_of_a_pool_raises_reaches_it_as_itself() -> None:
     with pytest.raises(KeyError):
         async with connection_pool():
