@@ -1,0 +1,74 @@
+"""Waiting for the end of a session over live events from the database."""
+
+from typing import Any
+
+import anyio
+
+from support.live_node import LiveNode, live_node, new_id
+from tarsy.api.services import LiveServices
+from tarsy.domain.live_events import LiveEvent, LiveEventType, session_channel
+from tarsy.events.hub import HubLimits
+from tarsy.mcp_server.progress import Event, wait_for_end
+
+SECONDS = 600.0
+
+
+def event(session_id: str, kind: LiveEventType, **payload: Any) -> LiveEvent:
+    return LiveEvent(session_channel(session_id), kind, {"session_id": session_id, **payload})
+
+
+async def wait(live: LiveServices, session_id: str, subscribed: anyio.Event, seconds: float = SECONDS) -> list[str | None]:
+    """Wait for the end of a session; return what was reported meanwhile."""
+    reported: list[str | None] = []
+
+    async def has_ended() -> bool:
+        subscribed.set()
+        return False
+
+    def is_end(event: Event) -> bool:
+        return event["type"] == LiveEventType.SESSION_COMPLETED
+
+    async def report(_seconds: float, _total: float | None, text: str | None) -> None:
+        reported.append(text)
+
+    with anyio.fail_after(20):
+        await wait_for_end(live, session_id, seconds, has_ended=has_ended, is_end=is_end, report=report)
+    return reported
+
+
+async def finish(node: LiveNode, session_id: str, subscribed: anyio.Event) -> None:
+    await subscribed.wait()
+    await node.write([event(session_id, LiveEventType.STAGE_STARTED, stage_name="investigation")])
+    # As a process would that is not this one.
+    await node.write([event(session_id, LiveEventType.SESSION_COMPLETED, status="completed")], announce=False)
+
+
+async def test_a_wait_reports_what_happens_and_ends_with_the_session(database_url: str) -> None:
+    session_id, subscribed = new_id(), anyio.Event()
+    async with live_node(database_url) as node, anyio.create_task_group() as tasks:
+        tasks.start_soon(finish, node, session_id, subscribed)
+        reported = await wait(LiveServices(hub=node.live.hub), session_id, subscribed)
+        assert reported == ["Stage investigation"]
+
+
+async def test_a_wait_ends_when_the_server_stops(database_url: str) -> None:
+    subscribed = anyio.Event()
+    async with live_node(database_url) as node, anyio.create_task_group() as tasks:
+        live = LiveServices(hub=node.live.hub)
+
+        async def stop() -> None:
+            await subscribed.wait()
+            live.streams.end()
+
+        tasks.start_soon(stop)
+        await wait(live, new_id(), subscribed)
+
+
+async def test_a_wait_has_a_limit(database_url: str) -> None:
+    async with live_node(database_url) as node:
+        assert await wait(LiveServices(hub=node.live.hub), new_id(), anyio.Event(), seconds=0.05) == [None]
+
+
+async def test_nobody_waits_without_a_free_live_connection(database_url: str) -> None:
+    async with live_node(database_url, limits=HubLimits(connections=0)) as node:
+        assert await wait(LiveServices(hub=node.live.hub), new_id(), anyio.Event()) == []
