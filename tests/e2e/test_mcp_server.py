@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
@@ -13,14 +14,19 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
+from support.api_world import services_on, serving
 from support.opening import npm_program
 from support.tarsy_process import Served, Tarsy, plain_environment, served
+from tarsy.api.app import create_app
+from tarsy.db.connection import create_engine
 from tarsy.demo.samples import list_samples
+from tarsy.mcp_server.endpoint import McpEndpoint
 from tarsy.tools.session import AGENT_CALL
 
 SAMPLE = list_samples()[0]
 TOKENS = "ana:responder=ana-token,vic:viewer=vic-token"
 TOOLS = {"investigate", "get_investigation", "list_incidents", "search", "get_evidence", "ask", "hint"}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 NOWHERE = "4f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21"
 
 
@@ -171,16 +177,31 @@ async def test_mistakes_are_answered_with_a_sentence(server: Served) -> None:
 
 
 async def test_strangers_and_pages_of_other_origins_are_refused(server: Served) -> None:
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     headers = {"Accept": "application/json, text/event-stream"}
     known = headers | {"Authorization": "Bearer ana-token"}
     async with httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
-        stranger = await http.post("/mcp", json=ping, headers=headers)
-        foreign = await http.post("/mcp", json=ping, headers=known | {"Origin": "https://evil.example"})
-        admitted = await http.post("/mcp", json=ping, headers=known)
+        stranger = await http.post("/mcp", json=PING, headers=headers)
+        foreign = await http.post("/mcp", json=PING, headers=known | {"Origin": "https://evil.example"})
+        admitted = await http.post("/mcp", json=PING, headers=known)
         stream = await http.get("/mcp", headers=known)
     assert (stranger.status_code, stranger.headers["www-authenticate"]) == (401, "Bearer")
     assert (foreign.status_code, admitted.status_code, stream.status_code) == (403, 200, 405)
+
+
+async def test_a_server_without_a_login_answers_only_for_its_own_names(database_url: str) -> None:
+    engine, endpoint = create_engine(database_url), McpEndpoint()
+    services = services_on(engine)
+    app = create_app(services)
+    endpoint.mount(app)
+    headers = {"Accept": "application/json, text/event-stream"}
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(endpoint.run)
+        async with serving(services, app) as api:
+            own = await api.client.post("/mcp", json=PING, headers=headers)
+            rebound = await api.client.post("/mcp", json=PING, headers=headers | {"Host": "evil.example"})
+            assert (own.status_code, rebound.status_code) == (200, 421)
+        tasks.cancel_scope.cancel()
+    await engine.dispose()
 
 
 def test_a_wrong_token_ends_the_command_with_a_sentence(server: Served, tarsy: Tarsy) -> None:
