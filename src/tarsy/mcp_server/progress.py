@@ -48,17 +48,19 @@ async def wait_for_end(
     *,
     has_ended: Callable[[], Awaitable[bool]],
     is_end: Callable[[Event], bool],
-    report: Callable[[float, float | None, str | None], Awaitable[None]],
+    report: Callable[[float, float | None, str], Awaitable[None]],
 ) -> None:
     """Wait until something about a session has ended, for at most `seconds` and until the server stops.
 
-    `report` gets the seconds so far, None and what happens: with every news, and often enough to keep the connection open.
+    `report` gets the seconds so far, None and what happens: at first, with every news, and often enough to keep the connection open.
     """
     try:
         with live.hub.connect() as connection:
             await live.hub.subscribe(connection, session_channel(session_id), None)
-            # Asked now, when no event can be missed any more.
-            ended, started, text = await has_ended(), anyio.current_time(), None
+            # From here on no event is missed.
+            started, text = anyio.current_time(), "Follows the session"
+            await report(0.0, None, text)
+            ended = await has_ended()
             while not ended and not live.streams.ended and (left := started + seconds - anyio.current_time()) > 0:
                 events: list[Event] = []
                 with live.streams.waiting(min(left, REPORT_SECONDS)):

@@ -17,9 +17,9 @@ def event(session_id: str, kind: LiveEventType, **payload: Any) -> LiveEvent:
     return LiveEvent(session_channel(session_id), kind, {"session_id": session_id, **payload})
 
 
-async def wait(live: LiveServices, session_id: str, subscribed: anyio.Event, seconds: float = SECONDS) -> list[str | None]:
+async def wait(live: LiveServices, session_id: str, subscribed: anyio.Event, seconds: float = SECONDS) -> list[str]:
     """Wait for the end of a session; return what was reported meanwhile."""
-    reported: list[str | None] = []
+    reported: list[str] = []
 
     async def has_ended() -> bool:
         subscribed.set()
@@ -28,7 +28,7 @@ async def wait(live: LiveServices, session_id: str, subscribed: anyio.Event, sec
     def is_end(event: Event) -> bool:
         return event["type"] == LiveEventType.SESSION_COMPLETED
 
-    async def report(_seconds: float, _total: float | None, text: str | None) -> None:
+    async def report(_seconds: float, _total: float | None, text: str) -> None:
         reported.append(text)
 
     with anyio.fail_after(20):
@@ -48,7 +48,7 @@ async def test_a_wait_reports_what_happens_and_ends_with_the_session(database_ur
     async with live_node(database_url) as node, anyio.create_task_group() as tasks:
         tasks.start_soon(finish, node, session_id, subscribed)
         reported = await wait(LiveServices(hub=node.live.hub), session_id, subscribed)
-        assert reported == ["Stage investigation"]
+        assert reported == ["Follows the session", "Stage investigation"]
 
 
 async def test_a_wait_ends_when_the_server_stops(database_url: str) -> None:
@@ -66,7 +66,8 @@ async def test_a_wait_ends_when_the_server_stops(database_url: str) -> None:
 
 async def test_a_wait_has_a_limit(database_url: str) -> None:
     async with live_node(database_url) as node:
-        assert await wait(LiveServices(hub=node.live.hub), new_id(), anyio.Event(), seconds=0.05) == [None]
+        reported = await wait(LiveServices(hub=node.live.hub), new_id(), anyio.Event(), seconds=0.05)
+        assert set(reported) == {"Follows the session"}
 
 
 async def test_nobody_waits_without_a_free_live_connection(database_url: str) -> None:
