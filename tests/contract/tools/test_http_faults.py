@@ -1,5 +1,6 @@
 """A server over HTTP that misbehaves: status, URL and body reach the person who can act, and no secret does."""
 
+import json
 import tracemalloc
 from pathlib import Path
 
@@ -8,11 +9,12 @@ import pytest
 import trustme
 
 from support.http_fault_server import HttpFault, http_fault_server
-from support.opening import EXECUTION_ID, opened, server
+from support.opening import EXECUTION_ID, fault, opened, server
 from support.sse_server import older_server
 from support.tunnel import tunnel
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools import http
+from tarsy.tools.session import AGENT_CALL
 
 
 def remote(fault: HttpFault, **more: object) -> ResolvedMcpServer:
@@ -235,3 +237,11 @@ async def test_a_certificate_nobody_vouches_for_is_refused_unless_told_otherwise
             assert "CERTIFICATE_VERIFY_FAILED" in warning
         async with opened(remote(fault, verify_ssl=False)) as tools:
             assert (await tools.call("remote.echo", "over TLS")).content == "over TLS"
+
+
+async def test_every_call_says_that_an_agent_of_tarsy_makes_it() -> None:
+    async with http_fault_server() as remote_fault, opened(remote(remote_fault), fault()) as tools:
+        await tools.call("remote.echo", "x")
+        reported = await tools.call("fault.meta")
+    assert remote_fault.metas[0][AGENT_CALL] is True
+    assert json.loads(reported.content)[AGENT_CALL] is True
