@@ -33,6 +33,7 @@ from tarsy.domain.live_events import session_channel
 from tarsy.events.messages import ClientAction
 from tarsy.intake.authentication import Token
 from tarsy.intake.policy import Policy
+from tarsy.mcp_server.endpoint import McpEndpoint
 
 # What anybody may do: see whether the server is alive, read its manual, log in and out.
 OPEN = {
@@ -140,6 +141,17 @@ def http_operations() -> dict[str, tuple[str, str]]:
 HTTP = http_operations()
 ACTIONS = {get_args(action.model_fields["action"].annotation)[0] for action in get_args(ClientAction)}
 
+# The operation of each tool of the MCP server, and arguments for it.
+MCP_TOOLS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "investigate": ("submitAlert", {"alert": " "}),
+    "get_investigation": ("getSession", {"session_id": ID}),
+    "list_incidents": ("listIncidents", {}),
+    "search": ("listSessions", {"text": "x"}),
+    "get_evidence": ("getEvidence", {"session_id": ID, "evidence_id": "A1"}),
+    "ask": ("askQuestion", {"session_id": ID, "question": "Why?"}),
+    "hint": ("giveHint", {"session_id": ID, "text": "Look at web-3."}),
+}
+
 
 def needed(operation: str) -> AccessRole:
     method, _ = HTTP[operation]
@@ -193,6 +205,34 @@ async def test_every_role_may_do_its_own_and_nothing_else_whichever_way_it_comes
             may = role is not None and role.includes(needed(operation))
             if (status not in {401, 403}) is not may:
                 wrong.append(f"{operation} by {way}: {status}")
+    assert wrong == []
+
+
+async def test_every_role_may_call_its_own_mcp_tools_and_no_others_whichever_way_it_comes_in(node: LiveNode) -> None:
+    wrong, app, endpoint = list[str](), create_app(services_on(node.engine, auth=AUTH)), McpEndpoint()
+    endpoint.mount(app)
+    accepted = {"Accept": "application/json, text/event-stream"}
+    async with (
+        anyio.create_task_group() as tasks,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", headers=accepted) as client,
+    ):
+        tasks.start_soon(endpoint.run)
+
+        async def request(headers: Mapping[str, str], method: str, params: Mapping[str, object]) -> httpx.Response:
+            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            return await client.post("/mcp", json=body, headers=dict(headers))
+
+        ways = await ways_in(node.engine)
+        listed = await request(next(iter(ways.values()))[0], "tools/list", {})
+        assert {name for name in MCP_TOOLS if f'"name":"{name}"' in listed.text} == set(MCP_TOOLS)
+        assert listed.text.count('"inputSchema"') == len(MCP_TOOLS)
+        for way, (headers, role) in ways.items():
+            for tool, (operation, arguments) in MCP_TOOLS.items():
+                response = await request(headers, "tools/call", {"name": tool, "arguments": arguments})
+                refused = "This needs the role" in response.text or "has no role here" in response.text
+                if refused is (role is not None and role.includes(needed(operation))):
+                    wrong.append(f"{tool} by {way}: {response.status_code} {response.text}")
+        tasks.cancel_scope.cancel()
     assert wrong == []
 
 
