@@ -18,6 +18,7 @@ from tarsy.db.rows import read, storable, storable_json
 from tarsy.db.tables import notifications, work
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.release import finish, lock_work, release, work_of
+from tarsy.domain.approval import Approval
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.notification import (
     MessageThread,
@@ -29,11 +30,26 @@ from tarsy.domain.notification import (
     delivery_kind,
     thread_of,
 )
+from tarsy.domain.session import SlackThread
 from tarsy.domain.work import RetryLater
 
 # Longer than any reason that a receiver gives; some answer with whole pages.
 _LONGEST_ERROR = 500
 _EVENT = TypeAdapter(NotificationEvent)
+# By a message that TARSy posted (or the one in whose thread it did), or by the message that asked for the session.
+_SESSION_IN_THREAD = sa.text(
+    """
+    SELECT CAST(found.session_id AS text) FROM (
+        SELECT coalesce(i.session_id, n.session_id) AS session_id, n.delivered_at AS at
+        FROM notifications n LEFT JOIN incidents i ON i.id = n.incident_id
+        WHERE n.posted ->> 'channel' = :channel AND :ts IN (n.posted ->> 'ts', n.posted ->> 'parent')
+        UNION ALL
+        SELECT id, created_at FROM alert_sessions
+        WHERE slack_thread = jsonb_build_object('channel', CAST(:channel AS text), 'ts', CAST(:ts AS text)) AND deleted_at IS NULL
+    ) found
+    WHERE found.session_id IS NOT NULL ORDER BY found.at DESC LIMIT 1
+    """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +121,13 @@ async def last_events(connection: AsyncConnection, event: NotificationEvent) -> 
     return {row.target: _EVENT.validate_python(row.event) for row in rows} if event.incident_id else {}
 
 
+async def targets_asked(connection: AsyncConnection, approval: Approval) -> Sequence[str]:
+    """Return the targets that were notified of a call that waits for a person."""
+    table = notifications.c
+    about = (table.session_id == approval.session_id) & (table.event["approval"]["id"].astext == approval.id)
+    return (await connection.execute(sa.select(table.target).where(about).distinct())).scalars().all()
+
+
 class NotificationRepository:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
@@ -149,13 +172,18 @@ class NotificationRepository:
         return {row["target"]: read(TargetCounts, row) for row in rows}
 
     async def thread_of(self, notification: Notification) -> MessageThread | None:
-        """Return the message about the same incident, or session without one, at the same target."""
+        """Return what the same target shows about the same incident, or session without one."""
         table, event = notifications.c, notification.event
         about = table.incident_id == event.incident_id if event.incident_id else table.session_id == event.session_id
         query = sa.select(notifications).where(table.target == notification.target, about, table.delivered_at.is_not(None))
         async with autocommit(self._engine).connect() as connection:
             rows = (await connection.execute(query.order_by(table.delivered_at))).mappings().all()
-        return thread_of([_notification(row) for row in rows])
+        return thread_of([_notification(row) for row in rows], event)
+
+    async def session_in_thread(self, thread: SlackThread) -> str | None:
+        """Return the latest session that a thread in Slack is about; None if it is about none."""
+        async with autocommit(self._engine).connect() as connection:
+            return await connection.scalar(_SESSION_IN_THREAD, {"channel": thread.channel, "ts": thread.ts})
 
     async def close(self, claim: Claim, status: NotificationStatus, error: str | None = None, posted: PostedMessage | None = None) -> None:
         """End the claimed delivery: delivered, which may have posted a message, given up, or expired.

@@ -251,6 +251,9 @@ alert_sessions = sa.Table(
     sa.Column("started_at", Timestamp),
     sa.Column("completed_at", Timestamp),
     sa.Column("deleted_at", Timestamp),
+    # A text by which the alert's own message in Slack is found, and the thread of the person who asked for the session there.
+    sa.Column("slack_message_fingerprint", sa.Text),
+    sa.Column("slack_thread", NullableJson),
     # A tsvector holds at most 1 MB: the beginning of a long text is what people search by. The parser reads from every character of a
     # run without a space to the end of the run, and from every `<` and `&` as far as a tag might go: runs are broken up, and those become
     # spaces, so that the time it takes grows with the length and not with its square.
@@ -285,6 +288,7 @@ alert_sessions = sa.Table(
     ),
     sa.Index("ix_alert_sessions_search", "search", postgresql_using="gin"),
     sa.Index("ix_alert_sessions_ended", "completed_at"),
+    sa.Index("ix_alert_sessions_slack_thread", "slack_thread", postgresql_where=sa.text("slack_thread IS NOT NULL")),
     sa.Index("ix_alert_sessions_incident", "incident_id", "created_at", postgresql_where=sa.text("incident_id IS NOT NULL")),
     sa.Index(
         "ix_alert_sessions_by_outcome",
@@ -680,6 +684,8 @@ chat_user_messages = sa.Table(
     sa.Column("error_message", sa.Text),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("completed_at", Timestamp),
+    # Where the answer is posted, if the question was asked in Slack.
+    sa.Column("slack_thread", NullableJson),
     _one_of("status", RunStatus),
     # One answer at a time per session: the database itself refuses a second open question.
     sa.Index("uq_chat_user_messages_open", "session_id", unique=True, postgresql_where=_RUN_OPEN),

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from tarsy.domain.session import SlackThread
 from tarsy.domain.status import RunStatus
 
 MAX_CHAT_CHARACTERS = 100_000
@@ -23,6 +24,8 @@ class ChatUserMessage:
     error_message: str | None = None
     created_at: datetime
     completed_at: datetime | None = None
+    # Where it was asked, if in Slack.
+    slack_thread: SlackThread | None = None
 
 
 # Possessive where two repetitions meet, so that a megabyte of spaces takes linear time.

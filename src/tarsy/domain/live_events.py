@@ -11,7 +11,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from tarsy.domain.approval import Approval
-from tarsy.domain.claim import WorkKind
+from tarsy.domain.claim import CHAT_ANSWER, WorkKind
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.incident import Incident
@@ -226,7 +226,8 @@ def chat_message(message: ChatUserMessage, *, status: RunStatus | None = None) -
     return _session_event(message.session_id, LiveEventType.CHAT_MESSAGE, fields)
 
 
-def work_completed(session_id: str, kind: WorkKind, subject_id: str, close: WorkClose) -> LiveEvent:
-    """Return the event of the end of a chat answer or a scoring."""
+def work_completed(session_id: str, kind: WorkKind, subject_id: str, close: WorkClose) -> tuple[LiveEvent, ...]:
+    """Return the events of the end of a chat answer or a scoring: for the session's channel, and that of an answer for the list, too."""
     fields = _fields(close, "status", "error_message", work=kind, message_id=subject_id, at=close.completed_at)
-    return _session_event(session_id, LiveEventType.CHAT_MESSAGE, fields)
+    event = _session_event(session_id, LiveEventType.CHAT_MESSAGE, fields)
+    return (event, _list_event(event)) if kind == CHAT_ANSWER else (event,)

@@ -9,8 +9,10 @@ from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
 
 from tarsy.domain.alert import Severity
+from tarsy.domain.approval import Approval
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.route import Matcher
+from tarsy.domain.session import SlackThread
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 
 # Long enough for the night's quiet hours; older news is on the dashboard.
@@ -20,15 +22,19 @@ _IDS = UUID("6f1c2c52-6a0e-4a53-9a5e-1d1f0a7c2b11")
 
 
 class EventKind(StrEnum):
-    """Started, verdict, failed, waiting and budget are about a session, resolved is about an incident."""
+    """Resolved is about an incident, all others are about a session."""
 
     STARTED = "started"
     # It completed; its analysis may lack a verdict.
     VERDICT = "verdict"
     # It failed or timed out.
     FAILED = "failed"
-    # It waits for something other than a budget.
+    # It waits for something other than a budget; with `approval`, one of its tool calls waits for a person.
     WAITING = "waiting"
+    # The call that waited was approved or rejected, or its time was up.
+    DECIDED = "decided"
+    # A question about it was answered, or could not be.
+    ANSWERED = "answered"
     RESOLVED = "resolved"
     # It waits because a period budget has no room.
     BUDGET = "budget"
@@ -48,6 +54,8 @@ class NotificationEvent:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     # Those of the incident's first alerts, as their senders write them.
     fingerprints: tuple[str, ...] = ()
+    # The sender of the alert has named the fingerprint by which its message in Slack is found.
+    is_named_in_slack: bool = False
     session_id: str | None = None
     incident_id: str | None = None
     outcome: VerdictOutcome | None = None
@@ -63,6 +71,14 @@ class NotificationEvent:
     cost: str = ""
     # Why the session failed or waits.
     reason: str = ""
+    # The tool call that waits or was decided about.
+    approval: Approval | None = None
+    # The chat question that was answered, and its answer.
+    message_id: str | None = None
+    question: str = ""
+    answer: str = ""
+    # Where in Slack the session was asked for, or the question that was answered.
+    slack_thread: SlackThread | None = None
     # The page of the session or incident; empty if `system.dashboard_url` is not set.
     link: str = ""
 
@@ -72,7 +88,11 @@ class NotificationEvent:
         match self.kind:
             case EventKind.STARTED | EventKind.VERDICT | EventKind.FAILED:
                 return f"{self.kind}:{self.session_id}"
-            case EventKind.WAITING | EventKind.BUDGET:
+            case EventKind.WAITING | EventKind.DECIDED if self.approval:
+                return f"{self.kind}:{self.approval.id}"
+            case EventKind.ANSWERED:
+                return f"{self.kind}:{self.message_id}"
+            case EventKind.WAITING | EventKind.DECIDED | EventKind.BUDGET:
                 # A session may wait several times, and an incident may be resolved again.
                 return f"{self.kind}:{self.session_id}:{self.at.isoformat()}"
             case EventKind.RESOLVED:
@@ -183,6 +203,12 @@ def notifications_of(
     return found
 
 
+def reply(event: NotificationEvent, target: str) -> NewNotification:
+    """Return a notification that no rule asks for: the event answers what a person asked for there, or closes what a person was asked."""
+    rule = NotificationRule(name="reply", on=frozenset({event.kind}), to=(target,))
+    return NewNotification(event=event, target=target, rule=rule, not_before=event.at, expires_at=event.at + rule.max_age)
+
+
 class NotificationStatus(StrEnum):
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -223,23 +249,30 @@ class Notification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageThread:
-    """The message about an incident (or a session without one) at one target, and what it shows."""
+    """What one target shows about an incident (or a session without one)."""
 
-    posted: PostedMessage
+    # Its message. An approval has a message of its own.
+    posted: PostedMessage | None
     # The time of the latest event that was delivered.
     shown_at: datetime
     # The text of the latest verdict or failure; empty before the first.
     finding: str = ""
+    # The message with the approval that an event is about, and whether it has shown the decision.
+    approval: PostedMessage | None = None
+    shows_decision: bool = False
 
 
-def thread_of(delivered: Sequence[Notification]) -> MessageThread | None:
-    """Return the thread of the notifications that one target got about one subject; None if no message was posted."""
-    posted = [one.posted for one in delivered if one.posted]
-    if not posted:
+def thread_of(delivered: Sequence[Notification], event: NotificationEvent) -> MessageThread | None:
+    """Return the thread in which `event` is shown, by the notifications that one target got about the same subject; None if it is the first."""
+    if not delivered:
         return None
+    posted = [one.posted for one in delivered if one.posted and not one.event.approval]
     findings = [one for one in delivered if one.event.kind in {EventKind.VERDICT, EventKind.FAILED}]
+    same = [one for one in delivered if event.approval and one.event.approval and one.event.approval.id == event.approval.id]
     return MessageThread(
-        posted=posted[-1],
+        posted=posted[-1] if posted else None,
+        approval=next((one.posted for one in same if one.posted), None),
+        shows_decision=any(one.event.kind is EventKind.DECIDED for one in same),
         shown_at=max(one.event.at for one in delivered),
         finding=max(findings, key=lambda one: one.event.at).text if findings else "",
     )

@@ -26,6 +26,8 @@ from tarsy.kit.text import clip
 MAX_TEXT = 3_500
 # A message names the problem, the dashboard explains it.
 MAX_VALUE = 600
+# An answer is what its reader asked for.
+MAX_ANSWER = 2_800
 # Of processor time, because a busy machine is not the template's fault. The default takes less than a millisecond.
 RENDER_SECONDS = 0.5
 # Those that neither repeat nor pad text.
@@ -45,16 +47,28 @@ _DEFAULT = """\
 {%- if command %}
 {{ command|code }}
 {%- endif %}
+{%- if approval %}
+{{ (approval.server ~ "." ~ approval.tool)|code }}
+{{ approval.arguments|truncate(280)|code }}
+{%- if approval.decided_by %}
+{{ approval.state }} by {{ approval.decided_by }}
+{%- endif %}
+{%- endif %}
+{%- if answer %}
+{{ question|truncate(100) }}
+
+{{ answer }}
+{%- endif %}
 {%- if link %}
 {{ link }}
 {%- endif %}
 """
 
 
-# Slack has the whole story in one message, which is updated.
+# Slack has the whole story in one message, which is updated, and the arguments of a call in a block of their own.
 _SLACK_DEFAULT = _DEFAULT.replace(
     "{%- if link %}", "{%- if quotations %}\n{{ quotations }}{% if cost %}; {{ cost }}{% endif %}\n{%- endif %}\n{%- if link %}"
-)
+).replace("{{ approval.arguments|truncate(280)|code }}\n", "")
 
 
 class Markup(StrEnum):
@@ -161,13 +175,14 @@ SAMPLE = NotificationEvent(
 def _values(event: NotificationEvent, markup: Markup) -> Mapping[str, Any]:
     values: dict[str, Any] = {field.name: getattr(event, field.name) for field in fields(event)}
     values = {name: clip(value, MAX_VALUE, notice="…") if type(value) is str else value for name, value in values.items()}
+    values["answer"] = clip(event.answer, MAX_ANSWER, notice="…")
     # TARSy's own address, the only link.
     link = Escaped(f"<{event.link.translate(_SLACK_ENTITIES)}>" if markup is Markup.SLACK and event.link else event.link)
     labels = {name: ", ".join(found) for name, found in event.labels.items()}
     return {**values, "heading": _heading(event), "labels": labels, "link": link}
 
 
-def _heading(event: NotificationEvent) -> str:
+def _heading(event: NotificationEvent) -> str:  # noqa: PLR0911 - a case for each kind
     match event.kind:
         case EventKind.STARTED:
             return "Investigating"
@@ -176,7 +191,11 @@ def _heading(event: NotificationEvent) -> str:
         case EventKind.FAILED:
             return "Investigation failed"
         case EventKind.WAITING:
-            return "Investigation waits"
+            return "Approval needed" if event.approval else "Investigation waits"
+        case EventKind.DECIDED:
+            return f"Call {event.approval.state}" if event.approval else "Call decided"
+        case EventKind.ANSWERED:
+            return "Answer" if event.answer else "Question not answered"
         case EventKind.RESOLVED:
             return "Resolved"
         case EventKind.BUDGET:

@@ -15,6 +15,14 @@ MAX_ALERT_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlackThread:
+    """The thread in Slack in which a person asked for something; the result is posted there. `ts` is the id of its first message."""
+
+    channel: str
+    ts: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
     """A session as it is submitted."""
 
@@ -33,6 +41,9 @@ class NewSession:
     incident_id: str | None = None
     # For a fork of another session: `session_id`, `stage`, `agent`, `dispatched_by`, `turn`, `model` if it uses another one, and `received_at`.
     fork: Mapping[str, Any] | None = None
+    # A text by which the alert's own message in Slack is found.
+    slack_message_fingerprint: str | None = None
+    slack_thread: SlackThread | None = None
     created_at: datetime
 
     @property

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,14 +11,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.agent.executive_summary import summary_source
 from tarsy.db.rows import judged_of, read
-from tarsy.db.tables import alert_sessions, incidents, session_spending, work
+from tarsy.db.tables import alert_sessions, approvals, chat_user_messages, incidents, session_spending, timeline_events, work
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
+from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.incident import IncidentState
 from tarsy.domain.live_events import LiveEventType
 from tarsy.domain.notification import EventKind, NotificationEvent
-from tarsy.domain.status import SessionStatus
+from tarsy.domain.session import SlackThread
+from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.usage import Spending
 
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
@@ -33,11 +38,15 @@ _SESSION = (
         _session.executive_summary,
         _session.verdict,
         _session.incident_id,
+        _session.slack_message_fingerprint,
+        _session.slack_thread,
         _incident.title,
         _incident.severity,
         _incident.source,
         _session.citations,
         work.c.parked_by_budget,
+        # Each of them is an event of its own.
+        sa.exists().where(approvals.c.session_id == _session.id, approvals.c.state == ApprovalState.PENDING.value).label("has_approvals"),
         session_spending.c.cost_usd.label("usd"),
         session_spending.c.unpriced_calls,
         session_spending.c.estimated_calls,
@@ -57,7 +66,7 @@ _LABELS = sa.text(
 _FINGERPRINTS = sa.text("SELECT fingerprint FROM alerts WHERE incident_id = :incident_id ORDER BY first_at, id LIMIT 20")
 
 
-def kind_of(payload: Mapping[str, Any]) -> EventKind | None:
+def kind_of(payload: Mapping[str, Any]) -> EventKind | None:  # noqa: PLR0911 - a case for each kind
     """Return what a live event of a shared channel is for people; None if nobody is notified of it. A wait for a budget is WAITING here."""
     match payload["type"], payload.get("status") or payload.get("state"):
         case LiveEventType.SESSION_STATUS, SessionStatus.IN_PROGRESS:
@@ -68,6 +77,10 @@ def kind_of(payload: Mapping[str, Any]) -> EventKind | None:
             return EventKind.VERDICT
         case LiveEventType.SESSION_COMPLETED, SessionStatus.FAILED | SessionStatus.TIMED_OUT:
             return EventKind.FAILED
+        case LiveEventType.APPROVAL_CHANGED, state:
+            return EventKind.WAITING if state == ApprovalState.PENDING else EventKind.DECIDED
+        case LiveEventType.CHAT_MESSAGE, RunStatus.COMPLETED | RunStatus.FAILED | RunStatus.TIMED_OUT:
+            return EventKind.ANSWERED
         case LiveEventType.INCIDENT_CHANGED, IncidentState.RESOLVED:
             return EventKind.RESOLVED
         case _:
@@ -94,34 +107,78 @@ async def read_event(
         )
     session_id: str = payload["session_id"]
     row = (await connection.execute(_SESSION.where(_session.id == session_id))).mappings().first()
-    if row is None or (kind is EventKind.WAITING and row["status"] != SessionStatus.WAITING):
+    if row is None:
         return None
-    if kind is EventKind.WAITING and row["parked_by_budget"] is not None:
-        kind = EventKind.BUDGET
-    judged = judged_of(row["verdict"]) if kind is EventKind.VERDICT else None
-    verdict, affected = (judged.verdict, judged.verdict.object) if judged else (None, None)
-    return NotificationEvent(
+    fingerprints = await _fingerprints(connection, row["incident_id"]) if row["incident_id"] else ()
+    named = row["slack_message_fingerprint"]
+    event = NotificationEvent(
         kind=kind,
-        at=datetime.fromisoformat(payload["at"]),
+        # An approval has its own.
+        at=datetime.fromisoformat(payload["at"]) if "at" in payload else datetime.min.replace(tzinfo=UTC),
         title=row["title"] or alert_title(row["alert_data"], row["alert_type"]),
         severity=Severity(row["severity"] or Severity.UNKNOWN),
         source=row["source"] or "",
         alert_type=row["alert_type"],
         labels=await _labels(connection, row["incident_id"]) if row["incident_id"] else {},
-        fingerprints=await _fingerprints(connection, row["incident_id"]) if row["incident_id"] else (),
+        fingerprints=(named,) if named else fingerprints,
+        is_named_in_slack=named is not None,
         session_id=session_id,
         incident_id=row["incident_id"],
-        outcome=verdict.outcome if verdict else None,
-        confidence=judged.confidence if judged else None,
-        object=str(affected or ""),
-        mechanism=verdict.mechanism if verdict else "",
-        summary=(row["executive_summary"] or "") if kind is EventKind.VERDICT else "",
-        command=first_command(row["final_analysis"] or "") if kind is EventKind.VERDICT else "",
-        quotations=str(read(CitationCounts, row["citations"])) if kind is EventKind.VERDICT and row["citations"] else "",
-        cost=str(read(Spending, row)) if kind is EventKind.VERDICT and row["usd"] is not None else "",
         reason=payload.get("waiting_reason") or payload.get("error_message") or "",
+        slack_thread=read(SlackThread, row["slack_thread"]) if row["slack_thread"] else None,
         link=f"{address}/sessions/{session_id}" if address else "",
     )
+    return await _with_details(connection, event, payload, row)
+
+
+async def _with_details(
+    connection: AsyncConnection, event: NotificationEvent, payload: Mapping[str, Any], row: sa.RowMapping
+) -> NotificationEvent | None:
+    if "approval_id" in payload:
+        return await _with_approval(connection, event, payload["approval_id"])
+    is_budget = row["parked_by_budget"] is not None
+    match event.kind:
+        case EventKind.WAITING if row["status"] != SessionStatus.WAITING or (row["has_approvals"] and not is_budget):
+            return None
+        case EventKind.WAITING if is_budget:
+            return replace(event, kind=EventKind.BUDGET)
+        case EventKind.ANSWERED:
+            return await _with_answer(connection, event, payload["message_id"])
+        case EventKind.VERDICT:
+            judged = judged_of(row["verdict"])
+            return replace(
+                event,
+                outcome=judged.verdict.outcome if judged else None,
+                confidence=judged.confidence if judged else None,
+                object=str(judged.verdict.object or "") if judged else "",
+                mechanism=judged.verdict.mechanism if judged else "",
+                summary=row["executive_summary"] or "",
+                command=first_command(row["final_analysis"] or ""),
+                quotations=str(read(CitationCounts, row["citations"])) if row["citations"] else "",
+                cost=str(read(Spending, row)) if row["usd"] is not None else "",
+            )
+        case _:
+            return event
+
+
+async def _with_approval(connection: AsyncConnection, event: NotificationEvent, approval_id: str) -> NotificationEvent | None:
+    """Return the event with its approval; None if it waits no more and was to be announced."""
+    row = (await connection.execute(sa.select(approvals).where(approvals.c.id == approval_id))).mappings().first()
+    approval = read(Approval, row) if row else None
+    if approval is None or (event.kind is EventKind.WAITING and approval.state is not ApprovalState.PENDING):
+        return None
+    at = approval.requested_at if event.kind is EventKind.WAITING else approval.decided_at
+    return replace(event, at=at or event.at, approval=approval, reason=approval.reason)
+
+
+async def _with_answer(connection: AsyncConnection, event: NotificationEvent, message_id: str) -> NotificationEvent | None:
+    row = (await connection.execute(sa.select(chat_user_messages).where(chat_user_messages.c.id == message_id))).mappings().first()
+    if row is None:
+        return None
+    asked, table = read(ChatUserMessage, row), timeline_events.c
+    answers = sa.select(table.content).where(table.stage_id == asked.stage_id, table.event_type == TimelineEventType.FINAL_ANALYSIS.value)
+    answer = await connection.scalar(answers.order_by(table.sequence_number.desc()).limit(1))
+    return replace(event, message_id=asked.id, question=asked.content, answer=answer or "", slack_thread=asked.slack_thread)
 
 
 async def _labels(connection: AsyncConnection, incident_id: str) -> Mapping[str, tuple[str, ...]]:

@@ -12,13 +12,14 @@ import structlog
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tarsy.db.notification_repository import NotificationRepository, add_notifications, last_events
+from tarsy.db.notification_repository import NotificationRepository, add_notifications, last_events, targets_asked
 from tarsy.db.tables import event_channels, events, notification_cursors
 from tarsy.domain.live_events import INCIDENTS_CHANNEL, SESSIONS_CHANNEL
-from tarsy.domain.notification import EventKind, NewNotification, notifications_of
+from tarsy.domain.notification import EventKind, NewNotification, notifications_of, reply
 from tarsy.domain.notification_text import TemplateRejectedError, render
 from tarsy.notify.events import kind_of, read_event
-from tarsy.notify.policy import NotificationPolicy
+from tarsy.notify.policy import SLACK_REPLIES, NotificationPolicy
+from tarsy.notify.senders.slack import posts_to
 
 CHANNELS = (SESSIONS_CHANNEL, INCIDENTS_CHANNEL)
 # A transaction of some ten milliseconds.
@@ -41,7 +42,8 @@ class NotificationFeed:
     def _configure(self, policy: NotificationPolicy, mask: Callable[[str], str]) -> None:
         self._policy = policy
         self._mask = mask
-        self._kinds = frozenset(kind for rule in policy.rules for kind in rule.on)
+        # With an app, people can ask for sessions and answers in Slack, and get what becomes of them there.
+        self._kinds = frozenset(EventKind) if policy.slack_app else frozenset(kind for rule in policy.rules for kind in rule.on)
 
     def reconfigure(self, policy: NotificationPolicy, mask: Callable[[str], str]) -> None:
         """Use these rules from the next event on."""
@@ -96,8 +98,9 @@ class NotificationFeed:
             rows = (await connection.execute(query.order_by(events.c.id).limit(BATCH))).all()
             for row in rows:
                 kind = kind_of(row.payload)
-                # A wait for a budget is a wait until its session has been read.
-                if kind and (kind in self._kinds or (kind is EventKind.WAITING and EventKind.BUDGET in self._kinds)):
+                # A wait for a budget is a wait until its session has been read. Who was asked for an approval learns what was decided.
+                implied = {EventKind.WAITING: EventKind.BUDGET, EventKind.DECIDED: EventKind.WAITING}
+                if kind and (kind in self._kinds or implied.get(kind) in self._kinds):
                     await self._make(connection, kind, row.payload)
             if rows:
                 move = sa.update(notification_cursors).where(cursor.channel == channel).values(last_id=rows[-1].id)
@@ -108,7 +111,15 @@ class NotificationFeed:
         event = await read_event(connection, kind, payload, dashboard_url=self._policy.dashboard_url)
         if event is None:
             return
-        new = notifications_of(event, self._policy.rules, await last_events(connection, event))
+        new, targets = notifications_of(event, self._policy.rules, await last_events(connection, event)), self._policy.targets
+        if event.kind is EventKind.DECIDED and event.approval:
+            # Only a service with threads can change what it shows.
+            asked = await targets_asked(connection, event.approval)
+            new += [reply(event, target) for target in asked if target in targets and targets[target].has_threads]
+        if (thread := event.slack_thread) and SLACK_REPLIES in targets:
+            # Its channel gets it there, and not a second time by a rule.
+            new = [one for one in new if not posts_to(targets[one.target], thread.channel)]
+            new.append(reply(event, SLACK_REPLIES))
         await add_notifications(connection, [(one, self._text(one)) for one in new])
 
     def _text(self, new: NewNotification) -> str:

@@ -16,6 +16,9 @@ from tarsy.notify.senders.sender import Sender
 from tarsy.notify.senders.slack import SlackSender
 from tarsy.notify.senders.webhook import WebhookSender
 
+# The target of answers to what people ask for in Slack: the thread in which they asked.
+SLACK_REPLIES = "slack replies"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackApp:
@@ -26,6 +29,10 @@ class SlackApp:
     app_token: str | None = field(default=None, repr=False)
     users: Mapping[str, AccessRole] = field(default_factory=dict[str, AccessRole])
     api_url: str
+
+    def sender(self) -> SlackSender:
+        """Return the sender of replies in the threads where people ask."""
+        return SlackSender(token=self.token, channel=None, api_url=self.api_url, has_buttons=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +45,13 @@ class NotificationPolicy:
 
 def notification_policy(config: Config, env: Mapping[str, str]) -> NotificationPolicy:
     """Return the policy with the secrets of `env`, which `config check` has found to be complete."""
+    app = _slack_app(config.notify.slack, env) if config.notify.slack else None
+    targets = {name: _sender(target, env, has_buttons=app is not None) for name, target in config.notify.targets.items()}
     return NotificationPolicy(
-        targets={name: _sender(target, env, has_buttons=config.notify.slack is not None) for name, target in config.notify.targets.items()},
+        targets={**targets, SLACK_REPLIES: app.sender()} if app else targets,
         rules=[_rule(rule, number, config.notify.targets) for number, rule in enumerate(config.notify.rules, 1)],
         dashboard_url=config.system.dashboard_url,
-        slack_app=_slack_app(config.notify.slack, env) if config.notify.slack else None,
+        slack_app=app,
     )
 
 

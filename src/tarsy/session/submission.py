@@ -17,7 +17,7 @@ from tarsy.config.schema.configuration import model_setup_hint, vendor_variables
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.llm import ProviderType
-from tarsy.domain.session import MAX_ALERT_BYTES, NewSession
+from tarsy.domain.session import MAX_ALERT_BYTES, NewSession, SlackThread
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import in_thread_if_long
 from tarsy.session.chains import AlertRefusedError, ChainSource
@@ -67,6 +67,10 @@ class Submission:
     budget: Ceiling = UNLIMITED
     # Names the request, if its sender wants to be able to send it again.
     idempotency_key: str | None = None
+    # A text that the alert's own message in Slack contains.
+    slack_message_fingerprint: str | None = None
+    # Where it was asked for, if in Slack.
+    slack_thread: SlackThread | None = None
 
 
 def same_alert(one: str, other: str) -> bool:
@@ -119,6 +123,8 @@ class SubmissionService:
             runbook_url=self.mask(submission.runbook_url) if submission.runbook_url else None,
             runbook=await self.secret_runbook(submission.runbook_url),
             mcp_selection=submission.selection.model_dump(mode="json", exclude_none=True) if submission.selection else None,
+            slack_message_fingerprint=self.mask(submission.slack_message_fingerprint or "") or None,
+            slack_thread=submission.slack_thread,
             created_at=self.clock.now(),
         )
         await self.store.insert(session, max_queue_size=self.max_queue_size)
@@ -172,6 +178,7 @@ def check_text(submission: Submission) -> None:
         raise AlertRefusedError("The alert is empty.")
     _check_storable("alert", submission.data)
     _check_storable("alert type", submission.alert_type or "")
+    _check_storable("fingerprint of the message", submission.slack_message_fingerprint or "")
     size = len(submission.data.encode())
     if size > MAX_ALERT_BYTES:
         raise AlertTooLargeError(size)

@@ -86,6 +86,8 @@ class AlertRequest(BaseModel):
     mcp: McpSelection | None = None
     # A ceiling for the investigation, at or below that of its chain.
     budget: Budget | None = None
+    # A text that the alert's own message in Slack contains: notifications are replies in its thread.
+    slack_message_fingerprint: Annotated[str, Field(max_length=MAX_NAME)] | None = None
 
 
 _JSON_BODY: Mapping[str, Any] = {"application/json": {"schema": {"$ref": f"#/components/schemas/{AlertRequest.__name__}"}}}
@@ -111,13 +113,14 @@ async def submit_alert(
     type 400, and 429 says that the queue is full.
     """
     media_type = request.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
-    selection, budget = None, UNLIMITED
+    selection, budget, fingerprint = None, UNLIMITED, None
     if media_type == "text/plain":
         text = decode(await read_body(request, MAX_ALERT_BYTES))
     elif media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json")):
         body, text = read_alert(await read_body(request, MAX_BODY_BYTES))
         alert_type, runbook = body.alert_type or alert_type, body.runbook or runbook
         selection, budget = body.mcp, body.budget.ceiling if body.budget else UNLIMITED
+        fingerprint = body.slack_message_fingerprint
     else:
         detail = f"Send the alert as application/json or text/plain, not {media_type}."
         raise RequestRefusedError(ProblemKind.UNSUPPORTED_MEDIA_TYPE, detail)
@@ -130,6 +133,7 @@ async def submit_alert(
             selection=selection,
             budget=budget,
             idempotency_key=idempotency_key,
+            slack_message_fingerprint=fingerprint,
         )
     )
     return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)

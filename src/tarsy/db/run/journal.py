@@ -164,7 +164,7 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> tuple[C
         texts = rows.storable_json({"error_message": followup.error_message, **judgement})
         end = subject.statuses.transition(followup.status, completed_at=at, **texts)
         await connection.execute(end.where(subject.statuses.table.c.id == claim.subject_id))
-        ended.append(live_events.work_completed(step.session_id, claim.kind, claim.subject_id, followup))
+        ended += live_events.work_completed(step.session_id, claim.kind, claim.subject_id, followup)
     # Events that an agent could not close in time must not stream for ever.
     interrupted = await interrupt_events(connection, step.session_id, subject.stage_types, at)
     return await _store(connection, step, [*interrupted, *_announcements(step), *ended])

@@ -22,6 +22,7 @@ from tarsy.db.work.parking import CancelAnswer, cancel
 from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER, SCORING
 from tarsy.domain.followup import ChatUserMessage, SessionScore
+from tarsy.domain.session import SlackThread
 from tarsy.domain.status import RunStatus, SessionStatus
 
 
@@ -29,8 +30,10 @@ class ChatRepository:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def ask(self, session_id: str, content: str, *, author: str) -> ChatUserMessage:
-        """Store a question and wake a worker.
+    async def ask(
+        self, session_id: str, content: str, *, author: str, message_id: str | None = None, slack_thread: SlackThread | None = None
+    ) -> ChatUserMessage:
+        """Store a question and wake a worker. A question with a `message_id` that is stored already is returned as it is.
 
         Raises:
             NotFoundError: there is no such session.
@@ -39,17 +42,21 @@ class ChatRepository:
         busy, now = "Another question about this session is being answered: wait for it or cancel it.", datetime.now(UTC)
         with _one_at_a_time("uq_chat_user_messages_open", busy):
             async with self._engine.begin() as connection:
+                before = sa.select(chat_user_messages).where(chat_user_messages.c.id == message_id)
+                if message_id and (row := (await connection.execute(before)).mappings().first()):
+                    return read(ChatUserMessage, row)
                 chain_id = await _require_follow_up(connection, session_id, "chat")
                 chat = insert(chats).values(id=str(uuid4()), session_id=session_id, created_by=author, created_at=now, questions=1)
                 counted = chat.on_conflict_do_update(index_elements=["session_id"], set_={"questions": chats.c.questions + 1})
                 message = ChatUserMessage(
-                    id=str(uuid4()),
+                    id=message_id or str(uuid4()),
                     chat_id=(await connection.execute(counted.returning(chats.c.id))).scalar_one(),
                     session_id=session_id,
                     content=content,
                     author=author,
                     status=RunStatus.PENDING,
                     created_at=now,
+                    slack_thread=slack_thread,
                 )
                 await connection.execute(sa.insert(chat_user_messages).values(columns(message)))
                 details = {"message_id": message.id}

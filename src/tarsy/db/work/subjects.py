@@ -113,7 +113,7 @@ class _FollowUp(Subject):
         close = WorkClose(status=ends.status, completed_at=row["now"], error_message=storable(ends.reason))
         ended = self.statuses.transition(close.status, completed_at=close.completed_at, error_message=close.error_message)
         found = await connection.execute(ended.where(self.statuses.table.c.id == row["subject_id"]))
-        return (live_events.work_completed(row["session_id"], self.kind, row["subject_id"], close),) if found.rowcount else ()
+        return live_events.work_completed(row["session_id"], self.kind, row["subject_id"], close) if found.rowcount else ()
 
 
 class QuestionSubject(_FollowUp):
