@@ -1,14 +1,15 @@
-"""What people do in Slack: buttons under messages, the form for a question, and the command `/tarsy`.
+"""What people do in Slack: buttons under messages, the form for a question, the command `/tarsy`, and mentions of the bot.
 
 Requests come over signed HTTP or Socket Mode. A Slack user has the role that the configuration maps it to, others may only read, and
 each request needs the role of its operation in `tarsy.api.permissions`.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, assert_never
-from uuid import UUID
+from typing import Any, Literal, assert_never
+from uuid import UUID, uuid5
 
 import anyio
 import structlog
@@ -18,7 +19,10 @@ from tarsy.api.permissions import require
 from tarsy.api.problems import problem_response
 from tarsy.api.services import Services
 from tarsy.domain.access_role import AccessRole
-from tarsy.notify.senders.slack import ASK, INVESTIGATE_AGAIN, NOT_USEFUL, USEFUL
+from tarsy.domain.approval import ApprovalState
+from tarsy.domain.session import SlackThread
+from tarsy.notify.policy import SlackApp
+from tarsy.notify.senders.slack import APPROVE, ASK, INVESTIGATE_AGAIN, NOT_USEFUL, REJECT, USEFUL
 from tarsy.session.submission import Submission
 
 log = structlog.get_logger(__name__)
@@ -27,7 +31,15 @@ log = structlog.get_logger(__name__)
 TELL_SECONDS = 2.0
 # Names in the form for a question.
 _FORM, _BLOCK, _INPUT = "tarsy-question", "question", "text"
-_HELP = "Write `/tarsy investigate TEXT`, or `/tarsy ask SESSION QUESTION` with the id of a finished session."
+_HELP = (
+    "Write `/tarsy investigate TEXT`, or `/tarsy ask SESSION QUESTION` with the id of a finished session. Or mention TARSy: "
+    "in the thread of an incident with a question, anywhere else with a text to investigate."
+)
+# Any fixed value: ids of questions are derived from it, so that Slack can send one again.
+_QUESTIONS = UUID("0f3e3c0e-6a0f-4c0e-8f43-5a6d1a6f9c77")
+# As Slack writes mentions, channels and links: `<@U1>`, `<https://a.example|label>`.
+_BOT = re.compile(r"\s*<@[A-Z0-9]+(?:\|[^>]*)?>[\s:,]*")
+_REFERENCE = re.compile(r"<([^<>|]+)(?:\|[^<>]*)?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +54,36 @@ class GiveReview:
 
 
 @dataclass(frozen=True, slots=True)
+class Decide:
+    approval_id: str
+    state: Literal[ApprovalState.APPROVED, ApprovalState.REJECTED]
+
+
+@dataclass(frozen=True, slots=True)
 class OpenForm:
     """Show the form for a question. Slack allows it for three seconds after the click."""
 
     session_id: str
     trigger_id: str
+    thread: SlackThread | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     session_id: str
     question: str
+    # Where the answer is posted; None: only on the page.
+    thread: SlackThread | None = None
+    # The same when Slack sends the request again.
+    message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Investigate:
     text: str
+    thread: SlackThread | None = None
+    # The same when Slack sends the request again.
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +91,17 @@ class ShowHelp:
     pass
 
 
-SlackRequest = InvestigateAgain | GiveReview | OpenForm | Ask | Investigate | ShowHelp
+SlackRequest = InvestigateAgain | GiveReview | Decide | OpenForm | Ask | Investigate | ShowHelp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """A message to the bot. `thread` is that in which it was written, or begins."""
+
+    user: str
+    ts: str
+    thread: SlackThread
+    text: str
 
 
 def parse_command(text: str) -> SlackRequest:
@@ -79,7 +115,7 @@ def parse_command(text: str) -> SlackRequest:
             return ShowHelp()
 
 
-def parse_interaction(payload: Mapping[str, Any]) -> SlackRequest | None:
+def parse_interaction(payload: Mapping[str, Any]) -> SlackRequest | None:  # noqa: PLR0911 - a case for each button
     """Parse a click on a button or a form that was sent; None for one that needs no action, such as a link."""
     match payload:
         case {"type": "block_actions", "actions": [{"action_id": str(action), "value": str(subject)}, *_]} if _is_id(subject):
@@ -88,17 +124,58 @@ def parse_interaction(payload: Mapping[str, Any]) -> SlackRequest | None:
                     return InvestigateAgain(subject)
                 case _ if action in {USEFUL, NOT_USEFUL}:
                     return GiveReview(subject, useful=action == USEFUL)
+                case _ if action in {APPROVE, REJECT}:
+                    return Decide(subject, ApprovalState.APPROVED if action == APPROVE else ApprovalState.REJECTED)
                 case _ if action == ASK:
-                    return OpenForm(subject, str(payload.get("trigger_id", "")))
+                    return OpenForm(subject, str(payload.get("trigger_id", "")), _thread_of(payload))
                 case _:
                     return None
         case {
             "type": "view_submission",
             "view": {"callback_id": "tarsy-question", "private_metadata": str(subject), "state": {"values": values}},
-        } if _is_id(subject):
-            return Ask(subject, str(values[_BLOCK][_INPUT]["value"] or ""))
+        } if _is_id((about := subject.split(" "))[0]):
+            thread = SlackThread(channel=about[1], ts=about[2]) if len(about) == 3 else None
+            return Ask(about[0], str(values[_BLOCK][_INPUT]["value"] or ""), thread)
         case _:
             return None
+
+
+def _thread_of(payload: Mapping[str, Any]) -> SlackThread | None:
+    """Return the thread of the message whose button was clicked."""
+    match payload.get("container"):
+        case {"channel_id": str(channel), "thread_ts": str(ts)} | {"channel_id": str(channel), "message_ts": str(ts)}:
+            return SlackThread(channel=channel, ts=ts)
+        case _:
+            return None
+
+
+def parse_event(payload: Mapping[str, Any]) -> Mention | None:
+    """Parse an event; None for one that is no mention by a person, or an edit of one."""
+    match payload.get("event"):
+        case {"type": "app_mention", "user": str(user), "channel": str(channel), "ts": str(ts), "text": str(text), **more} if not (
+            more.keys() & {"bot_id", "edited"}
+        ):
+            thread = SlackThread(channel=channel, ts=str(more.get("thread_ts") or ts))
+            text = _REFERENCE.sub(r"\1", _BOT.sub("", text, count=1))
+            for entity, mark in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+                text = text.replace(entity, mark)
+            return Mention(user=user, ts=ts, thread=thread, text=text.strip())
+        case _:
+            return None
+
+
+def mention_request(mention: Mention, session_id: str | None) -> SlackRequest:
+    """Decide what a mention asks for; `session_id`: the session that its thread is about."""
+    key = f"slack {mention.thread.channel} {mention.ts}"
+    match mention.text.split(maxsplit=1):
+        case [] | ["help"]:
+            return ShowHelp()
+        case ["investigate", text]:
+            return Investigate(text, mention.thread, key)
+        case _ if session_id:
+            return Ask(session_id, mention.text, mention.thread, str(uuid5(_QUESTIONS, key)))
+        case _:
+            return Investigate(mention.text, mention.thread, key)
 
 
 def _is_id(text: str) -> bool:
@@ -134,6 +211,27 @@ async def handle_interaction(services: Services, payload: Mapping[str, Any]) -> 
     return {}
 
 
+async def handle_event(services: Services, payload: Mapping[str, Any]) -> None:
+    """Do what a mention of the bot asks for, and tell its user in the thread; others do not see that."""
+    mention, app = parse_event(payload), services.notifications.policy.slack_app
+    if mention is None or app is None:
+        return
+    session_id = await services.notifications.repository.session_in_thread(mention.thread)
+    text = await _run(services, mention.user, mention_request(mention, session_id))
+    thread = mention.thread
+    try:
+        with anyio.move_on_after(TELL_SECONDS):
+            await _client(app).chat_postEphemeral(channel=thread.channel, user=mention.user, thread_ts=thread.ts, text=text)
+    except Exception as error:  # noqa: BLE001 - it is done: Slack would send the mention again
+        log.warning("slack.user_not_told", user=mention.user, error=str(error))
+
+
+def _client(app: SlackApp) -> Any:
+    from slack_sdk.web.async_client import AsyncWebClient  # noqa: PLC0415 - large, and needed only where Slack is configured
+
+    return AsyncWebClient(token=app.token, base_url=app.api_url, trust_env_in_session=True)
+
+
 async def _run(services: Services, user_id: str, request: SlackRequest) -> str:
     """Carry out a request in the name of a Slack user, and return what to tell them."""
     app = services.notifications.policy.slack_app
@@ -145,7 +243,7 @@ async def _run(services: Services, user_id: str, request: SlackRequest) -> str:
         return problem_response(error).problem.detail
 
 
-async def _perform(services: Services, identity: Identity, request: SlackRequest) -> str:
+async def _perform(services: Services, identity: Identity, request: SlackRequest) -> str:  # noqa: PLR0911 - a case for each request
     author, address = identity.author, (services.notifications.policy.dashboard_url or "").rstrip("/")
     match request:
         case InvestigateAgain(incident_id):
@@ -156,17 +254,25 @@ async def _perform(services: Services, identity: Identity, request: SlackRequest
             require("reviewSession", identity)
             await services.repositories.reviews.review(session_id, reviewer=author, useful=useful)
             return "Thank you. Your review is stored."
-        case OpenForm(session_id, trigger_id):
+        case Decide(approval_id, state):
+            require("approveCall" if state is ApprovalState.APPROVED else "rejectCall", identity)
+            decided = await services.repositories.approvals.decide(approval_id, state, actor=author, reason="")
+            return f"You have {decided.state} {decided.server}.{decided.tool}."
+        case OpenForm(session_id, trigger_id, thread):
             require("askQuestion", identity)
-            await _open_form(services, session_id, trigger_id)
+            await _open_form(services, session_id, trigger_id, thread)
             return ""
-        case Ask(session_id, question):
+        case Ask(session_id, question, thread, message_id):
             require("askQuestion", identity)
-            await services.repositories.chats.ask(session_id, services.mask(question), author=author)
-            return f"TARSy answers on the session's page: {address}/sessions/{session_id}"
-        case Investigate(text):
+            await services.repositories.chats.ask(
+                session_id, services.mask(question), author=author, message_id=message_id, slack_thread=thread
+            )
+            where = "in this thread and " if thread else ""
+            return f"TARSy answers {where}on the session's page: {address}/sessions/{session_id}"
+        case Investigate(text, thread, key):
             require("submitAlert", identity)
-            session_id = await services.submissions.submit(Submission(data=text, author=author))
+            submission = Submission(data=text, author=author, idempotency_key=key, slack_thread=thread)
+            session_id = await services.submissions.submit(submission)
             return f"TARSy investigates it: {address}/sessions/{session_id}"
         case ShowHelp():
             return _HELP
@@ -174,9 +280,7 @@ async def _perform(services: Services, identity: Identity, request: SlackRequest
             assert_never(request)
 
 
-async def _open_form(services: Services, session_id: str, trigger_id: str) -> None:
-    from slack_sdk.web.async_client import AsyncWebClient  # noqa: PLC0415 - large, and needed only where Slack is configured
-
+async def _open_form(services: Services, session_id: str, trigger_id: str, thread: SlackThread | None) -> None:
     app = services.notifications.policy.slack_app
     if app is None:
         return
@@ -184,10 +288,9 @@ async def _open_form(services: Services, session_id: str, trigger_id: str) -> No
     view = {
         "type": "modal",
         "callback_id": _FORM,
-        "private_metadata": session_id,
+        "private_metadata": f"{session_id} {thread.channel} {thread.ts}" if thread else session_id,
         "title": {"type": "plain_text", "text": "Ask TARSy"},
         "submit": {"type": "plain_text", "text": "Ask"},
         "blocks": [{"type": "input", "block_id": _BLOCK, "label": {"type": "plain_text", "text": "Question"}, "element": field}],
     }
-    client: Any = AsyncWebClient(token=app.token, base_url=app.api_url, trust_env_in_session=True)
-    await client.views_open(trigger_id=trigger_id, view=json.dumps(view))
+    await _client(app).views_open(trigger_id=trigger_id, view=json.dumps(view))

@@ -7,7 +7,7 @@ import anyio
 import structlog
 
 from tarsy.api.services import Services
-from tarsy.api.slack import handle_command, handle_interaction
+from tarsy.api.slack import handle_command, handle_event, handle_interaction
 from tarsy.notify.policy import SlackApp
 
 # The client connects again by itself; this is for what it cannot handle.
@@ -72,7 +72,9 @@ class SlackSocket:
                 answer = await handle_interaction(self._services(), request.payload)
             case "slash_commands":
                 answer = await handle_command(self._services(), request.payload)
+            case "events_api":
+                await handle_event(self._services(), request.payload)
             case _:
-                # Events that TARSy did not subscribe to are acknowledged.
+                # Requests that TARSy did not subscribe to are acknowledged.
                 pass
         await client.send_socket_mode_response(SocketModeResponse(envelope_id=request.envelope_id, payload=dict(answer) or None))
