@@ -12,6 +12,7 @@ import pytest
 from support.intake_world import RESOLVED, alert
 from support.notify_world import message, notify_world
 from support.vendor_server import Reply, VendorServer, json_reply, vendor_server
+from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.notification import EventKind, MessageThread, NotificationRule, PostedMessage
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
 from tarsy.notify.senders.sender import Delivered
@@ -102,6 +103,33 @@ async def test_with_an_app_a_verdict_has_buttons_and_its_text_stays_what_it_is(r
         ("Not useful", session_id),
     ]
     assert "blocks" not in without
+
+
+async def test_a_call_too_long_to_be_shown_cannot_be_approved_and_a_request_after_the_decision_is_not_posted(
+    receiver: VendorServer,
+) -> None:
+    now = datetime.now(UTC)
+    approval = Approval(
+        id=str(uuid4()),
+        session_id=str(uuid4()),
+        execution_id=str(uuid4()),
+        call_id="c1",
+        evidence_id="A1",
+        server="shell",
+        tool="run",
+        arguments="x" * 3_000,
+        call_hash="h",
+        state=ApprovalState.PENDING,
+        requested_at=now,
+        expires_at=now,
+    )
+    asked, sender = message(EventKind.WAITING, now, approval=approval), slack(receiver, has_buttons=True)
+    receiver.replies.append(posted("1.0"))
+    await sender.send(asked)
+    [request] = receiver.seen
+    assert [one["text"]["text"] for one in request.body["blocks"][2]["elements"]] == ["Reject"]
+    assert await sender.send(asked, MessageThread(posted=None, shown_at=now, shows_decision=True)) == Delivered()
+    assert len(receiver.seen) == 1
 
 
 async def test_a_message_that_was_deleted_is_posted_anew_and_a_delayed_event_does_not_replace_a_later_one(

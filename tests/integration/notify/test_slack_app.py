@@ -1,4 +1,4 @@
-"""Requests of Slack: signatures, roles, and what buttons, the form and the command do."""
+"""Requests of Slack: signatures, roles, and what buttons, the form, the command and mentions do."""
 
 import asyncio
 import hashlib
@@ -16,15 +16,25 @@ import httpx
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
+from support.api_rows import add_run
 from support.api_world import services_on
+from support.claims import take
 from support.intake_world import IntakeWorld, alert, intake_world
+from support.notify_world import NotifyWorld
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from tarsy.api.app import create_app
 from tarsy.api.services import NotificationServices, Services
 from tarsy.api.slack_socket import SlackSocket
 from tarsy.db.notification_repository import NotificationRepository
+from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.access_role import AccessRole
-from tarsy.notify.policy import NotificationPolicy, SlackApp
+from tarsy.domain.approval import ApprovalRequest
+from tarsy.domain.claim import CHAT_ANSWER
+from tarsy.domain.notification import EventKind, NotificationRule
+from tarsy.domain.status import RunStatus
+from tarsy.domain.step import Step, WorkClose
+from tarsy.notify.policy import SLACK_REPLIES, NotificationPolicy, SlackApp
+from tarsy.notify.senders.slack import SlackSender
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 
@@ -35,6 +45,7 @@ class SlackWorld:
     slack: VendorServer
     api: httpx.AsyncClient
     services: Services
+    notify: NotifyWorld
 
     def with_app_token(self, token: str) -> NotificationServices:
         notifications = self.services.notifications
@@ -42,14 +53,14 @@ class SlackWorld:
         policy = replace(notifications.policy, slack_app=replace(notifications.policy.slack_app, app_token=token))
         return replace(notifications, policy=policy)
 
-    async def send(self, secret: str = SECRET, age: float = 0.0, **form: Any) -> httpx.Response:
+    async def send(self, secret: str = SECRET, age: float = 0.0, event: Any = None, **form: Any) -> httpx.Response:
         """A request as Slack signs it: https://docs.slack.dev/authentication/verifying-requests-from-slack."""
-        body, stamp = urlencode(form), str(int(time.time() - age))
+        body, stamp = json.dumps(event) if event else urlencode(form), str(int(time.time() - age))
         signed = hmac.new(secret.encode(), f"v0:{stamp}:{body}".encode(), hashlib.sha256).hexdigest()
         headers = {
             "X-Slack-Request-Timestamp": stamp,
             "X-Slack-Signature": f"v0={signed}",
-            "Content-Type": "application/x-www-form-urlencoded",
+            "Content-Type": "application/json" if event else "application/x-www-form-urlencoded",
         }
         return await self.api.post("/api/v1/slack", content=body, headers=headers)
 
@@ -62,6 +73,23 @@ class SlackWorld:
             "actions": [{"action_id": action, "value": subject}],
         }
         return await self.send(payload=json.dumps(payload), **more)
+
+    async def mention(self, text: str, ts: str, user: str = "U1", **more: Any) -> str:
+        """A mention of the bot in the channel C2; return what only its user sees."""
+        self.slack.replies.appendleft(json_reply(200, {"ok": True}))
+        event = {"type": "app_mention", "user": user, "channel": "C2", "ts": ts, "text": f"<@UBOT> {text}", **more}
+        assert (await self.send(event={"type": "event_callback", "event": event})).json() == {}
+        told = self.slack.seen.pop()
+        assert (told.path, told.body["user"]) == ("/api/chat.postEphemeral", user)
+        return told.body["text"]
+
+    async def delivered(self, target: str, *replies: str) -> list[tuple[str, dict[str, Any]]]:
+        """Deliver what has happened; return the calls of Slack's API, which posts messages with these ids."""
+        await self.notify.feed().advance()
+        self.slack.replies.extend([json_reply(200, {"ok": True, "channel": "C2", "ts": ts}) for ts in replies])
+        before = len(self.slack.seen)
+        await self.notify.deliver(target)
+        return [(request.path.removeprefix("/api/"), request.body) for request in self.slack.seen[before:]]
 
     async def command(self, text: str, user: str = "U1") -> str:
         return (await self.send(command="/tarsy", text=text, user_id=user)).json()["text"]
@@ -82,15 +110,23 @@ async def slack_world(database_url: str) -> AsyncGenerator[SlackWorld]:
         app = SlackApp(
             token="xoxb-1",
             signing_secret=SECRET,
-            users={"U1": AccessRole.RESPONDER, "U2": AccessRole.VIEWER},
+            users={"U1": AccessRole.RESPONDER, "U2": AccessRole.VIEWER, "U3": AccessRole.APPROVER, "U4": AccessRole.APPROVER},
             api_url=f"{slack.url}/api/",
         )
-        policy = NotificationPolicy(dashboard_url="https://tarsy.example", slack_app=app)
+        on_call = SlackSender(token="xoxb-1", channel="C2", api_url=f"{slack.url}/api/", has_buttons=True)
+        policy = NotificationPolicy(
+            targets={"on-call": on_call, SLACK_REPLIES: app.sender()},
+            rules=[NotificationRule(name="all", on=frozenset(EventKind) - {EventKind.ANSWERED}, to=("on-call",))],
+            dashboard_url="https://tarsy.example",
+            slack_app=app,
+        )
         notifications = NotificationServices(repository=NotificationRepository(intake.engine), policy=policy)
         services = replace(services_on(intake.engine), notifications=notifications)
         transport = httpx.ASGITransport(create_app(services))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as api:
-            yield SlackWorld(intake, slack, api, services)
+            notify = NotifyWorld(intake, policy)
+            await notify.feed().advance()
+            yield SlackWorld(intake, slack, api, services, notify)
 
 
 @pytest.mark.parametrize("wrong", [{"secret": "another"}, {"age": 301.0}], ids=["a wrong signature", "an old timestamp"])
@@ -166,6 +202,120 @@ async def test_the_command_investigates_a_text_and_asks_and_explains_itself(data
         assert "answers on the session's page" in await world.command(f"ask {session_id} why?")
         for text in ("", "help", "ask nothing", "investigate"):
             assert (await world.command(text)).startswith("Write `/tarsy investigate TEXT`")
+
+
+async def test_a_mention_is_investigated_once_and_the_result_is_posted_in_its_thread(database_url: str) -> None:
+    async with slack_world(database_url) as world:
+        for _ in range(2):
+            told = await world.mention("the disk of <https://n7.example|node-7> is full &amp; hot", "5.0")
+            assert told.startswith("TARSy investigates it: https://tarsy.example/sessions/")
+        [session] = await world.intake.sessions()
+        assert session["alert_data"] == "the disk of https://n7.example is full & hot"
+        begun = await world.intake.begin()
+        [(method, first)] = await world.delivered(SLACK_REPLIES, "5.1")
+        assert (method, first["channel"], first["thread_ts"]) == ("chat.postMessage", "C2", "5.0")
+        assert first["text"].startswith("Investigating: ")
+        # Before it has ended, there is nothing to ask about.
+        assert "wait until it has ended" in await world.mention("why?", "5.2", thread_ts="5.0")
+        await world.intake.finish(begun)
+        updated, reply = await world.delivered(SLACK_REPLIES, "5.1", "5.3")
+        assert (updated[0], updated[1]["ts"], reply[1]["thread_ts"]) == ("chat.update", "5.1", "5.0")
+        # The rule for this channel does not post it a second time.
+        assert await world.delivered("on-call") == []
+        assert len(await world.intake.sessions()) == 1
+
+
+async def test_a_mention_in_the_thread_of_an_incident_asks_and_the_answer_is_a_reply(database_url: str) -> None:
+    async with slack_world(database_url) as world:
+        _, session_id = await world.ended()
+        await world.delivered("on-call", "1.0", "1.0", "1.1")
+        for _ in range(2):
+            told = await world.mention("what filled it?", "1.2", thread_ts="1.0")
+            assert told == f"TARSy answers in this thread and on the session's page: https://tarsy.example/sessions/{session_id}"
+        [asked] = await world.intake.rows("SELECT id, content, author FROM chat_user_messages")
+        assert (asked["content"], asked["author"]) == ("what filled it?", "slack:U1")
+        run, claimed = await add_run(world.intake.engine, session_id), await take(world.intake.engine, CHAT_ANSWER)
+        assert claimed
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql(f"UPDATE chat_user_messages SET stage_id = '{run.stage_id}'")
+        close = WorkClose(status=RunStatus.COMPLETED, completed_at=world.intake.clock.at)
+        await PostgresJournal(world.intake.engine, lambda _events: None).commit(Step(claim=claimed.claim, work_close=close))
+        [(method, reply)] = await world.delivered(SLACK_REPLIES, "1.3")
+        assert (method, reply["channel"], reply["thread_ts"]) == ("chat.postMessage", "C2", "1.0")
+        assert "The disk is full." in reply["text"]
+        assert len(await world.intake.sessions()) == 1
+
+
+async def test_a_mention_by_a_viewer_a_bot_or_an_edit_changes_nothing_and_the_address_is_verified(database_url: str) -> None:
+    async with slack_world(database_url) as world:
+        assert await world.mention("the disk", "5.0", "U2") == "This needs the role responder; slack:U2 has the role viewer."
+        assert (await world.mention("", "5.1")).startswith("Write `/tarsy investigate TEXT`")
+        event = {"type": "app_mention", "user": "U1", "channel": "C2", "ts": "5.2", "text": "<@UBOT> the disk"}
+        for more in ({"bot_id": "B1"}, {"edited": {"ts": "5.3"}}, {"type": "message"}):
+            await world.send(event={"type": "event_callback", "event": {**event, **more}})
+        assert (await world.send(event={"type": "event_callback", "event": event}, secret="another")).status_code == 401
+        assert (await world.send(event={"type": "url_verification", "challenge": "c1"})).json() == {"challenge": "c1"}
+        assert await world.intake.sessions() == []
+
+
+async def test_an_approver_decides_about_the_exact_call_once_and_the_message_shows_it(database_url: str) -> None:
+    arguments = json.dumps({"command": "rm <!channel> *x* `y`"})
+    async with slack_world(database_url) as world:
+        taken = await world.intake.take(alert())
+        begun = await world.intake.begin()
+        await world.delivered("on-call", "1.0")
+        assert taken.main
+        run = await add_run(world.intake.engine, begun.claim.subject_id, ended=False)
+        request = ApprovalRequest(
+            session_id=begun.claim.subject_id,
+            execution_id=run.execution_id,
+            call_id="c9",
+            evidence_id="A1",
+            server="shell",
+            tool="run",
+            arguments=arguments,
+            call_hash="h",
+            expiry=600,
+        )
+        approval = await world.services.repositories.approvals.request(request, begun.claim)
+        (_, incident), (_, asked) = await world.delivered("on-call", "1.0", "1.1")
+        assert (incident["ts"], asked["thread_ts"], asked["reply_broadcast"]) == ("1.0", "1.0", True)
+        section, call, actions = asked["blocks"]
+        assert section["text"]["text"].splitlines()[:2] == ["Approval needed: Disk f1 is full", "`shell.run`"]
+        assert call["elements"][0] == {"type": "rich_text_preformatted", "elements": [{"type": "text", "text": arguments}]}
+        assert [(one["text"]["text"], one.get("value")) for one in actions["elements"]][1:] == [
+            ("Approve", approval.id),
+            ("Reject", approval.id),
+        ]
+        world.slack.replies.extend([json_reply(200, {})] * 3)
+        before = len(world.slack.seen)
+        for user, action in (("U1", "tarsy-approve"), ("U3", "tarsy-approve"), ("U4", "tarsy-reject")):
+            await world.click(action, approval.id, user)
+        refused, approved, late = (request.body["text"] for request in world.slack.seen[before:])
+        assert refused == "This needs the role approver; slack:U1 has the role responder."
+        assert approved == "You have approved shell.run."
+        assert late.startswith("slack:U3 approved this call at")
+        (_, incident), (method, decided) = await world.delivered("on-call", "1.0", "1.1")
+        assert (method, decided["ts"], incident["ts"]) == ("chat.update", "1.1", "1.0")
+        assert decided["text"].startswith("Call approved: Disk f1 is full")
+        assert [one["text"]["text"] for one in decided["blocks"][2]["elements"]] == ["Open"]
+
+
+async def test_an_alert_that_names_the_message_by_a_fingerprint_is_answered_in_its_thread(database_url: str) -> None:
+    async with slack_world(database_url) as world:
+        body = {"data": "the disk is full", "slack_message_fingerprint": "Fingerprint:  ABC-1"}
+        assert (await world.api.post("/api/v1/alerts", json=body)).status_code == 202
+        await world.intake.begin()
+        found = [{"ts": "0.2", "text": "deployed"}, {"ts": "0.1", "attachments": [{"text": "Disk full\nfingerprint: abc-1"}]}]
+        world.slack.replies.append(json_reply(200, {"ok": True, "messages": found}))
+        _, (method, posted) = await world.delivered("on-call", "1.0")
+        assert (method, posted["thread_ts"]) == ("chat.postMessage", "0.1")
+        # Without the scope for it, the message is posted anyway.
+        assert (await world.api.post("/api/v1/alerts", json=body)).status_code == 202
+        await world.intake.begin()
+        world.slack.replies.append(json_reply(200, {"ok": False, "error": "missing_scope"}))
+        _, (_, posted) = await world.delivered("on-call", "2.0")
+        assert "thread_ts" not in posted
 
 
 async def test_socket_mode_takes_the_same_requests_without_an_address_of_its_own(database_url: str) -> None:

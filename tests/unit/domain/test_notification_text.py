@@ -28,7 +28,8 @@ def test_the_default_is_object_mechanism_confidence_first_command_and_link() -> 
 @pytest.mark.parametrize("kind", EventKind)
 def test_every_kind_of_event_has_a_text(kind: EventKind) -> None:
     text = render(NotificationEvent(kind=kind, at=datetime(2026, 1, 1, tzinfo=UTC), title="Disk full", reason="why"), Markup.PLAIN)
-    assert text.startswith("Investigat" if kind is not EventKind.RESOLVED else "Resolved: Disk full")
+    others = {EventKind.RESOLVED: "Resolved", EventKind.DECIDED: "Call decided", EventKind.ANSWERED: "Question not answered"}
+    assert text.startswith(f"{others[kind]}: Disk full" if kind in others else "Investigat")
     assert text.endswith("why")
 
 
