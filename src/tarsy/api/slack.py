@@ -23,7 +23,7 @@ from tarsy.domain.approval import ApprovalState
 from tarsy.domain.session import SlackThread
 from tarsy.notify.policy import SlackApp
 from tarsy.notify.senders.slack import APPROVE, ASK, INVESTIGATE_AGAIN, NOT_USEFUL, REJECT, USEFUL
-from tarsy.session.submission import Submission
+from tarsy.session.submission import Submission, keyed_session_id
 
 log = structlog.get_logger(__name__)
 
@@ -103,6 +103,15 @@ class Mention:
     thread: SlackThread
     text: str
 
+    @property
+    def key(self) -> str:
+        """Return a text that is the same when Slack sends the mention again."""
+        return f"slack {self.thread.channel} {self.ts}"
+
+
+def _author(user_id: str) -> str:
+    return f"slack:{user_id}"
+
 
 def parse_command(text: str) -> SlackRequest:
     """Parse what was written after `/tarsy`."""
@@ -166,16 +175,16 @@ def parse_event(payload: Mapping[str, Any]) -> Mention | None:
 
 def mention_request(mention: Mention, session_id: str | None) -> SlackRequest:
     """Decide what a mention asks for; `session_id`: the session that its thread is about."""
-    key = f"slack {mention.thread.channel} {mention.ts}"
     match mention.text.split(maxsplit=1):
         case [] | ["help"]:
             return ShowHelp()
         case ["investigate", text]:
-            return Investigate(text, mention.thread, key)
-        case _ if session_id:
-            return Ask(session_id, mention.text, mention.thread, str(uuid5(_QUESTIONS, key)))
+            return Investigate(text, mention.thread, mention.key)
+        # Slack may send the mention again that asked for the session.
+        case _ if session_id and session_id != keyed_session_id(_author(mention.user), mention.key):
+            return Ask(session_id, mention.text, mention.thread, str(uuid5(_QUESTIONS, mention.key)))
         case _:
-            return Investigate(mention.text, mention.thread, key)
+            return Investigate(mention.text, mention.thread, mention.key)
 
 
 def _is_id(text: str) -> bool:
@@ -237,7 +246,7 @@ async def _run(services: Services, user_id: str, request: SlackRequest) -> str:
     app = services.notifications.policy.slack_app
     role = (app.users.get(user_id) if app else None) or AccessRole.VIEWER
     try:
-        return await _perform(services, Identity(f"slack:{user_id}", IdentityKind.PROXY, role), request)
+        return await _perform(services, Identity(_author(user_id), IdentityKind.PROXY, role), request)
     except Exception as error:  # noqa: BLE001 - the last guard: the user is told what the HTTP API would have answered
         log.info("slack.refused", user=user_id, request=type(request).__name__, error=str(error))
         return problem_response(error).problem.detail

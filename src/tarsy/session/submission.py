@@ -73,6 +73,11 @@ class Submission:
     slack_thread: SlackThread | None = None
 
 
+def keyed_session_id(author: str, key: str) -> str:
+    """Return the id of the session of a request with an idempotency key: the same whenever the same caller sends it."""
+    return str(uuid5(_KEYED, json.dumps([author, key])))
+
+
 def same_alert(one: str, other: str) -> bool:
     """Whether two texts are one alert: the same JSON, however it is laid out, or the same text."""
     try:
@@ -106,8 +111,7 @@ class SubmissionService:
         alert_type = submission.alert_type or self.default_alert_type
         masked = await in_thread_if_long(self.mask, submission.data)
         key = submission.idempotency_key
-        # For a request with a key, the same id whenever the same caller sends it.
-        session_id = str(uuid4() if key is None else uuid5(_KEYED, json.dumps([submission.author, key])))
+        session_id = str(uuid4()) if key is None else keyed_session_id(submission.author, key)
         if submission.idempotency_key and await self._was_submitted(session_id, alert_type, masked):
             return session_id
         chain = await self.chain_for(alert_type, masked, submission.selection)

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import anyio
 import httpx
 import pytest
+import sqlalchemy as sa
 from websockets.asyncio.server import ServerConnection, serve
 
 from support.api_rows import add_run
@@ -27,6 +28,7 @@ from tarsy.api.services import NotificationServices, Services
 from tarsy.api.slack_socket import SlackSocket
 from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.tables import chat_user_messages
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.approval import ApprovalRequest
 from tarsy.domain.claim import CHAT_ANSWER
@@ -217,6 +219,7 @@ async def test_a_mention_is_investigated_once_and_the_result_is_posted_in_its_th
         assert first["text"].startswith("Investigating: ")
         # Before it has ended, there is nothing to ask about.
         assert "wait until it has ended" in await world.mention("why?", "5.2", thread_ts="5.0")
+        world.intake.later(minutes=1)
         await world.intake.finish(begun)
         updated, reply = await world.delivered(SLACK_REPLIES, "5.1", "5.3")
         assert (updated[0], updated[1]["ts"], reply[1]["thread_ts"]) == ("chat.update", "5.1", "5.0")
@@ -237,7 +240,7 @@ async def test_a_mention_in_the_thread_of_an_incident_asks_and_the_answer_is_a_r
         run, claimed = await add_run(world.intake.engine, session_id), await take(world.intake.engine, CHAT_ANSWER)
         assert claimed
         async with world.intake.engine.begin() as connection:
-            await connection.exec_driver_sql(f"UPDATE chat_user_messages SET stage_id = '{run.stage_id}'")
+            await connection.execute(sa.update(chat_user_messages).values(stage_id=run.stage_id))
         close = WorkClose(status=RunStatus.COMPLETED, completed_at=world.intake.clock.at)
         await PostgresJournal(world.intake.engine, lambda _events: None).commit(Step(claim=claimed.claim, work_close=close))
         [(method, reply)] = await world.delivered(SLACK_REPLIES, "1.3")
