@@ -2252,10 +2252,10 @@ export interface components {
         };
         /**
          * EventKind
-         * @description Started, verdict, failed, waiting and budget are about a session, resolved is about an incident.
+         * @description Resolved is about an incident, all others are about a session.
          * @enum {string}
          */
-        EventKind: "started" | "verdict" | "failed" | "waiting" | "resolved" | "budget";
+        EventKind: "started" | "verdict" | "failed" | "waiting" | "decided" | "answered" | "resolved" | "budget";
         /** EvidenceDetail */
         EvidenceDetail: {
             /** Id */
@@ -4283,6 +4283,11 @@ export interface components {
             mcp: components["schemas"]["McpSelection"] | null;
             /** @default null */
             budget: components["schemas"]["BudgetConfig"] | null;
+            /**
+             * Slack Message Fingerprint
+             * @default null
+             */
+            slack_message_fingerprint: string | null;
         };
         /** BudgetConfig */
         BudgetConfig: {

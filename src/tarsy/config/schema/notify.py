@@ -116,7 +116,7 @@ class NotifyRuleConfig(Section):
     name: Name | None = Field(default=None, description="For people; unset: the number of the rule.")
     on: tuple[EventKind, ...] = Field(
         min_length=1,
-        description="Events: a session `started`, reached a `verdict`, `failed` (or timed out), is `waiting`, waits for a `budget`; an incident is `resolved`.",
+        description="Events: a session `started`, reached a `verdict`, `failed` (or timed out), is `waiting` (also for an approval, which is then `decided`), waits for a `budget`; a question about it was `answered`; an incident is `resolved`.",
     )
     match: tuple[Matchers, ...] = Field(
         default=(),
@@ -164,5 +164,5 @@ class NotifyConfig(Section):
     targets: Mapping[Name, TargetConfig] = Field(default={}, description="Where notifications are sent, by name.")
     rules: tuple[NotifyRuleConfig, ...] = Field(default=(), description="Which events are sent where.")
     slack: SlackAppConfig | None = Field(
-        default=None, description="Buttons in messages to Slack, and the command `/tarsy`; unset: messages have no buttons."
+        default=None, description="Buttons in messages to Slack, mentions of the bot, and the command `/tarsy`; unset: messages have no buttons."
     )
