@@ -129,7 +129,7 @@ def announced() -> Iterator[LiveEvent]:
         ),
         AT,
     )
-    yield live_events.work_completed(SESSION, CHAT_ANSWER, "m", WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
+    yield from live_events.work_completed(SESSION, CHAT_ANSWER, "m", WorkClose(status=RunStatus.COMPLETED, completed_at=AT))
 
 
 @pytest.mark.parametrize("event", list(announced()), ids=lambda event: f"{event.type} on {event.channel[:8]}")
