@@ -114,7 +114,15 @@ class NotificationEvent:
 
     def says_the_same_as(self, other: "NotificationEvent") -> bool:
         """Return whether both give a reader the same answer. The wording of the mechanism differs between runs, and does not count."""
-        return (self.outcome, self.object, self.confidence) == (other.outcome, other.object, other.confidence)
+        mine, others = (
+            (one.outcome, one.object, one.confidence, one.approval and one.approval.id, one.message_id) for one in (self, other)
+        )
+        return mine == others
+
+    def expires_at(self, max_age: timedelta) -> datetime:
+        """Return the time after which it is not delivered any more: nobody is asked about a call that has expired."""
+        oldest = self.at + max_age
+        return min(oldest, self.approval.expires_at) if self.kind is EventKind.WAITING and self.approval else oldest
 
 
 class AfterQuietHours(StrEnum):
@@ -197,7 +205,7 @@ def notifications_of(
         quiet_until = rule.quiet_hours.end_after(event.at) if rule.quiet_hours else None
         if rule.quiet_hours and quiet_until and rule.quiet_hours.afterwards is AfterQuietHours.DROP:
             continue
-        not_before, expires_at = quiet_until or event.at, event.at + rule.max_age
+        not_before, expires_at = quiet_until or event.at, event.expires_at(rule.max_age)
         if not_before < expires_at:
             found.append(NewNotification(event=event, target=target, rule=rule, not_before=not_before, expires_at=expires_at))
     return found
@@ -206,7 +214,7 @@ def notifications_of(
 def reply(event: NotificationEvent, target: str) -> NewNotification:
     """Return a notification that no rule asks for: the event answers what a person asked for there, or closes what a person was asked."""
     rule = NotificationRule(name="reply", on=frozenset({event.kind}), to=(target,))
-    return NewNotification(event=event, target=target, rule=rule, not_before=event.at, expires_at=event.at + rule.max_age)
+    return NewNotification(event=event, target=target, rule=rule, not_before=event.at, expires_at=event.expires_at(rule.max_age))
 
 
 class NotificationStatus(StrEnum):

@@ -46,7 +46,11 @@ _SESSION = (
         _session.citations,
         work.c.parked_by_budget,
         # Each of them is an event of its own.
-        sa.exists().where(approvals.c.session_id == _session.id, approvals.c.state == ApprovalState.PENDING.value).label("has_approvals"),
+        sa.exists()
+        .where(
+            approvals.c.session_id == _session.id, approvals.c.state == ApprovalState.PENDING.value, approvals.c.expires_at > sa.func.now()
+        )
+        .label("has_approvals"),
         session_spending.c.cost_usd.label("usd"),
         session_spending.c.unpriced_calls,
         session_spending.c.estimated_calls,

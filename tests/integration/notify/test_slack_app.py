@@ -72,6 +72,7 @@ class SlackWorld:
             "user": {"id": user},
             "trigger_id": "t1",
             "response_url": f"{self.slack.url}/respond",
+            "container": {"type": "message", "channel_id": "C2", "message_ts": "1.1", "thread_ts": "1.0"},
             "actions": [{"action_id": action, "value": subject}],
         }
         return await self.send(payload=json.dumps(payload), **more)
@@ -190,10 +191,10 @@ async def test_the_form_asks_a_question_about_a_session(database_url: str) -> No
         answer = (await world.send(payload=json.dumps(sent))).json()
         assert (
             answer["view"]["blocks"][0]["text"]["text"]
-            == f"TARSy answers on the session's page: https://tarsy.example/sessions/{session_id}"
+            == f"TARSy answers in this thread and on the session's page: https://tarsy.example/sessions/{session_id}"
         )
-        [asked] = await world.intake.rows("SELECT content, author FROM chat_user_messages")
-        assert dict(asked) == {"content": "why?", "author": "slack:U1"}
+        [asked] = await world.intake.rows("SELECT content, author, slack_thread FROM chat_user_messages")
+        assert dict(asked) == {"content": "why?", "author": "slack:U1", "slack_thread": {"channel": "C2", "ts": "1.0"}}
 
 
 async def test_the_command_investigates_a_text_and_asks_and_explains_itself(database_url: str) -> None:
@@ -327,20 +328,22 @@ async def test_socket_mode_takes_the_same_requests_without_an_address_of_its_own
 
     async def play_slack(socket: ServerConnection) -> None:
         command = {"command": "/tarsy", "text": "investigate the disk", "user_id": "U1"}
+        mention = {"type": "app_mention", "user": "U1", "channel": "C2", "ts": "5.0", "text": "<@UBOT> the disk"}
         for message in (
             {"type": "hello"},
             {"type": "slash_commands", "envelope_id": "e1", "payload": command},
             {"type": "slash_commands", "envelope_id": "e2", "payload": {**command, "user_id": "U2"}},
+            {"type": "events_api", "envelope_id": "e3", "payload": {"type": "event_callback", "event": mention}},
         ):
             await socket.send(json.dumps(message))
         async for text in socket:
             answers.append(json.loads(text))
-            if len(answers) == 2:
+            if len(answers) == 3:
                 answered.set()
 
     async with slack_world(database_url) as world, serve(play_slack, "127.0.0.1", 0) as socket:
         port = next(iter(socket.sockets)).getsockname()[1]
-        world.slack.replies.append(json_reply(200, {"ok": True, "url": f"ws://127.0.0.1:{port}/link"}))
+        world.slack.replies.extend([json_reply(200, {"ok": True, "url": f"ws://127.0.0.1:{port}/link"}), json_reply(200, {"ok": True})])
         services = replace(world.services, notifications=world.with_app_token("xapp-1"))
         connection = SlackSocket(lambda: services)
         async with anyio.create_task_group() as tasks:
@@ -348,12 +351,13 @@ async def test_socket_mode_takes_the_same_requests_without_an_address_of_its_own
             with anyio.fail_after(30):
                 await answered.wait()
             tasks.cancel_scope.cancel()
-        [opened] = world.slack.seen
+        opened, mentioned = world.slack.seen
+        assert mentioned.body["text"].startswith("TARSy investigates it: ")
         assert (opened.path, opened.headers["authorization"]) == ("/api/apps.connections.open", "Bearer xapp-1")
-        told = {answer["envelope_id"]: answer["payload"]["text"] for answer in answers}
+        told = {answer["envelope_id"]: answer["payload"]["text"] for answer in answers if answer["envelope_id"] != "e3"}
         assert told["e1"].startswith("TARSy investigates it: https://tarsy.example/sessions/")
         assert told["e2"] == "This needs the role responder; slack:U2 has the role viewer."
-        assert len(await world.intake.sessions()) == 1
+        assert len(await world.intake.sessions()) == 2
 
 
 async def test_without_a_signing_secret_there_is_no_such_address(database_url: str) -> None:

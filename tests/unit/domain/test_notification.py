@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tarsy.domain.alert import Severity
+from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.notification import (
     AfterQuietHours,
     EventKind,
@@ -59,6 +60,30 @@ def test_for_each_target_the_first_rule_that_selects_the_event_decides() -> None
     other = replace(RULE, name="other", on=frozenset({EventKind.RESOLVED}), to=("pager",))
     found = notifications_of(EVENT, [other, first, replace(RULE, to=("chat", "hook"))], {})
     assert [(one.target, one.rule.name) for one in found] == [("chat", "first"), ("mail", "first"), ("hook", "all")]
+
+
+def test_a_request_for_an_approval_is_never_withheld_for_another_and_expires_with_its_call() -> None:
+    call = Approval(
+        id="p1",
+        session_id="s1",
+        execution_id="x",
+        call_id="c1",
+        evidence_id="A1",
+        server="shell",
+        tool="run",
+        arguments="{}",
+        call_hash="h",
+        state=ApprovalState.PENDING,
+        requested_at=NOON,
+        expires_at=NOON + timedelta(minutes=30),
+    )
+    first = replace(EVENT, kind=EventKind.WAITING, approval=call)
+    second, rule = replace(first, approval=replace(call, id="p2")), replace(RULE, only_if_changed=True)
+    assert notifications_of(first, [rule], {"chat": first}) == []
+    [sent] = notifications_of(second, [rule], {"chat": first})
+    assert sent.expires_at == call.expires_at
+    night = replace(RULE, quiet_hours=QuietHours(start=time(11), end=time(13), zone=ZoneInfo("UTC")))
+    assert notifications_of(first, [night], {}) == []
 
 
 def test_an_event_that_is_read_again_has_the_same_keys_and_another_event_or_target_has_others() -> None:

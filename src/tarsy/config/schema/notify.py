@@ -164,5 +164,6 @@ class NotifyConfig(Section):
     targets: Mapping[Name, TargetConfig] = Field(default={}, description="Where notifications are sent, by name.")
     rules: tuple[NotifyRuleConfig, ...] = Field(default=(), description="Which events are sent where.")
     slack: SlackAppConfig | None = Field(
-        default=None, description="Buttons in messages to Slack, mentions of the bot, and the command `/tarsy`; unset: messages have no buttons."
+        default=None,
+        description="Buttons in messages to Slack, mentions of the bot, and the command `/tarsy`; unset: messages have no buttons.",
     )
