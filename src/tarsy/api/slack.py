@@ -7,7 +7,7 @@ each request needs the role of its operation in `tarsy.api.permissions`.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, assert_never
 from uuid import UUID, uuid5
 
@@ -197,7 +197,11 @@ def _is_id(text: str) -> bool:
 
 async def handle_command(services: Services, form: Mapping[str, Any]) -> Mapping[str, Any]:
     """Run a slash command, and return the message that only its user sees."""
-    text = await _run(services, str(form.get("user_id", "")), parse_command(str(form.get("text", ""))))
+    request = parse_command(str(form.get("text", "")))
+    if isinstance(request, Ask):
+        thread = await services.notifications.repository.thread_in_channel(request.session_id, str(form.get("channel_id", "")))
+        request = replace(request, thread=thread)
+    text = await _run(services, str(form.get("user_id", "")), request)
     return {"response_type": "ephemeral", "text": text}
 
 
@@ -276,7 +280,7 @@ async def _perform(services: Services, identity: Identity, request: SlackRequest
             await services.repositories.chats.ask(
                 session_id, services.mask(question), author=author, message_id=message_id, slack_thread=thread
             )
-            where = "in this thread and " if thread else ""
+            where = "in the thread and " if thread else ""
             return f"TARSy answers {where}on the session's page: {address}/sessions/{session_id}"
         case Investigate(text, thread, key):
             require("submitAlert", identity)

@@ -15,7 +15,7 @@ from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.rows import read, storable, storable_json
-from tarsy.db.tables import notifications, work
+from tarsy.db.tables import alert_sessions, notifications, work
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.release import finish, lock_work, release, work_of
 from tarsy.domain.approval import Approval
@@ -184,6 +184,16 @@ class NotificationRepository:
         """Return the latest session that a thread in Slack is about; None if it is about none."""
         async with autocommit(self._engine).connect() as connection:
             return await connection.scalar(_SESSION_IN_THREAD, {"channel": thread.channel, "ts": thread.ts})
+
+    async def thread_in_channel(self, session_id: str, channel: str) -> SlackThread | None:
+        """Return the thread of the message about a session, or its incident, in a channel of Slack; None if there is no message."""
+        table = notifications.c
+        incident = sa.select(alert_sessions.c.incident_id).where(alert_sessions.c.id == session_id).scalar_subquery()
+        about = (table.session_id == session_id) | (table.incident_id == incident)
+        query = sa.select(table.posted).where(about, table.posted["channel"].astext == channel).order_by(table.delivered_at.desc()).limit(1)
+        async with autocommit(self._engine).connect() as connection:
+            posted = await connection.scalar(query)
+        return SlackThread(channel=channel, ts=posted["parent"] or posted["ts"]) if posted else None
 
     async def close(self, claim: Claim, status: NotificationStatus, error: str | None = None, posted: PostedMessage | None = None) -> None:
         """End the claimed delivery: delivered, which may have posted a message, given up, or expired.

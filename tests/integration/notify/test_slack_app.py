@@ -94,8 +94,8 @@ class SlackWorld:
         await self.notify.deliver(target)
         return [(request.path.removeprefix("/api/"), request.body) for request in self.slack.seen[before:]]
 
-    async def command(self, text: str, user: str = "U1") -> str:
-        return (await self.send(command="/tarsy", text=text, user_id=user)).json()["text"]
+    async def command(self, text: str, user: str = "U1", **more: str) -> str:
+        return (await self.send(command="/tarsy", text=text, user_id=user, **more)).json()["text"]
 
     async def ended(self) -> tuple[str, str]:
         """An incident that was investigated, with its session."""
@@ -191,7 +191,7 @@ async def test_the_form_asks_a_question_about_a_session(database_url: str) -> No
         answer = (await world.send(payload=json.dumps(sent))).json()
         assert (
             answer["view"]["blocks"][0]["text"]["text"]
-            == f"TARSy answers in this thread and on the session's page: https://tarsy.example/sessions/{session_id}"
+            == f"TARSy answers in the thread and on the session's page: https://tarsy.example/sessions/{session_id}"
         )
         [asked] = await world.intake.rows("SELECT content, author, slack_thread FROM chat_user_messages")
         assert dict(asked) == {"content": "why?", "author": "slack:U1", "slack_thread": {"channel": "C2", "ts": "1.0"}}
@@ -235,7 +235,7 @@ async def test_a_mention_in_the_thread_of_an_incident_asks_and_the_answer_is_a_r
         await world.delivered("on-call", "1.0", "1.0", "1.1")
         for _ in range(2):
             told = await world.mention("what filled it?", "1.2", thread_ts="1.0")
-            assert told == f"TARSy answers in this thread and on the session's page: https://tarsy.example/sessions/{session_id}"
+            assert told == f"TARSy answers in the thread and on the session's page: https://tarsy.example/sessions/{session_id}"
         [asked] = await world.intake.rows("SELECT id, content, author FROM chat_user_messages")
         assert (asked["content"], asked["author"]) == ("what filled it?", "slack:U1")
         run, claimed = await add_run(world.intake.engine, session_id), await take(world.intake.engine, CHAT_ANSWER)
@@ -247,6 +247,10 @@ async def test_a_mention_in_the_thread_of_an_incident_asks_and_the_answer_is_a_r
         [(method, reply)] = await world.delivered(SLACK_REPLIES, "1.3")
         assert (method, reply["channel"], reply["thread_ts"]) == ("chat.postMessage", "C2", "1.0")
         assert "The disk is full." in reply["text"]
+        # The command finds the same thread by the session.
+        await world.command(f"ask {session_id} since when?", channel_id="C2")
+        threads = await world.intake.rows("SELECT slack_thread FROM chat_user_messages")
+        assert [row["slack_thread"] for row in threads] == [{"channel": "C2", "ts": "1.0"}] * 2
         assert len(await world.intake.sessions()) == 1
 
 
