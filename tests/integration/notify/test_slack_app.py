@@ -94,7 +94,7 @@ class SlackWorld:
         await self.notify.deliver(target)
         return [(request.path.removeprefix("/api/"), request.body) for request in self.slack.seen[before:]]
 
-    async def command(self, text: str, user: str = "U1", **more: str) -> str:
+    async def command(self, text: str, user: str = "U1", **more: Any) -> str:
         return (await self.send(command="/tarsy", text=text, user_id=user, **more)).json()["text"]
 
     async def ended(self) -> tuple[str, str]:
