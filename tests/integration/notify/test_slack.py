@@ -105,7 +105,7 @@ async def test_with_an_app_a_verdict_has_buttons_and_its_text_stays_what_it_is(r
     assert "blocks" not in without
 
 
-async def test_a_call_too_long_to_be_shown_cannot_be_approved_and_a_request_after_the_decision_is_not_posted(
+async def test_a_call_too_long_to_be_shown_cannot_be_approved_and_no_request_replaces_a_verdict_or_comes_after_the_decision(
     receiver: VendorServer,
 ) -> None:
     now = datetime.now(UTC)
@@ -130,6 +130,11 @@ async def test_a_call_too_long_to_be_shown_cannot_be_approved_and_a_request_afte
     assert [one["text"]["text"] for one in request.body["blocks"][2]["elements"]] == ["Reject"]
     assert await sender.send(asked, MessageThread(posted=None, shown_at=now, shows_decision=True)) == Delivered()
     assert len(receiver.seen) == 1
+    # A question about a finished session needs the call.
+    receiver.replies.append(posted("2.1"))
+    verdict = MessageThread(posted=PostedMessage(channel="C1", ts="2.0"), shown_at=now, finding="Fault found")
+    assert await sender.send(asked, verdict) == Delivered(PostedMessage(channel="C1", ts="2.1", parent="2.0"))
+    assert [request.path for request in receiver.seen[1:]] == ["/api/chat.postMessage"]
 
 
 async def test_a_message_that_was_deleted_is_posted_anew_and_a_delayed_event_does_not_replace_a_later_one(

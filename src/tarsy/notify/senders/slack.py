@@ -88,11 +88,12 @@ class SlackSender:
 
     async def _update(self, client: Any, notification: Notification, thread: MessageThread) -> PostedMessage | None:
         """Show the present state in the message of the incident; return it, or None if there is none any more."""
-        # A notification that was delayed does not replace a later one.
-        if thread.posted is None or notification.event.at < thread.shown_at:
+        event = notification.event
+        # A notification that was delayed does not replace a later one, and a call for the answer to a question not what was found.
+        if thread.posted is None or event.at < thread.shown_at or (event.approval and thread.finding):
             return thread.posted
         text = present_text(notification, thread)
-        is_there = await self._change(client, thread.posted, text, self._blocks(notification.event, text))
+        is_there = await self._change(client, thread.posted, text, self._blocks(event, text))
         return thread.posted if is_there else None
 
     async def _place(self, client: Any, event: NotificationEvent, message: PostedMessage | None) -> tuple[str, str | None]:
