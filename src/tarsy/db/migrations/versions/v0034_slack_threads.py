@@ -1,13 +1,13 @@
 """Store where in Slack a session was asked for or belongs, and where a question was asked.
 
-Revision ID: 0037
+Revision ID: 0034
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0037"
+revision = "0034"
 down_revision = "0033"
 
 
