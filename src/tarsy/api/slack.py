@@ -22,7 +22,7 @@ from tarsy.domain.access_role import AccessRole
 from tarsy.domain.approval import ApprovalState
 from tarsy.domain.session import SlackThread
 from tarsy.notify.policy import SlackApp
-from tarsy.notify.senders.slack import APPROVE, ASK, INVESTIGATE_AGAIN, NOT_USEFUL, REJECT, USEFUL
+from tarsy.notify.senders.slack import Button
 from tarsy.session.submission import Submission, keyed_session_id
 
 log = structlog.get_logger(__name__)
@@ -113,6 +113,25 @@ def _author(user_id: str) -> str:
     return f"slack:{user_id}"
 
 
+def operation_of(request: SlackRequest) -> str | None:
+    """Return the operation in `tarsy.api.permissions` whose role a request needs; None: anyone may make it."""
+    match request:
+        case InvestigateAgain():
+            return "investigateIncident"
+        case GiveReview():
+            return "reviewSession"
+        case Decide(_, state):
+            return "approveCall" if state is ApprovalState.APPROVED else "rejectCall"
+        case OpenForm() | Ask():
+            return "askQuestion"
+        case Investigate():
+            return "submitAlert"
+        case ShowHelp():
+            return None
+        case _:
+            assert_never(request)
+
+
 def parse_command(text: str) -> SlackRequest:
     """Parse what was written after `/tarsy`."""
     match text.split(maxsplit=1):
@@ -127,17 +146,21 @@ def parse_command(text: str) -> SlackRequest:
 def parse_interaction(payload: Mapping[str, Any]) -> SlackRequest | None:  # noqa: PLR0911 - a case for each button
     """Parse a click on a button or a form that was sent; None for one that needs no action, such as a link."""
     match payload:
-        case {"type": "block_actions", "actions": [{"action_id": str(action), "value": str(subject)}, *_]} if _is_id(subject):
-            match action:
-                case _ if action == INVESTIGATE_AGAIN:
+        case {"type": "block_actions", "actions": [{"action_id": str(action), "value": str(subject)}, *_]} if action in set(
+            Button
+        ) and _is_id(subject):
+            match Button(action):
+                case Button.INVESTIGATE_AGAIN:
                     return InvestigateAgain(subject)
-                case _ if action in {USEFUL, NOT_USEFUL}:
-                    return GiveReview(subject, useful=action == USEFUL)
-                case _ if action in {APPROVE, REJECT}:
-                    return Decide(subject, ApprovalState.APPROVED if action == APPROVE else ApprovalState.REJECTED)
-                case _ if action == ASK:
+                case Button.USEFUL | Button.NOT_USEFUL as button:
+                    return GiveReview(subject, useful=button is Button.USEFUL)
+                case Button.APPROVE:
+                    return Decide(subject, ApprovalState.APPROVED)
+                case Button.REJECT:
+                    return Decide(subject, ApprovalState.REJECTED)
+                case Button.ASK:
                     return OpenForm(subject, str(payload.get("trigger_id", "")), _thread_of(payload))
-                case _:
+                case Button.OPEN:
                     return None
         case {
             "type": "view_submission",
@@ -250,40 +273,36 @@ async def _run(services: Services, user_id: str, request: SlackRequest) -> str:
     app = services.notifications.policy.slack_app
     role = (app.users.get(user_id) if app else None) or AccessRole.VIEWER
     try:
-        return await _perform(services, Identity(_author(user_id), IdentityKind.PROXY, role), request)
+        if operation := operation_of(request):
+            require(operation, Identity(_author(user_id), IdentityKind.PROXY, role))
+        return await _perform(services, _author(user_id), request)
     except Exception as error:  # noqa: BLE001 - the last guard: the user is told what the HTTP API would have answered
         log.info("slack.refused", user=user_id, request=type(request).__name__, error=str(error))
         return problem_response(error).problem.detail
 
 
-async def _perform(services: Services, identity: Identity, request: SlackRequest) -> str:  # noqa: PLR0911 - a case for each request
-    author, address = identity.author, (services.notifications.policy.dashboard_url or "").rstrip("/")
+async def _perform(services: Services, author: str, request: SlackRequest) -> str:  # noqa: PLR0911 - a case for each request
+    address = (services.notifications.policy.dashboard_url or "").rstrip("/")
     match request:
         case InvestigateAgain(incident_id):
-            require("investigateIncident", identity)
             session_id = await services.incidents.service.commands.investigate(incident_id, actor=author)
             return f"TARSy investigates it again: {address}/sessions/{session_id}"
         case GiveReview(session_id, useful):
-            require("reviewSession", identity)
             await services.repositories.reviews.review(session_id, reviewer=author, useful=useful)
             return "Thank you. Your review is stored."
         case Decide(approval_id, state):
-            require("approveCall" if state is ApprovalState.APPROVED else "rejectCall", identity)
             decided = await services.repositories.approvals.decide(approval_id, state, actor=author, reason="")
             return f"You have {decided.state} {decided.server}.{decided.tool}."
         case OpenForm(session_id, trigger_id, thread):
-            require("askQuestion", identity)
             await _open_form(services, session_id, trigger_id, thread)
             return ""
         case Ask(session_id, question, thread, message_id):
-            require("askQuestion", identity)
             await services.repositories.chats.ask(
                 session_id, services.mask(question), author=author, message_id=message_id, slack_thread=thread
             )
             where = "in the thread and " if thread else ""
             return f"TARSy answers {where}on the session's page: {address}/sessions/{session_id}"
         case Investigate(text, thread, key):
-            require("submitAlert", identity)
             submission = Submission(data=text, author=author, idempotency_key=key, slack_thread=thread)
             session_id = await services.submissions.submit(submission)
             return f"TARSy investigates it: {address}/sessions/{session_id}"

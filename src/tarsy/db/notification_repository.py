@@ -42,7 +42,7 @@ _SESSION_IN_THREAD = sa.text(
     SELECT CAST(found.session_id AS text) FROM (
         SELECT coalesce(i.session_id, n.session_id) AS session_id, n.delivered_at AS at
         FROM notifications n LEFT JOIN incidents i ON i.id = n.incident_id
-        WHERE n.posted ->> 'channel' = :channel AND :ts IN (n.posted ->> 'ts', n.posted ->> 'parent')
+        WHERE n.posted ->> 'channel' = :channel AND coalesce(n.posted ->> 'parent', n.posted ->> 'ts') = :ts AND n.posted IS NOT NULL
         UNION ALL
         SELECT id, created_at FROM alert_sessions
         WHERE slack_thread = jsonb_build_object('channel', CAST(:channel AS text), 'ts', CAST(:ts AS text)) AND deleted_at IS NULL

@@ -872,6 +872,13 @@ notifications = sa.Table(
     sa.Index("ix_notifications_recent", sa.text("created_at DESC"), sa.text("id DESC")),
     sa.Index(None, "session_id"),
     sa.Index(None, "incident_id"),
+    # By the channel and the first message of the thread.
+    sa.Index(
+        "ix_notifications_slack_thread",
+        sa.text("(posted ->> 'channel')"),
+        sa.text("coalesce(posted ->> 'parent', posted ->> 'ts')"),
+        postgresql_where=sa.text("posted IS NOT NULL"),
+    ),
     sa.Index("ix_notifications_undelivered", "target", "status", postgresql_where=sa.text(f"status <> '{NotificationStatus.DELIVERED}'")),
     postgresql_with=ROOMY,
 )

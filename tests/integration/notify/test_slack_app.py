@@ -5,11 +5,11 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, get_args
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import anyio
 import httpx
@@ -23,20 +23,23 @@ from support.claims import take
 from support.intake_world import IntakeWorld, alert, intake_world
 from support.notify_world import NotifyWorld
 from support.vendor_server import VendorServer, json_reply, vendor_server
+from tarsy.api import slack
 from tarsy.api.app import create_app
+from tarsy.api.permissions import REQUIRED_ROLES
 from tarsy.api.services import NotificationServices, Services
+from tarsy.api.slack import Ask, Decide, GiveReview, Investigate, InvestigateAgain, OpenForm, ShowHelp, SlackRequest, operation_of
 from tarsy.api.slack_socket import SlackSocket
 from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.tables import chat_user_messages
 from tarsy.domain.access_role import AccessRole
-from tarsy.domain.approval import ApprovalRequest
-from tarsy.domain.claim import CHAT_ANSWER
+from tarsy.domain.approval import Approval, ApprovalRequest
+from tarsy.domain.claim import CHAT_ANSWER, Claim
 from tarsy.domain.notification import EventKind, NotificationRule
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
 from tarsy.notify.policy import SLACK_REPLIES, NotificationPolicy, SlackApp
-from tarsy.notify.senders.slack import SlackSender
+from tarsy.notify.senders.slack import Button, SlackSender
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 
@@ -51,9 +54,7 @@ class SlackWorld:
 
     def with_app_token(self, token: str) -> NotificationServices:
         notifications = self.services.notifications
-        assert notifications.policy.slack_app
-        policy = replace(notifications.policy, slack_app=replace(notifications.policy.slack_app, app_token=token))
-        return replace(notifications, policy=policy)
+        return replace(notifications, policy=replace(notifications.policy, slack_app=replace(self.app, app_token=token)))
 
     async def send(self, secret: str = SECRET, age: float = 0.0, event: Any = None, **form: Any) -> httpx.Response:
         """A request as Slack signs it: https://docs.slack.dev/authentication/verifying-requests-from-slack."""
@@ -94,6 +95,25 @@ class SlackWorld:
         await self.notify.deliver(target)
         return [(request.path.removeprefix("/api/"), request.body) for request in self.slack.seen[before:]]
 
+    @property
+    def app(self) -> SlackApp:
+        assert self.services.notifications.policy.slack_app
+        return self.services.notifications.policy.slack_app
+
+    async def state(self) -> list[Mapping[str, Any]]:
+        """Everything that a request could have changed."""
+        return await self.intake.rows(
+            """
+            SELECT 'session' AS kind, id::text, status, NULL AS who FROM alert_sessions
+            UNION ALL SELECT 'question', id::text, content, author FROM chat_user_messages
+            UNION ALL SELECT 'review', session_id::text, useful::text, reviewer FROM session_reviews
+            UNION ALL SELECT 'approval', id::text, state, decided_by FROM approvals
+            UNION ALL SELECT 'work', id::text, kind, NULL FROM work
+            UNION ALL SELECT 'entry', id::text, action, actor FROM audit_log
+            ORDER BY 1, 2
+            """
+        )
+
     async def command(self, text: str, user: str = "U1", **more: Any) -> str:
         return (await self.send(command="/tarsy", text=text, user_id=user, **more)).json()["text"]
 
@@ -106,6 +126,22 @@ class SlackWorld:
         await self.intake.finish(begun)
         return taken.main.incident_id, begun.claim.subject_id
 
+    async def waiting(self, claim: Claim, arguments: str = "{}") -> Approval:
+        """A tool call of a running session that waits for a person."""
+        run = await add_run(self.intake.engine, claim.subject_id, ended=False)
+        request = ApprovalRequest(
+            session_id=claim.subject_id,
+            execution_id=run.execution_id,
+            call_id="c9",
+            evidence_id="A1",
+            server="shell",
+            tool="run",
+            arguments=arguments,
+            call_hash="h",
+            expiry=600,
+        )
+        return await self.services.repositories.approvals.request(request, claim)
+
 
 @asynccontextmanager
 async def slack_world(database_url: str) -> AsyncGenerator[SlackWorld]:
@@ -113,7 +149,13 @@ async def slack_world(database_url: str) -> AsyncGenerator[SlackWorld]:
         app = SlackApp(
             token="xoxb-1",
             signing_secret=SECRET,
-            users={"U1": AccessRole.RESPONDER, "U2": AccessRole.VIEWER, "U3": AccessRole.APPROVER, "U4": AccessRole.APPROVER},
+            users={
+                "U1": AccessRole.RESPONDER,
+                "U2": AccessRole.VIEWER,
+                "U3": AccessRole.APPROVER,
+                "U4": AccessRole.APPROVER,
+                "U5": AccessRole.ADMIN,
+            },
             api_url=f"{slack.url}/api/",
         )
         on_call = SlackSender(token="xoxb-1", channel="C2", api_url=f"{slack.url}/api/", has_buttons=True)
@@ -136,25 +178,103 @@ async def slack_world(database_url: str) -> AsyncGenerator[SlackWorld]:
 async def test_a_request_that_is_not_slacks_own_or_old_changes_nothing(database_url: str, wrong: dict[str, Any]) -> None:
     async with slack_world(database_url) as world:
         incident_id, _ = await world.ended()
-        refused = await world.click("tarsy-investigate", incident_id, **wrong)
-        assert (refused.status_code, refused.json()["detail"]) == (401, "The signature is wrong, or older than five minutes.")
+        before = await world.state()
+        event = {"type": "app_mention", "user": "U1", "channel": "C2", "ts": "5.2", "text": "<@UBOT> the disk"}
+        for refused in (
+            await world.click(Button.INVESTIGATE_AGAIN, incident_id, **wrong),
+            await world.send(command="/tarsy", text="investigate the disk", user_id="U1", **wrong),
+            await world.send(event={"type": "event_callback", "event": event}, **wrong),
+        ):
+            assert (refused.status_code, refused.json()["detail"]) == (401, "The signature is wrong, or older than five minutes.")
         assert (await world.api.post("/api/v1/slack", content="payload={}")).status_code == 401
-        assert len(await world.intake.sessions()) == 1
+        assert await world.state() == before
+        assert world.slack.seen == []
 
 
-@pytest.mark.parametrize("user", ["U2", "U-unknown"], ids=["a viewer", "a user without a role"])
-async def test_a_user_without_the_role_changes_nothing_and_is_told_why(database_url: str, user: str) -> None:
+@dataclass(frozen=True)
+class Attempt:
+    """One way to ask for something in Slack: what it is to be, its operation, and how a user does it; that returns what the user is told."""
+
+    request: type[SlackRequest]
+    operation: str | None
+    make: Callable[[str], Awaitable[str]]
+
+
+async def attempts(world: SlackWorld) -> Mapping[str, Attempt]:
+    """Every button, the form, every command, and every kind of mention."""
+    incident_id, session_id = await world.ended()
+    await world.delivered("on-call", "1.0", "1.0", "1.1")
+    await world.command("investigate the disk")
+    approval = await world.waiting((await world.intake.begin()).claim)
+
+    def click(button: Button, subject: str) -> Callable[[str], Awaitable[str]]:
+        async def make(user: str) -> str:
+            world.slack.replies.append(json_reply(200, {"ok": True}))
+            await world.click(button, subject, user)
+            return world.slack.seen.pop().body.get("text", "")
+
+        return make
+
+    async def send_form(user: str) -> str:
+        view = {
+            "callback_id": "tarsy-question",
+            "private_metadata": session_id,
+            "state": {"values": {"question": {"text": {"value": "why?"}}}},
+        }
+        answer = await world.send(payload=json.dumps({"type": "view_submission", "user": {"id": user}, "view": view}))
+        return answer.json()["view"]["blocks"][0]["text"]["text"]
+
+    def command(text: str) -> Callable[[str], Awaitable[str]]:
+        return lambda user: world.command(text, user)
+
+    def mention(text: str, **more: Any) -> Callable[[str], Awaitable[str]]:
+        return lambda user: world.mention(text, "9.0", user, **more)
+
+    return {
+        Button.INVESTIGATE_AGAIN: Attempt(InvestigateAgain, "investigateIncident", click(Button.INVESTIGATE_AGAIN, incident_id)),
+        Button.USEFUL: Attempt(GiveReview, "reviewSession", click(Button.USEFUL, session_id)),
+        Button.NOT_USEFUL: Attempt(GiveReview, "reviewSession", click(Button.NOT_USEFUL, session_id)),
+        Button.ASK: Attempt(OpenForm, "askQuestion", click(Button.ASK, session_id)),
+        Button.APPROVE: Attempt(Decide, "approveCall", click(Button.APPROVE, approval.id)),
+        Button.REJECT: Attempt(Decide, "rejectCall", click(Button.REJECT, approval.id)),
+        "form": Attempt(Ask, "askQuestion", send_form),
+        "/tarsy ask": Attempt(Ask, "askQuestion", command(f"ask {session_id} why?")),
+        "/tarsy investigate": Attempt(Investigate, "submitAlert", command("investigate the disk")),
+        "/tarsy": Attempt(ShowHelp, None, command("")),
+        "mention in a thread": Attempt(Ask, "askQuestion", mention("why?", thread_ts="1.0")),
+        "mention": Attempt(Investigate, "submitAlert", mention("the disk")),
+        "mention without a text": Attempt(ShowHelp, None, mention("")),
+    }
+
+
+async def test_every_role_may_ask_in_slack_for_its_own_and_nothing_else_and_a_refused_request_changes_nothing(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[type[Any], str | None]]()
+
+    def spy(request: SlackRequest) -> str | None:
+        operation = operation_of(request)
+        asked.append((type(request), operation))
+        return operation
+
+    monkeypatch.setattr(slack, "operation_of", spy)
     async with slack_world(database_url) as world:
-        incident_id, session_id = await world.ended()
-        for action, subject in (("tarsy-investigate", incident_id), ("tarsy-useful", session_id), ("tarsy-ask", session_id)):
-            world.slack.replies.append(json_reply(200, {}))
-            assert (await world.click(action, subject, user)).json() == {}
-        detail = f"This needs the role responder; slack:{user} has the role viewer."
-        assert [request.body["text"] for request in world.slack.seen] == [detail] * 3
-        assert await world.command("investigate the disk", user) == detail
-        assert await world.command(f"ask {session_id} why?", user) == detail
-        assert len(await world.intake.sessions()) == 1
-        assert await world.intake.rows("SELECT session_id FROM session_reviews UNION ALL SELECT session_id FROM chat_user_messages") == []
+        found = await attempts(world)
+        wrong, asked[:] = list[str](), []
+        for user, role in {"U6": AccessRole.VIEWER, "U2": AccessRole.VIEWER, **world.app.users}.items():
+            for name, attempt in found.items():
+                before = await world.state()
+                told = await attempt.make(user)
+                needed = REQUIRED_ROLES[attempt.operation] if attempt.operation else None
+                refusal = f"This needs the role {needed}; slack:{user} has the role {role}."
+                may = needed is None or role.includes(needed)
+                if (told != refusal) is not may or (not may and await world.state() != before):
+                    wrong.append(f"{name} by {user}, {role}: {told}")
+        assert wrong == []
+    # What was asked for is what was meant, and a new button or kind of request must be added above, with a rule.
+    assert set(asked) == {(attempt.request, attempt.operation) for attempt in found.values()}
+    assert {attempt.request for attempt in found.values()} == set(get_args(SlackRequest))
+    assert {name for name in found if name in set(Button)} == set(Button) - {Button.OPEN}
 
 
 async def test_buttons_review_a_session_and_investigate_an_incident_again(database_url: str) -> None:
@@ -254,14 +374,11 @@ async def test_a_mention_in_the_thread_of_an_incident_asks_and_the_answer_is_a_r
         assert len(await world.intake.sessions()) == 1
 
 
-async def test_a_mention_by_a_viewer_a_bot_or_an_edit_changes_nothing_and_the_address_is_verified(database_url: str) -> None:
+async def test_a_mention_by_a_bot_and_an_edit_change_nothing_and_the_address_is_verified(database_url: str) -> None:
     async with slack_world(database_url) as world:
-        assert await world.mention("the disk", "5.0", "U2") == "This needs the role responder; slack:U2 has the role viewer."
-        assert (await world.mention("", "5.1")).startswith("Write `/tarsy investigate TEXT`")
         event = {"type": "app_mention", "user": "U1", "channel": "C2", "ts": "5.2", "text": "<@UBOT> the disk"}
         for more in ({"bot_id": "B1"}, {"edited": {"ts": "5.3"}}, {"type": "message"}):
             await world.send(event={"type": "event_callback", "event": {**event, **more}})
-        assert (await world.send(event={"type": "event_callback", "event": event}, secret="another")).status_code == 401
         assert (await world.send(event={"type": "url_verification", "challenge": "c1"})).json() == {"challenge": "c1"}
         assert await world.intake.sessions() == []
 
@@ -273,19 +390,7 @@ async def test_an_approver_decides_about_the_exact_call_once_and_the_message_sho
         begun = await world.intake.begin()
         await world.delivered("on-call", "1.0")
         assert taken.main
-        run = await add_run(world.intake.engine, begun.claim.subject_id, ended=False)
-        request = ApprovalRequest(
-            session_id=begun.claim.subject_id,
-            execution_id=run.execution_id,
-            call_id="c9",
-            evidence_id="A1",
-            server="shell",
-            tool="run",
-            arguments=arguments,
-            call_hash="h",
-            expiry=600,
-        )
-        approval = await world.services.repositories.approvals.request(request, begun.claim)
+        approval = await world.waiting(begun.claim, arguments)
         (_, incident), (_, asked) = await world.delivered("on-call", "1.0", "1.1")
         assert (incident["ts"], asked["thread_ts"], asked["reply_broadcast"]) == ("1.0", "1.0", True)
         section, call, actions = asked["blocks"]
@@ -318,12 +423,20 @@ async def test_an_alert_that_names_the_message_by_a_fingerprint_is_answered_in_i
         world.slack.replies.append(json_reply(200, {"ok": True, "messages": found}))
         _, (method, posted) = await world.delivered("on-call", "1.0")
         assert (method, posted["thread_ts"]) == ("chat.postMessage", "0.1")
+        # One page of the history is read, whatever is in the channel.
+        history = urlsplit(next(request.path for request in world.slack.seen if "conversations.history" in request.path))
+        assert parse_qs(history.query)["limit"] == ["200"]
         # Without the scope for it, the message is posted anyway.
         assert (await world.api.post("/api/v1/alerts", json=body)).status_code == 202
         await world.intake.begin()
         world.slack.replies.append(json_reply(200, {"ok": False, "error": "missing_scope"}))
         _, (_, posted) = await world.delivered("on-call", "2.0")
         assert "thread_ts" not in posted
+        # An empty one names no message.
+        assert (await world.api.post("/api/v1/alerts", json={**body, "slack_message_fingerprint": " "})).status_code == 202
+        await world.intake.begin()
+        [(method, _)] = await world.delivered("on-call", "3.0")
+        assert method == "chat.postMessage"
 
 
 async def test_socket_mode_takes_the_same_requests_without_an_address_of_its_own(database_url: str) -> None:

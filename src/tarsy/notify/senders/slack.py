@@ -6,6 +6,7 @@ A tool call that waits for a person is a message of its own, with the exact call
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any, cast
 
 import structlog
@@ -18,17 +19,27 @@ from tarsy.notify.senders.sender import Delivered, NotDelivered, Sender, retry_a
 
 # A message of the monitoring system that is older is about an earlier firing.
 ALERT_MESSAGE_AGE = timedelta(hours=24)
-# One page of the channel's history, which Slack limits more than other calls.
+# One page of the channel's history, the latest messages first: Slack limits this call more than others, so there is no second page.
 HISTORY_LIMIT = 200
 # Of a section's text, by Slack.
 MAX_SECTION = 2_900
-# The buttons, by which a click is recognised.
-ASK, INVESTIGATE_AGAIN, USEFUL, NOT_USEFUL = "tarsy-ask", "tarsy-investigate", "tarsy-useful", "tarsy-not-useful"
-APPROVE, REJECT = "tarsy-approve", "tarsy-reject"
 # Someone has deleted the message, or it has become too old to be changed.
 _CANNOT_UPDATE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 
 log = structlog.get_logger(__name__)
+
+
+class Button(StrEnum):
+    """The buttons under messages, by the ids with which Slack reports a click."""
+
+    # A link: a click on it asks for nothing.
+    OPEN = "tarsy-open"
+    ASK = "tarsy-ask"
+    INVESTIGATE_AGAIN = "tarsy-investigate"
+    USEFUL = "tarsy-useful"
+    NOT_USEFUL = "tarsy-not-useful"
+    APPROVE = "tarsy-approve"
+    REJECT = "tarsy-reject"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +139,12 @@ class SlackSender:
         return [_section(text), {"type": "actions", "elements": buttons}] if buttons else None
 
     async def _alert_message(self, client: Any, channel: str, event: NotificationEvent) -> str | None:
-        """Return the latest message of the channel that contains a fingerprint of the alerts, however it is spaced and capitalised."""
+        """Return the latest message that contains a fingerprint of the alerts, however it is spaced and capitalised, of one page of the history."""
         from slack_sdk.errors import SlackApiError  # noqa: PLC0415 - as above
 
-        if not event.fingerprints or not (self.reply_to_alerts or event.is_named_in_slack):
+        # An empty one would be in every message.
+        fingerprints = [folded for fingerprint in event.fingerprints if (folded := _folded(fingerprint))]
+        if not fingerprints or not (self.reply_to_alerts or event.is_named_in_slack):
             return None
         oldest = (event.at - ALERT_MESSAGE_AGE).timestamp()
         try:
@@ -142,7 +155,6 @@ class SlackSender:
             # A message outside the thread is better than none.
             log.warning("slack.history_unreadable", channel=channel, remedy="give the bot the scope channels:history")
             return None
-        fingerprints = [_folded(fingerprint) for fingerprint in event.fingerprints]
         for message in found["messages"]:
             text = _folded(" ".join(_texts(message)))
             if any(fingerprint in text for fingerprint in fingerprints):
@@ -179,18 +191,21 @@ def _section(text: str) -> dict[str, Any]:
     return {"type": "section", "text": {"type": "mrkdwn", "text": clip(text, MAX_SECTION, notice="…"), "verbatim": True}}
 
 
-def _button(label: str, action: str, **more: Any) -> dict[str, Any]:
+def _button(label: str, action: Button, **more: Any) -> dict[str, Any]:
     return {"type": "button", "action_id": action, "text": {"type": "plain_text", "text": label}, **more}
 
 
 def _buttons(event: NotificationEvent) -> list[dict[str, Any]]:
-    found = [_button("Open", "tarsy-open", url=event.link)] if event.link else []
+    found = [_button("Open", Button.OPEN, url=event.link)] if event.link else []
     if event.kind is EventKind.VERDICT and event.session_id:
-        found.append(_button("Ask", ASK, value=event.session_id))
+        found.append(_button("Ask", Button.ASK, value=event.session_id))
     if event.kind in {EventKind.VERDICT, EventKind.FAILED} and event.incident_id:
-        found.append(_button("Investigate again", INVESTIGATE_AGAIN, value=event.incident_id))
+        found.append(_button("Investigate again", Button.INVESTIGATE_AGAIN, value=event.incident_id))
     if event.kind is EventKind.VERDICT and event.session_id:
-        found += [_button("Useful", USEFUL, value=event.session_id), _button("Not useful", NOT_USEFUL, value=event.session_id)]
+        found += [
+            _button("Useful", Button.USEFUL, value=event.session_id),
+            _button("Not useful", Button.NOT_USEFUL, value=event.session_id),
+        ]
     return found
 
 
@@ -200,7 +215,7 @@ def _call_blocks(notification: Notification, *, has_buttons: bool) -> list[dict[
     # Slack reads no markup in it.
     arguments = {"type": "text", "text": clip(escape(approval.arguments, Markup.NONE), MAX_SECTION)}
     shown = {"type": "rich_text", "elements": [{"type": "rich_text_preformatted", "elements": [arguments]}]}
-    buttons = [_button("Open", "tarsy-open", url=event.link)] if event.link else []
+    buttons = [_button("Open", Button.OPEN, url=event.link)] if event.link else []
     if has_buttons and approval.state is ApprovalState.PENDING:
         # Nobody approves what is not shown whole.
         if len(approval.arguments) <= MAX_SECTION:
@@ -210,8 +225,8 @@ def _call_blocks(notification: Notification, *, has_buttons: bool) -> list[dict[
                 "confirm": {"type": "plain_text", "text": "Approve"},
                 "deny": {"type": "plain_text", "text": "Back"},
             }
-            buttons.append(_button("Approve", APPROVE, value=approval.id, style="primary", confirm=confirm))
-        buttons.append(_button("Reject", REJECT, value=approval.id, style="danger"))
+            buttons.append(_button("Approve", Button.APPROVE, value=approval.id, style="primary", confirm=confirm))
+        buttons.append(_button("Reject", Button.REJECT, value=approval.id, style="danger"))
     return [_section(notification.text), shown, *([{"type": "actions", "elements": buttons}] if buttons else [])]
 
 

@@ -19,3 +19,9 @@ def upgrade() -> None:
     op.create_index(
         "ix_alert_sessions_slack_thread", "alert_sessions", ["slack_thread"], postgresql_where=sa.text("slack_thread IS NOT NULL")
     )
+    op.create_index(
+        "ix_notifications_slack_thread",
+        "notifications",
+        [sa.text("(posted ->> 'channel')"), sa.text("coalesce(posted ->> 'parent', posted ->> 'ts')")],
+        postgresql_where=sa.text("posted IS NOT NULL"),
+    )
