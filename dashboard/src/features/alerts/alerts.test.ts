@@ -28,7 +28,7 @@ describe("a draft", () => {
   });
 
   test("leaves to the server what was not said", () => {
-    const unsaid = { data: "x", alert_type: null, runbook: null, mcp: null, budget: null };
+    const unsaid = { data: "x", alert_type: null, runbook: null, mcp: null, budget: null, slack_message_fingerprint: null };
     expect(requestOf({ ...EMPTY_DRAFT, text: "x" })).toEqual(unsaid);
     expect(requestOf({ ...EMPTY_DRAFT, text: "x", alertType: " " })).toEqual(unsaid);
   });

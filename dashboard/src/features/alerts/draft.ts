@@ -48,6 +48,7 @@ export function requestOf(draft: Draft): AlertRequest {
     mcp: draft.servers,
     // Null for that of the chain.
     budget: null,
+    slack_message_fingerprint: null,
   };
 }
 

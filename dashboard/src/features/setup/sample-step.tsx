@@ -17,7 +17,8 @@ export function SampleStep() {
   const { data, error, refetch } = useQuery(samples);
   const client = useQueryClient();
   const run = useMutation({
-    mutationFn: (sample: Sample) => submitAlert({ data: sample.alert_data, alert_type: sample.alert_type, runbook: null, mcp: null, budget: null }),
+    mutationFn: ({ alert_data: data, alert_type }: Sample) =>
+      submitAlert({ data, alert_type, runbook: null, mcp: null, budget: null, slack_message_fingerprint: null }),
     onSuccess: () => client.invalidateQueries({ queryKey: setup.queryKey }),
   });
   if (error) return <Failure what="The samples could not be loaded." error={error} onRetry={() => void refetch()} />;
