@@ -112,7 +112,7 @@ browser: installed $(SERVERS_MODULES)
 
 # Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program.
 unit: $(INSTALLED)
-	$(BIN)/pytest tests/unit -n 2 -p no:schemathesis -m "not growth" $(PYTEST_ARGS)
+	$(BIN)/pytest tests/unit -n 2 --dist loadgroup -p no:schemathesis -m "not growth" $(PYTEST_ARGS)
 
 dashboard-test: $(DASHBOARD_MODULES)
 ifneq ($(DASHBOARD),)

@@ -11,7 +11,8 @@ from tarsy.evals.investigators.oracle import oracle
 from tarsy.evals.statistics import Summary, by_model, summarise
 from tarsy.evals.trials import TrialIdentity, trial_of
 
-pytestmark = pytest.mark.timeout(180)
+# In one process: what the fixture computes takes as long as hundreds of other tests.
+pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("adversaries")]
 
 
 @pytest.fixture(scope="module")
