@@ -93,6 +93,7 @@ CHANGES: Mapping[str, AccessRole] = {
     "setUpKey": AccessRole.ADMIN,
     "setUpLocalModel": AccessRole.ADMIN,
     "setUpToolServer": AccessRole.ADMIN,
+    "acceptTools": AccessRole.ADMIN,
     "createToken": AccessRole.ADMIN,
     "revokeToken": AccessRole.ADMIN,
 }

@@ -46,6 +46,7 @@ from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.spending import PostgresSpendingStore
+from tarsy.db.tool_pins import ToolPinRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.execution import AgentType
@@ -179,6 +180,7 @@ def services_on(
             workers=tuple,
             queue=QueueConfig(max_queue_size=max_queue_size),
             pauses=PauseRepository(engine),
+            tool_pins=ToolPinRepository(engine),
             audit=AuditLog(engine),
             vital_signs=HealthReader(engine),
             reload=nothing_new,

@@ -1189,6 +1189,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/system/mcp-servers/{name}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept Tools
+         * @description Accept the tools of a server as they are now: later changes are reported, and with `pin: strict` agents do not use the server then.
+         *
+         *     Returns 409 if the tools have changed since the caller read their fingerprint.
+         */
+        post: operations["acceptTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/system/warnings": {
         parameters: {
             query?: never;
@@ -1662,6 +1684,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** AcceptedTools */
+        AcceptedTools: {
+            /**
+             * Fingerprint
+             * @description Of the tools that are accepted, as `GET /mcp-servers` returned it.
+             */
+            fingerprint: string;
+        };
         /**
          * AccessRole
          * @description In ascending order: each role includes those before it.
@@ -1909,7 +1939,7 @@ export interface components {
          * AuditAction
          * @enum {string}
          */
-        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "call.approved" | "call.rejected" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split" | "token.created" | "token.revoked" | "sign_in.created" | "sign_in.ended" | "notification.sent_again" | "notification.tested";
+        AuditAction: "alert.submitted" | "session.forked" | "session.cancelled" | "session.deleted" | "session.purged" | "session.reviewed" | "session.acknowledged" | "session.assigned" | "session.commented" | "execution.cancelled" | "call.approved" | "call.rejected" | "chat.asked" | "chat.cancelled" | "hint.given" | "score.requested" | "config.viewed" | "config.reloaded" | "setup.opened" | "setup.changed" | "work.paused" | "work.resumed" | "alerts.muted" | "mute.ended" | "incident.investigated" | "incident.resolved" | "incident.acknowledged" | "incident.assigned" | "incident.commented" | "incidents.merged" | "incident.split" | "tools.accepted" | "token.created" | "token.revoked" | "sign_in.created" | "sign_in.ended" | "notification.sent_again" | "notification.tested";
         /** AuditEntryView */
         AuditEntryView: {
             /** Id */
@@ -2858,6 +2888,15 @@ export interface components {
             needs_approval: {
                 [key: string]: string;
             };
+            pin: components["schemas"]["PinMode"];
+            /** Fingerprint */
+            fingerprint: string | null;
+            /** Accepted At */
+            accepted_at: string | null;
+            /** Accepted By */
+            accepted_by: string | null;
+            /** Pin Problem */
+            pin_problem: string | null;
         };
         /** MCPServers */
         MCPServers: {
@@ -3202,6 +3241,12 @@ export interface components {
             /** Unpriced Models */
             unpriced_models: string[];
         };
+        /**
+         * PinMode
+         * @description What happens if the tools of a server differ from the accepted ones.
+         * @enum {string}
+         */
+        PinMode: "report" | "strict";
         /**
          * PlannedStage
          * @description A stage as planned in the session's chain, whether it has started or not.
@@ -6582,6 +6627,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MCPServers"];
+                };
+            };
+            /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acceptTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The tool server's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptedTools"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MCPServerItem"];
                 };
             };
             /** @description What went wrong, as problem details (RFC 9457). An invalid request gets 400. */

@@ -119,6 +119,7 @@ REQUIRED_ROLES: Mapping[str, AccessRole | None] = {
     "setUpLocalModel": AccessRole.ADMIN,
     "setUpToolServer": AccessRole.ADMIN,
     "getFirstAlert": AccessRole.ADMIN,
+    "acceptTools": AccessRole.ADMIN,
     # It has the addresses of people.
     "listAuditEntries": AccessRole.ADMIN,
     "exportAuditLog": AccessRole.ADMIN,

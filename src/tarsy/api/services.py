@@ -26,6 +26,7 @@ from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.spending import PostgresSpendingStore
+from tarsy.db.tool_pins import ToolPinRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.llm import ResolvedProvider
@@ -98,6 +99,7 @@ class SystemServices:
     workers: Callable[[], Sequence[WorkerItem]]
     queue: QueueConfig
     pauses: PauseRepository
+    tool_pins: ToolPinRepository
     audit: AuditLog
     vital_signs: HealthReader
     # Loads the configuration files again and applies them; a ConfigError leaves everything unchanged.

@@ -223,6 +223,12 @@ class TarsyClient:
     async def revoke_token(self, name: str) -> None:
         await self._request("DELETE", f"/api/v1/tokens/{quote(name, safe='')}")
 
+    async def mcp_servers(self) -> list[dict[str, Any]]:
+        return (await self._ask("GET", "/api/v1/system/mcp-servers"))["servers"]
+
+    async def accept_tools(self, server: str, fingerprint: str) -> None:
+        await self._ask("POST", f"/api/v1/system/mcp-servers/{quote(server, safe='')}/accept", json={"fingerprint": fingerprint})
+
     async def reload(self) -> dict[str, Any]:
         """Reload the configuration; return what changed."""
         return await self._ask("POST", "/api/v1/system/reload")

@@ -1,19 +1,21 @@
-"""`tarsy tools`: list the tools of the tool servers, and call a tool as an agent would."""
+"""`tarsy tools`: list the tools of the tool servers, call a tool as an agent would, accept the tools of a server."""
 
 import json
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
 import typer
 
 from tarsy.cli.config import Directory
-from tarsy.cli.terminal import harmless, print_table
+from tarsy.cli.environment import ServerUrl, Token
+from tarsy.cli.terminal import harmless, minute, print_table
 
 if TYPE_CHECKING:
+    from tarsy.cli.client import TarsyClient
     from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolResult
     from tarsy.tools.executor import MaskedTools
 
@@ -72,6 +74,52 @@ def call(
     typer.echo(harmless(result.content), err=result.is_error)
     if result.is_error:
         raise typer.Exit(1)
+
+
+@app.command()
+def pins(url: ServerUrl = None, token: Token = None) -> None:
+    """Show whose tools were accepted, by whom and when; exit status 1 if some have changed since."""
+    from tarsy.cli.client import call_server
+
+    servers = call_server(url, token, lambda client: client.mcp_servers())
+    accepted = [(minute(one["accepted_at"]), one["accepted_by"]) if one["accepted_at"] else ("never", "") for one in servers]
+    print_table(("SERVER", "PIN", "ACCEPTED", "BY"), [(one["name"], one["pin"], *by) for one, by in zip(servers, accepted, strict=True)])
+    problems = [one["pin_problem"] for one in servers if one["pin_problem"]]
+    for problem in problems:
+        typer.echo(harmless(problem), err=True)
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def accept(
+    servers: Annotated[
+        list[str] | None, typer.Argument(help="These servers.", show_default="all that changed or were never accepted")
+    ] = None,
+    url: ServerUrl = None,
+    token: Token = None,
+) -> None:
+    """Accept the tools of servers, with their descriptions and schemas, as the running TARSy has listed them last. Needs the role admin."""
+    from tarsy.cli.client import call_server
+
+    async def run(client: "TarsyClient") -> list[dict[str, Any]]:
+        found = {one["name"]: one for one in await client.mcp_servers()}
+        for name in servers or ():
+            if not found.get(name, {}).get("fingerprint"):
+                raise typer.BadParameter(f"the running TARSy has not listed the tools of '{name}'")
+        wanted = [one for one in found.values() if one["fingerprint"] and (one["pin_problem"] or not one["accepted_at"])]
+        chosen = [found[name] for name in servers] if servers else wanted
+        for one in chosen:
+            await client.accept_tools(one["name"], one["fingerprint"])
+        return chosen
+
+    accepted = call_server(url, token, run)
+    for one in accepted:
+        if one["pin_problem"]:
+            typer.echo(harmless(one["pin_problem"].partition(" Check them")[0]))
+        typer.echo(harmless(f"{one['name']}: {len(one['tools'])} tools are accepted"))
+    if not accepted:
+        typer.echo("There is nothing to accept.")
 
 
 def _joined(words: list[str]) -> str:

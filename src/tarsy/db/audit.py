@@ -52,6 +52,7 @@ class AuditAction(StrEnum):
     INCIDENT_COMMENTED = "incident.commented"
     INCIDENTS_MERGED = "incidents.merged"
     INCIDENT_SPLIT = "incident.split"
+    TOOLS_ACCEPTED = "tools.accepted"
     TOKEN_CREATED = "token.created"  # noqa: S105 - not a secret
     TOKEN_REVOKED = "token.revoked"  # noqa: S105 - not a secret
     SIGNED_IN = "sign_in.created"

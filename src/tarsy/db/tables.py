@@ -975,6 +975,17 @@ sign_ins = sa.Table(
     sa.Index(None, "token_id"),
 )
 
+# The tools of tool servers as administrators accepted them.
+tool_pins = sa.Table(
+    "tool_pins",
+    metadata,
+    sa.Column("server", sa.Text, primary_key=True),
+    # Tool → part → hash.
+    sa.Column("tools", JSONB, nullable=False),
+    sa.Column("accepted_at", Timestamp, nullable=False),
+    sa.Column("accepted_by", sa.Text, nullable=False),
+)
+
 audit_log = sa.Table(
     "audit_log",
     metadata,

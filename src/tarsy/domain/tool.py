@@ -11,6 +11,7 @@ from typing import Any, ClassVar, assert_never
 from tarsy.domain.approval import CallDecided
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import Wait
+from tarsy.domain.tool_pin import Fingerprints, PinMode
 
 # Tools without annotations often have descriptive names: `list_pods`, `getLogs`. Only the first word counts: `delete_logs` ends like one that reads.
 _READING = re.compile(
@@ -243,6 +244,11 @@ class ServerHealth:
     tools: tuple[ToolDefinition, ...] = ()
     # As in `ToolListing`.
     needs_approval: Mapping[str, str] = field(default_factory=dict[str, str])
+    # Of all tools of the server; empty before its first listing.
+    fingerprints: Fingerprints = field(default_factory=dict[str, Mapping[str, str]])
+    pin: PinMode = PinMode.REPORT
+    # The tools that agents may use; None: all.
+    named_tools: tuple[str, ...] | None = None
 
 
 MASK_PREFIX = "[MASKED_"

@@ -22,7 +22,7 @@ from tarsy.tools.failures import ToolServerError
 from tarsy.tools.masking import Masker
 from tarsy.tools.messages import CallResult, clip_content, render
 from tarsy.tools.pool import ConnectionPool
-from tarsy.tools.server import LostCall, ToolServer
+from tarsy.tools.server import LostCall, ReadPin, ToolServer
 
 log = structlog.get_logger(__name__)
 
@@ -43,14 +43,23 @@ CLOSE_SECONDS = 10.0
 class McpToolServers:
     """Opens the tools of executions on the configured MCP servers; `env` fills in the templates of their configuration.
 
-    With a pool, executions share their connections to servers whose configuration allows it.
+    With a pool, executions share their connections to servers whose configuration allows it. With `read_pin`, a server with `pin: strict` can
+    be used only if its tools are the accepted ones.
     """
 
-    def __init__(self, *, env: Mapping[str, str] | None = None, clock: Clock | None = None, pool: ConnectionPool | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+        pool: ConnectionPool | None = None,
+        read_pin: ReadPin | None = None,
+    ) -> None:
         # Read when an execution opens its tools: a reload may have changed it.
         self._env = os.environ if env is None else env
         self._clock = clock or SystemClock()
         self._pool = pool
+        self._read_pin = read_pin
 
     def open(
         self,
@@ -97,6 +106,7 @@ class McpToolServers:
                     tasks=tasks,
                     clock=self._clock,
                     pool=self._pool,
+                    read_pin=self._read_pin,
                 )
                 for name, config in configs.items()
             }

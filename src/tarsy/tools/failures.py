@@ -61,6 +61,10 @@ class AuthRejected(ToolServerError):  # noqa: N818 - as above
         )
 
 
+class NotAccepted(ToolServerError):  # noqa: N818 - as above
+    """Agents may not use the server before an administrator has accepted its tools."""
+
+
 class CallRejected(ToolServerError):  # noqa: N818 - as above
     """The server answered with an error instead of a result."""
 

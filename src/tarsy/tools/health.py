@@ -9,10 +9,11 @@ import structlog
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.tool import ServerHealth, ServerState
+from tarsy.domain.tool_pin import pin_problem
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.tools.executor import close_all
 from tarsy.tools.failures import ToolServerError
-from tarsy.tools.server import ToolServer
+from tarsy.tools.server import ReadPin, ToolServer
 
 log = structlog.get_logger(__name__)
 
@@ -36,11 +37,13 @@ class HealthMonitor:
         env: Mapping[str, str],
         clock: Clock | None = None,
         interval: float = INTERVAL_SECONDS,
+        read_pin: ReadPin | None = None,
     ) -> None:
         self._configs: Mapping[str, ResolvedMcpServer] = {}
         self._env = env
         self._clock = clock or SystemClock()
         self._interval = interval
+        self._read_pin = read_pin
         self._reports: dict[str, ServerHealth] = {}
         self._changed = anyio.Event()
         self.watch(servers)
@@ -49,7 +52,9 @@ class HealthMonitor:
         """Monitor these servers from now on; the reports of servers with an unchanged configuration stay."""
         unchanged = {name for name, config in servers.items() if self._configs.get(name) == config}
         self._reports = {
-            name: self._reports[name] if name in unchanged else ServerHealth(name=name, transport=config.transport.type)
+            name: self._reports[name]
+            if name in unchanged
+            else ServerHealth(name=name, transport=config.transport.type, pin=config.pin, named_tools=config.tools)
             for name, config in servers.items()
         }
         self._configs = servers
@@ -94,6 +99,7 @@ class HealthMonitor:
                 await close_all(servers)
 
     async def _watch(self, server: ToolServer) -> None:
+        logged, listing = None, None
         for check in itertools.count(1):
             problem = await _check(server)
             # It may have been removed while this check ran.
@@ -105,10 +111,23 @@ class HealthMonitor:
                 tools = server.tools or before.tools
                 reasons = server.listing.needs_approval if server.listing and problem is None else before.needs_approval
                 self._reports[server.name] = replace(
-                    before, state=state, error=problem, checked_at=now, since=since, tools=tools, needs_approval=reasons
+                    before,
+                    state=state,
+                    error=problem,
+                    checked_at=now,
+                    since=since,
+                    tools=tools,
+                    needs_approval=reasons,
+                    fingerprints=server.fingerprints or before.fingerprints,
                 )
                 if before.state is not state:
                     log.info("tool_server.state", server=server.name, state=state, problem=problem)
+                if self._read_pin is not None and server.fingerprints and server.listing is not listing:
+                    listing, pin = server.listing, await self._read_pin(server.name)
+                    changed = pin_problem(server.name, before.pin, pin, server.fingerprints, named=before.named_tools)
+                    if changed is not None and changed != logged:
+                        log.warning("tool_server.tools_changed", server=server.name, problem=server.masker.mask(changed))
+                    logged = changed
             await anyio.sleep(self._interval)
             if check % CHECKS_PER_LISTING == 0:
                 # Not every server reports when its tools change.

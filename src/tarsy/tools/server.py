@@ -1,6 +1,6 @@
 """One tool server as one execution uses it: connected once, reconnected when lost, its tools listed and filtered."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,12 +13,13 @@ from anyio.abc import TaskGroup
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName, approval_reason
+from tarsy.domain.tool_pin import Fingerprints, PinMode, ToolPin, digest, pin_problem
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.text import clip
 from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
-from tarsy.tools.failures import ConnectionLost, ToolServerError, Unreachable
+from tarsy.tools.failures import ConnectionLost, NotAccepted, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
 from tarsy.tools.messages import MAX_DEPTH, CallResult, ListedTool, ToolHints, is_deeper_than
 from tarsy.tools.pool import ConnectionPool
@@ -38,6 +39,10 @@ MAX_SCHEMA_BYTES = 256 * 1024
 MAX_CATALOG_BYTES = 1024 * 1024
 # Masking more than this takes long enough to be done in a thread.
 _QUICK_BYTES = 64 * 1024
+
+
+# Returns the pin of a server.
+ReadPin = Callable[[str], Awaitable[ToolPin | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,11 @@ class ToolServer:
         tasks: TaskGroup,
         clock: Clock,
         pool: ConnectionPool | None = None,
+        read_pin: ReadPin | None = None,
     ) -> None:
         self.name = config.name
+        # Of all tools that the server listed last, whether or not they may be used.
+        self.fingerprints: Fingerprints = {}
         self.tools: tuple[ToolDefinition, ...] = ()
         self.listing: ToolListing | None = None
         self._config = config
@@ -71,6 +79,8 @@ class ToolServer:
         self._tasks = tasks
         self._clock = clock
         self._pool = pool
+        # None: the server is used whether or not its tools were accepted.
+        self._read_pin = read_pin
         # Whether the connection is the pool's, which ends it.
         self._shared = False
         # Held while a connection is made or its tools are listed.
@@ -119,6 +129,11 @@ class ToolServer:
                 except ConnectionLost:
                     # Listing does no harm, so it is repeated over a new connection.
                     listed = await self._request_tools()
+                self.fingerprints = _fingerprints(listed)
+                await self._require_accepted()
+            except NotAccepted as refused:
+                error, self.tools = self.masker.mask(str(refused)), ()
+                log.warning("tool_server.not_accepted", server=self.name, problem=error)
             except ToolServerError as trouble:
                 error = self.masker.mask(str(trouble))
                 log.warning("tool_server.unavailable", server=self.name, problem=error)
@@ -241,6 +256,12 @@ class ToolServer:
                 found[tool.name] = reason
         return found
 
+    async def _require_accepted(self) -> None:
+        if self._config.pin is PinMode.STRICT and self._read_pin is not None:
+            pin = await self._read_pin(self.name)
+            if problem := pin_problem(self.name, PinMode.STRICT, pin, self.fingerprints, named=self._config.tools):
+                raise NotAccepted(self.name, problem)
+
     async def _request_tools(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()
         self._listed_on = (connection, connection.tool_changes)
@@ -280,6 +301,19 @@ class ToolServer:
             raise connection.failure
         breaker.succeeded()
         return connection
+
+
+def _fingerprints(listed: Iterable[ListedTool]) -> Fingerprints:
+    return {
+        tool.name: {
+            "description": digest([tool.title, tool.description]),
+            "schema": digest(tool.input_schema),
+            "annotations": digest(tool.annotations.model_dump() if tool.annotations else None),
+        }
+        for tool in listed
+        # Deeper ones are never offered, and cannot be encoded.
+        if not is_deeper_than(MAX_DEPTH, tool.input_schema)
+    }
 
 
 def _description(tool: ListedTool) -> str:

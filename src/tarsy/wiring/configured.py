@@ -41,6 +41,7 @@ from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.spending import PostgresSpendingStore
+from tarsy.db.tool_pins import ToolPinRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.db.work.queue import WorkQueue
@@ -247,6 +248,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
             workers=partial(worker_items, pool),
             queue=config.queue,
             pauses=PauseRepository(engine),
+            tool_pins=ToolPinRepository(engine),
             audit=AuditLog(engine),
             vital_signs=HealthReader(engine),
             reload=reload,

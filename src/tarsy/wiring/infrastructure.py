@@ -3,12 +3,13 @@
 import os
 import socket
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
 from anyio import to_thread
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.agent.execution import SessionOverrides
@@ -19,6 +20,7 @@ from tarsy.config.load.skill_catalog import shipped_skills
 from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine
 from tarsy.db.embedded.server import open_database
+from tarsy.db.errors import DatabaseUnavailableError
 from tarsy.db.masking_key import masking_key
 from tarsy.db.migrate import upgrade
 from tarsy.db.notifications import NotificationListener, NotificationSender
@@ -26,9 +28,11 @@ from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
 from tarsy.db.run.journal import Deliver
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
+from tarsy.db.tool_pins import ToolPinRepository
 from tarsy.demo.samples import recording_loader
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.run_input import AnyInput
+from tarsy.domain.tool_pin import ToolPin
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
@@ -114,7 +118,15 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
         kept_supervisor(),
         connection_pool() as connections,
     ):
-        servers = overrides.tools or McpToolServers(env=env, pool=connections)
+        pins = ToolPinRepository(database.engine)
+
+        async def pin_if_known(server: str) -> ToolPin | None:
+            # The monitor only reports, and works without a database.
+            with suppress(SQLAlchemyError, DatabaseUnavailableError, OSError):
+                return await pins.get(server)
+            return None
+
+        servers = overrides.tools or McpToolServers(env=env, pool=connections, read_pin=pins.get)
         live = LiveUpdates(
             store=Outbox(database.engine),
             source=database.listener,
@@ -127,7 +139,7 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
             env=env,
             database=database,
             llm=llm,
-            tools=Tools(servers, connections, HealthMonitor(watched_servers(loaded), env=env)),
+            tools=Tools(servers, connections, HealthMonitor(watched_servers(loaded), env=env, read_pin=pin_if_known)),
             telemetry=telemetry,
             live=live,
             deliver=measured_delivery(live.announce, telemetry.times),

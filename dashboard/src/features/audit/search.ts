@@ -43,6 +43,7 @@ export const ACTIONS = {
   "incident.split": "Incident split",
   "notification.sent_again": "Notification sent again",
   "notification.tested": "Notification target tested",
+  "tools.accepted": "Tools accepted",
   "token.created": "Token created",
   "token.revoked": "Token revoked",
   "sign_in.created": "Signed in",

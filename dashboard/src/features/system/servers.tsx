@@ -52,6 +52,11 @@ function Server({ server }: { server: MCPServerItem }) {
           {server.error}
         </Alert>
       )}
+      {server.pin_problem && (
+        <Alert severity="warning" variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
+          {server.pin_problem}
+        </Alert>
+      )}
       {Object.keys(server.needs_approval).length > 0 && (
         <Alert severity="info" variant="outlined" sx={{ mt: 1, overflowWrap: "anywhere" }}>
           Calls of {plural(Object.keys(server.needs_approval).length, "tool")} wait for a person&apos;s approval.

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import anyio
-from fastapi import Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from tarsy.agent.budget.unpriced import REMEDY
@@ -12,10 +12,12 @@ from tarsy.api.auth import IdentityKind, is_loopback, peer_of
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router, plain_router
 from tarsy.api.schemas.system import (
+    AcceptedTools,
     Check,
     DefaultToolsList,
     EffectiveConfig,
     HealthReport,
+    MCPServerItem,
     MCPServers,
     PauseRequest,
     Pauses,
@@ -31,8 +33,11 @@ from tarsy.api.schemas.view import Name
 from tarsy.api.services import DATABASE, AuthorDep, Health, IdentityDep, Probe, ServicesDep
 from tarsy.config.problems import dotted
 from tarsy.db.audit import AuditAction
+from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.incident.refusals import refusal_warnings
 from tarsy.domain.diagnosis import diagnose
+from tarsy.domain.tool import ServerHealth
+from tarsy.domain.tool_pin import ToolPin, digest, pin_problem
 
 health_router = plain_router(tag="health")
 
@@ -123,7 +128,38 @@ async def get_default_tools(services: ServicesDep) -> DefaultToolsList:
 @router.get("/mcp-servers", operation_id="getMCPServers")
 async def get_mcp_servers(services: ServicesDep) -> MCPServers:
     """The tool servers, as of the monitor's last check."""
-    return MCPServers.build(servers=services.system.installation.mcp_servers())
+    pins = await services.system.tool_pins.all()
+    return MCPServers(servers=[_server(health, pins.get(health.name)) for health in services.system.installation.mcp_servers()])
+
+
+@router.post("/mcp-servers/{name}/accept", operation_id="acceptTools")
+async def accept_tools(
+    name: Annotated[Name, Path(description="The tool server's name.")], accepted: AcceptedTools, services: ServicesDep, author: AuthorDep
+) -> MCPServerItem:
+    """Accept the tools of a server as they are now: later changes are reported, and with `pin: strict` agents do not use the server then.
+
+    Returns 409 if the tools have changed since the caller read their fingerprint.
+    """
+    health = next((one for one in services.system.installation.mcp_servers() if one.name == name), None)
+    if health is None:
+        raise NotFoundError("tool server", name)
+    if not health.fingerprints:
+        raise ConflictError(f"The tools of {name} are not known yet: {health.error or 'it has not been checked'}.")
+    if digest(health.fingerprints) != accepted.fingerprint:
+        raise ConflictError(f"The tools of {name} have changed in the meantime: check them again.")
+    await services.system.tool_pins.accept(name, health.fingerprints, actor=author)
+    return _server(health, await services.system.tool_pins.get(name))
+
+
+def _server(health: ServerHealth, pin: ToolPin | None) -> MCPServerItem:
+    listed = health.fingerprints
+    return MCPServerItem.build(
+        health,
+        fingerprint=digest(listed) if listed else None,
+        accepted_at=pin.accepted_at if pin else None,
+        accepted_by=pin.accepted_by if pin else None,
+        pin_problem=pin_problem(health.name, health.pin, pin, listed, named=health.named_tools) if listed else None,
+    )
 
 
 @router.get("/warnings", operation_id="getWarnings")
@@ -141,7 +177,9 @@ async def get_warnings(services: ServicesDep) -> SystemWarnings:
         SystemWarningItem(source=WarningSource.CONFIG, message=f"{dotted(one.path)}: {one.message}; {REMEDY}")
         for one in await services.system.installation.unpriced_ceilings()
     ]
-    return SystemWarnings(warnings=[*diagnosed, *services.system.installation.warnings(), *refused_senders, *unpriced])
+    servers = (await get_mcp_servers(services)).servers
+    changed = [SystemWarningItem(source=WarningSource.MCP, message=one.pin_problem) for one in servers if one.pin_problem]
+    return SystemWarnings(warnings=[*diagnosed, *services.system.installation.warnings(), *changed, *refused_senders, *unpriced])
 
 
 @router.get("/refused-deliveries", operation_id="getRefusedDeliveries")

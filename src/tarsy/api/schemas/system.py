@@ -10,6 +10,7 @@ from pydantic import Field
 from tarsy.api.schemas.view import MAX_NAME, Request, StorableText, UtcTime, View
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.tool import ServerState
+from tarsy.domain.tool_pin import PinMode
 
 
 class Check(View):
@@ -73,6 +74,18 @@ class MCPServerItem(View):
     tools: list[ServerToolItem]
     # Those of the tools whose calls need a person's approval, and why.
     needs_approval: dict[str, str]
+    pin: PinMode
+    # Identifies the tools with their descriptions and schemas, as they were listed last; absent before the first listing.
+    fingerprint: str | None
+    # When the tools were last accepted, and by whom.
+    accepted_at: datetime | None
+    accepted_by: str | None
+    # How the tools differ from the accepted ones, and what to do.
+    pin_problem: str | None
+
+
+class AcceptedTools(Request):
+    fingerprint: Annotated[str, Field(max_length=64, description="Of the tools that are accepted, as `GET /mcp-servers` returned it.")]
 
 
 class MCPServers(View):

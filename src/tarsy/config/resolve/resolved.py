@@ -16,6 +16,7 @@ from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.stage import ParallelType, SuccessPolicy
 from tarsy.domain.tool import ApprovalPolicy, ToolCalling
+from tarsy.domain.tool_pin import PinMode
 from tarsy.domain.verdict import Confidence
 
 Copied = TypeVar("Copied", bound=BaseModel)
@@ -84,6 +85,7 @@ class ResolvedMcpServer(Resolved):
     tool_approval: Mapping[str, ApprovalPolicy] = Field(default={}, exclude_if=lambda policies: not policies)
     # In seconds.
     approval_expiry: float = Field(default=APPROVAL_EXPIRY, exclude_if=lambda seconds: seconds == APPROVAL_EXPIRY)
+    pin: PinMode = Field(default=PinMode.REPORT, exclude_if=lambda mode: mode is PinMode.REPORT)
     masking: ResolvedMasking = ResolvedMasking()
     summarization: ResolvedSummarization = ResolvedSummarization()
 

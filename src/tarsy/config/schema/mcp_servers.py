@@ -23,6 +23,7 @@ from tarsy.config.schema.values import (
 from tarsy.config.templates import names_session
 from tarsy.domain.approval import APPROVAL_EXPIRY
 from tarsy.domain.tool import ApprovalPolicy
+from tarsy.domain.tool_pin import PinMode
 
 # The masking of a tool server that configures none.
 DEFAULT_GROUPS = ("security",)
@@ -181,6 +182,11 @@ class MCPServerConfig(Section):
     )
     approval_expiry: Duration = Field(
         default=APPROVAL_EXPIRY, description="How long a call waits for a decision; after that it is refused."
+    )
+    pin: PinMode = Field(
+        default=PinMode.REPORT,
+        description="If the server's tools, their descriptions or schemas differ from those that `tarsy tools accept` accepted: "
+        "`report` warns, `strict` does not let agents use the server, also before the first acceptance.",
     )
     data_masking: DataMaskingConfig = Field(
         default=DataMaskingConfig(), description="Masking secrets in the server's results; on by default."
