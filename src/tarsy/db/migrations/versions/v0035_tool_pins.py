@@ -1,14 +1,14 @@
 """Store the tools of tool servers as administrators accepted them.
 
-Revision ID: 0034
+Revision ID: 0035
 """
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-revision = "0034"
-down_revision = "0033"
+revision = "0035"
+down_revision = "0034"
 
 
 def upgrade() -> None:
