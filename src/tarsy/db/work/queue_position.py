@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.db.processes import ALIVE
 from tarsy.db.tables import alert_sessions, sql_list, work
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
+from tarsy.domain.approval import ApprovalState
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.llm import ErrorCode
 from tarsy.domain.work import Pause, WorkState
@@ -68,7 +69,9 @@ _POSITIONS = sa.text(
             AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
             THEN w.heartbeat_at END) AS left_at,
         CASE w.state
-            WHEN '{WorkState.PARKED}' THEN w.parked_by_pause IS NULL AND w.parked_by_budget IS NULL
+            WHEN '{WorkState.PARKED}' THEN w.parked_by_pause IS NULL AND w.parked_by_budget IS NULL AND NOT EXISTS (
+                SELECT FROM approvals a WHERE a.session_id = w.subject_id AND a.state = '{ApprovalState.PENDING}'
+            )
             WHEN '{WorkState.CLAIMED}' THEN coalesce((
                 SELECT l.error_code IN ({sql_list([code for code in ErrorCode if code.is_outage])}) FROM llm_interactions l
                 WHERE l.session_id = w.subject_id ORDER BY l.started_at DESC LIMIT 1
