@@ -86,7 +86,7 @@ async def test_a_call_that_needs_an_approval_waits_without_a_worker_and_runs_onc
         (pending,) = await first.approvals(state="pending")
         assert (pending["server"], pending["tool"], pending["arguments"]) == ("ledger", "act", '{"key": "restart"}')
         shown = (await first.client.get(f"/api/v1/sessions/{first.session_id}")).json()
-        assert (shown["waiting_reason"], shown["waiting_for_model"]) == ("It waits for the approval of ledger.act.", False)
+        assert (shown["waiting_reason"], shown["waiting_for_model"]) == ("Waiting for the approval of ledger.act.", False)
     async with site(database_url, tmp_path, first.session_id) as second:
         assert await second.work() == "waiting"
         assert (await second.decide(pending, "approve", "It is safe.")).json()["state"] == "approved"

@@ -1,26 +1,15 @@
 """A server with more sessions than a test could submit: copies of one that has ended, written straight into its database."""
 
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.server_database import execute
 from support.tarsy_process import Served
-from tarsy.cli.db import with_upgraded_engine
 from tarsy.db.tables import alert_sessions
 
 
 def copy_session(server: Served, session_id: str, number: int) -> None:
     """Make `number` copies of a session, each a minute older than the one before."""
-
-    async def copy(engine: AsyncEngine) -> None:
-        async with engine.begin() as connection:
-            await connection.execute(sa.text(_COPY), {"id": session_id, "number": number})
-
-    # In a thread of its own: the browser's driver keeps an event loop running in this one.
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(with_upgraded_engine, copy, None, Path(server.env["TARSY_DATA_DIR"])).result()
+    execute(server, sa.text(_COPY), {"id": session_id, "number": number})
 
 
 _KEPT = [column.name for column in alert_sessions.c if column.computed is None and column.name not in {"id", "created_at", "alert_data"}]

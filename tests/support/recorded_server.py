@@ -1,7 +1,7 @@
 """A server whose agent says what a test wrote, with the tools of a simulated cluster; and an agent that never comes to speak."""
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,24 @@ def says(track: str, turn: int, *chunks: dict[str, Any]) -> dict[str, Any]:
     return {"track": track, "turn": turn, "chunks": list(chunks)}
 
 
-def call(number: int, tool: str, **arguments: Any) -> dict[str, Any]:
-    return {"tool_call": {"id": f"call-{number}", "name": f"cluster.{tool}", "arguments": arguments}}
+def call(number: int, tool: str, server: str = "cluster", **arguments: Any) -> dict[str, Any]:
+    return {"tool_call": {"id": f"call-{number}", "name": f"{server}.{tool}", "arguments": arguments}}
 
 
-def _chain(alert_type: str, stage: str, agent: str) -> dict[str, Any]:
-    return {"alert_types": [alert_type], "stages": [{"name": stage, "agents": [{"name": agent}]}]}
+def chain(alert_type: str, *stages: tuple[str, str]) -> dict[str, Any]:
+    """Each stage is its name and its agent."""
+    return {"alert_types": [alert_type], "stages": [{"name": stage, "agents": [{"name": agent}]} for stage, agent in stages]}
 
 
 @contextmanager
 def recorded_server(
-    directory: Path, *calls: dict[str, Any], servers: tuple[str, ...] = ("cluster",), speed: str = "1", **more: Any
+    directory: Path,
+    *calls: dict[str, Any],
+    servers: tuple[str, ...] = ("cluster",),
+    more_agents: Mapping[str, Any] = {},
+    more_chains: Mapping[str, Any] = {},
+    speed: str = "1",
+    **more: Any,
 ) -> Generator[Served]:
     """One session at a time. Alerts of the type `pods`, and of `team` where one agent may send another, are answered with `calls`, those of `silence` never.
 
@@ -43,12 +50,13 @@ def recorded_server(
         "SilentAgent": {"mcp_servers": []},
         "Lead": {"mcp_servers": [], "sub_agents": ["LogAgent"]},
         "LogAgent": {"description": "Reads logs.", "mcp_servers": ["cluster"]},
+        **more_agents,
     }
     chains = {"pods": ("look", "PodAgent"), "silence": ("wait", "SilentAgent"), "team": ("send", "Lead")}
     config: dict[str, Any] = {
         "mcp_servers": {name: {"transport": SIMULATED} for name in servers},
         "agents": agents,
-        "agent_chains": {name: _chain(name, *of) for name, of in chains.items()},
+        "agent_chains": {**{name: chain(name, of) for name, of in chains.items()}, **more_chains},
         "defaults": {"llm_provider": "tape", "alert_type": "pods", "llm_call_timeout": "1h", "iteration_timeout": "1h"},
         "queue": {"max_concurrent_sessions": 1, "graceful_shutdown_timeout": "1s"},
         **more,

@@ -1,13 +1,20 @@
 /** Tool calls that wait for a person's approval, and the decisions. */
 import { queryOptions } from "@tanstack/react-query";
+import type { Approval } from "@/wire/types";
 import { api, expectData } from "./client";
 
 export const APPROVALS_KEY = ["approvals"] as const;
+
+/** The order in which they were requested and expire. */
+function oldestFirst({ approvals }: { approvals: Approval[] }) {
+  return { approvals: approvals.toReversed() };
+}
 
 /** The calls that wait, of all sessions. */
 export const pendingApprovals = queryOptions({
   queryKey: [...APPROVALS_KEY, "pending"],
   queryFn: ({ signal }) => expectData(api.GET("/api/v1/approvals", { params: { query: { state: "pending" } }, signal })),
+  select: oldestFirst,
 });
 
 /** All calls of a session that needed an approval. */
@@ -15,6 +22,7 @@ export function sessionApprovals(id: string) {
   return queryOptions({
     queryKey: [...APPROVALS_KEY, id],
     queryFn: ({ signal }) => expectData(api.GET("/api/v1/approvals", { params: { query: { session_id: id } }, signal })),
+    select: oldestFirst,
   });
 }
 

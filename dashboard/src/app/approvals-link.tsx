@@ -23,10 +23,10 @@ export function ApprovalsLink({ sx }: Pick<ComponentProps<typeof BareLink>, "sx"
     }
   });
   return (
-    <BareLink to="/approvals" sx={sx ?? {}} aria-label={waiting > 0 ? `Approvals: ${plural(waiting, "call")} waiting` : "Approvals"}>
-      Approvals
+    <BareLink to="/approvals" sx={sx ?? {}} title={waiting > 0 ? `${plural(waiting, "call")} waiting` : undefined}>
+      Approvals{" "}
       {waiting > 0 && (
-        <Box component="span" aria-hidden sx={{ ml: 0.75, px: 0.75, borderRadius: 2, bgcolor: "warning.main", color: "warning.contrastText", fontSize: "0.75rem" }}>
+        <Box component="span" sx={{ ml: 0.5, px: 0.75, borderRadius: 2, bgcolor: "warning.main", color: "warning.contrastText", fontSize: "0.75rem" }}>
           {waiting}
         </Box>
       )}

@@ -39,7 +39,7 @@ export function Failure({ what, error, onRetry }: { what: string; error: unknown
       sx={{ overflowWrap: "anywhere" }}
       action={
         onRetry && (
-          <Button color="inherit" size="small" onClick={onRetry}>
+          <Button color="inherit" size="small" sx={{ whiteSpace: "nowrap" }} onClick={onRetry}>
             Try again
           </Button>
         )

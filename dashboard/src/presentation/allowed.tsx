@@ -7,11 +7,20 @@ import { me } from "@/api/system";
 import type { Operation } from "@/wire/types";
 
 export function Allowed({ operation, children }: { operation: Operation; children: ReactElement<{ disabled?: boolean }> }) {
-  const needed = useQuery(me).data?.denied[operation];
-  if (needed === undefined) return children;
+  const denial = useDenial(operation);
+  if (denial === null) return children;
+  // The keyboard cannot reach a disabled control, but the frame, which shows the reason.
   return (
-    <Tooltip title={`This needs the role ${needed}.`}>
-      <span>{cloneElement(children, { disabled: true })}</span>
+    <Tooltip title={denial} enterTouchDelay={0}>
+      <span role="group" tabIndex={0}>
+        {cloneElement(children, { disabled: true })}
+      </span>
     </Tooltip>
   );
+}
+
+/** Why the role of the person does not allow an operation; null if it does. */
+export function useDenial(operation: Operation): string | null {
+  const needed = useQuery(me).data?.denied[operation];
+  return needed === undefined ? null : `This needs the role ${needed}.`;
 }

@@ -42,7 +42,7 @@ test("a call is shown as it would be made, and rejected with a reason", async ()
   const sent = show(PENDING);
   expect(screen.getByText("cluster.delete_pod")).toBeTruthy();
   expect(document.body.textContent).toContain("cart-1");
-  await userEvent.type(screen.getByLabelText("Reason"), "Not now");
+  await userEvent.type(screen.getByLabelText("Reason (optional)"), "Not now");
   await userEvent.click(screen.getByRole("button", { name: "Reject" }));
   expect(sent).toHaveBeenCalledWith("/api/v1/approvals/{approval_id}/reject", { params: { path: { approval_id: "p1" } }, body: { reason: "Not now" } });
 });

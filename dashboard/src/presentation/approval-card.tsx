@@ -66,7 +66,8 @@ export function ApprovalCard({ approval, children }: { approval: Approval; child
             ) : (
               <>
                 {decidedBy && `by ${decidedBy} `}
-                {decidedAt && <RelativeTime at={decidedAt} />} {OUTCOMES[outcome]}
+                {decidedAt && <RelativeTime at={decidedAt} />}
+                {`. ${OUTCOMES[outcome]}`}
               </>
             )}
           </Typography>
@@ -91,7 +92,7 @@ function Decision({ approval }: { approval: Approval }) {
   return (
     <>
       <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", gap: 1 }}>
-        <TextField size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} sx={{ flex: "1 1 200px" }} />
+        <TextField size="small" label="Reason (optional)" value={reason} onChange={(event) => setReason(event.target.value)} sx={{ flex: { xs: "1 1 100%", sm: "1 1 200px" } }} />
         <Allowed operation="approveCall">
           <Button variant="contained" size="small" disabled={deciding} onClick={() => approve.mutate()}>
             Approve

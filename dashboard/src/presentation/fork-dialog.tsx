@@ -13,6 +13,7 @@ import { traceList } from "@/api/trace";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { Failure } from "@/components/states";
 import type { SessionDetail } from "@/wire/types";
+import { useDenial } from "./allowed";
 import type { ForkPoint } from "./forks";
 import { callOfEntry, forkRefusal, NOT_A_STEP } from "./forks";
 
@@ -28,8 +29,9 @@ export function ForkButton({ sessionId, executionId, turn }: ForkButtonProps) {
   const [open, setOpen] = useState(false);
   const { data: session } = useQuery(sessionDetail(sessionId));
   const { data } = useQuery(models);
+  const denial = useDenial("forkSession");
   if (!session || !data || data.models.length === 0) return null;
-  const refusal = forkRefusal(session, executionId) ?? (turn === null ? NOT_A_STEP : null);
+  const refusal = denial ?? forkRefusal(session, executionId) ?? (turn === null ? NOT_A_STEP : null);
   return (
     <>
       <Tooltip title={refusal ?? ""} describeChild enterTouchDelay={0}>

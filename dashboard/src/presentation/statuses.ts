@@ -86,5 +86,5 @@ export type PartialAnalysis = Pick<SessionDetail, "analysis_is_partial" | "analy
 
 /** Old sessions have no stored reason. */
 export function partialNotice(reason: string | null | undefined): string {
-  return `This analysis is partial: ${reason ?? "the session ended before all stages were done"}`.replace(/[.\s]*$/, ".");
+  return `This analysis is partial. ${reason ?? "The session ended before all stages were done"}`.replace(/[.\s]*$/, ".");
 }

@@ -13,6 +13,7 @@ import { SESSION_HEADER_PX } from "@/components/page";
 import type { TextRange } from "@/components/structured-text";
 import { MONO } from "@/components/text-styles";
 import { Elapsed } from "@/components/times";
+import type { Approval } from "@/wire/types";
 import { ApprovalCard, ApprovalsContext, approvalKey, APPROVAL_STATES } from "./approval-card";
 import { EntryFrame, useFolding } from "./entry-frame";
 import { MetricChart } from "./metric-chart";
@@ -65,7 +66,7 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
           )}
         </Box>
       }
-      note={<ToolNote row={row} />}
+      note={<ToolNote row={row} approval={approval} />}
       at={first.created_at}
       onLink={onLink && (() => onLink(first.id))}
       highlighted={highlighted}
@@ -88,7 +89,7 @@ export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {
   );
 }
 
-function ToolNote({ row: { result, summary } }: { row: ToolRow }) {
+function ToolNote({ row: { result, summary }, approval }: { row: ToolRow; approval: Approval | undefined }) {
   if (!result) return null;
   if (result.status === "streaming") {
     return (
@@ -99,6 +100,7 @@ function ToolNote({ row: { result, summary } }: { row: ToolRow }) {
   }
   const duration = result.metadata["duration_ms"];
   const parts = [
+    approval?.decided_by ? `${approval.state} by ${approval.decided_by}` : null,
     result.status === "completed" ? null : TIMELINE_BADGES[result.status].label.toLowerCase(),
     typeof duration === "number" ? formatDuration(duration) : null,
     plural(result.content.split("\n").length, "line"),

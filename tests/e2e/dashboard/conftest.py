@@ -1,13 +1,15 @@
 """One server and one browser for the dashboard's tests."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from support.browser import ROOT, launch
 from support.dashboard_sessions import SPEED, submit, wait_for_end
-from support.recorded_server import AGENT, SENDER, SENT, SUMMARY, call, recorded_server, says
+from support.recorded_server import AGENT, SENDER, SENT, SIMULATED, SUMMARY, call, chain, recorded_server, says
+from support.stored_notifications import store_notifications
 from support.tarsy_process import Served, served
 
 # An analysis of which one citation is true, one quotes nothing, and one is made up.
@@ -38,6 +40,12 @@ still_happening: yes
 evidence: [A1]
 ```
 """
+# A target at an address where nothing listens, for events that these tests do not make.
+NOTIFY = """\
+notify:
+  targets: {ticket-bot: {webhook: {url: "http://127.0.0.1:9/tarsy"}}}
+  rules: [{on: [resolved], to: [ticket-bot]}]
+"""
 
 
 @pytest.fixture(scope="package")
@@ -53,7 +61,10 @@ def browser() -> Iterator[Browser]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose recorded models answer at once: for tests of sessions that have ended."""
     assert (ROOT / "src/tarsy/api/static/index.html").exists(), "the dashboard is not built: run `make setup`"
-    with served(tmp_path_factory.mktemp("dashboard")) as running:
+    directory = tmp_path_factory.mktemp("dashboard")
+    (directory / "config").mkdir()
+    (directory / "config" / "tarsy.yaml").write_text(NOTIFY)
+    with served(directory) as running:
         yield running
 
 
@@ -66,13 +77,14 @@ def paced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="package")
 def finished(server: Served) -> dict[str, str]:
-    """Sessions of two samples that have ended, by the sample's name: one agent, reviewed, and two agents side by side."""
+    """Sessions of two samples that have ended, by the sample's name: one agent, reviewed, with notifications, and two agents side by side."""
     with server.client() as http:
         sessions = {name: submit(http, name) for name in ("crashloop", "dns-outage")}
         for session in sessions.values():
             wait_for_end(http, session)
         review = {"useful": True, "accuracy": "accurate", "actual_cause": "A broken configuration."}
         http.post(f"/api/v1/sessions/{sessions['crashloop']}/review", json=review).raise_for_status()
+    store_notifications(server, sessions["crashloop"])
     return sessions
 
 
@@ -90,8 +102,29 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         says(SENT, 1, {"text": 'The cart does [A1.1: "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"].'}),
         says(SENDER, 1, {"text": CITING.replace("A1", "A1.1")}),
         says(SENDER, 2, {"text": CITING.replace("A1", "A1.1")}),
+        says(
+            "0.repair/1.RepairAgent",
+            0,
+            *(call(number, "pods_log", "standby", namespace="shop", name=f"cart-{number}") for number in (1, 2)),
+        ),
+        says("0.repair/1.RepairAgent", 1, {"text": CITING}),
+        says("0.hurry/1.HastyAgent", 0, call(1, "pods_list", namespace="shop")),
+        says("0.hurry/1.HastyAgent", 1, {"text": CITING}),
     )
-    with recorded_server(tmp_path_factory.mktemp("configured"), *calls, servers=("cluster", "standby")) as running:
+    servers = {"cluster": {"transport": SIMULATED}, "standby": {"transport": SIMULATED, "approval": "always"}}
+    agents: dict[str, dict[str, Any]] = {
+        "RepairAgent": {"mcp_servers": ["standby"]},
+        "HastyAgent": {"mcp_servers": ["cluster"], "max_iterations": 1},
+        "LostAgent": {"mcp_servers": []},
+    }
+    chains = {
+        "repair": chain("repair", ("repair", "RepairAgent")),
+        "hurry": chain("hurry", ("hurry", "HastyAgent")),
+        # The second agent has no recorded answer.
+        "unfinished": chain("unfinished", ("look", "PodAgent"), ("continue", "LostAgent")),
+    }
+    directory = tmp_path_factory.mktemp("configured")
+    with recorded_server(directory, *calls, servers=tuple(servers), more_agents=agents, more_chains=chains, mcp_servers=servers) as running:
         yield running
 
 

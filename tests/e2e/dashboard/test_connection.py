@@ -131,6 +131,8 @@ def test_an_expired_login_is_requested_again_and_loses_no_input(browser: Browser
         page.context.clear_cookies()
         # By script: the page may have found out already, and then its form cannot be reached with a pointer.
         page.get_by_role("button", name="Submit alert").evaluate("button => button.click()")
+        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        assert_accessible(page, "login-expired")
         log_in(page)
         expect(page.get_by_label("Alert text")).to_have_value("Written with care.")
 

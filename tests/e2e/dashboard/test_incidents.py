@@ -208,7 +208,10 @@ def test_an_incident_is_muted_investigated_again_split_and_merged(browser: Brows
         expect(other).to_be_visible()
         assert_accessible(page, "merge")
         other.click()
-        page.get_by_role("dialog").get_by_role("button", name="Merge", exact=True).click()
+        merge = page.get_by_role("dialog").get_by_role("button", name="Merge", exact=True)
+        expect(merge).to_be_visible()
+        assert_accessible(page, "merge-confirm")
+        merge.click()
         expect(page.get_by_text("3 of 3 alerts firing")).to_be_visible()
         page.goto("/incidents")
         expect(page.get_by_text("one incident", exact=True)).to_be_visible()
@@ -229,6 +232,11 @@ def test_incident_pages_are_accessible_in_both_themes_and_fit_every_screen(brows
         if name == "incident":
             assert_verdict_first(page)
         assert_accessible(page, name)
+        if name == "incidents":
+            page.get_by_role("button", name="Mute alerts").click()
+            page.get_by_label("Matchers, one per line").fill('cluster = "eu1"')
+            assert_accessible(page, "mute-matchers")
+            page.get_by_role("button", name="Cancel").click()
         for label, size in (("tablet", TABLET), ("zoomed", ZOOMED), ("phone", PHONE)):
             resize(page, size)
             picture(page, f"{name}-{label}")

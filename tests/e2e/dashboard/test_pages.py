@@ -30,6 +30,7 @@ PAGES = {
     "system": ("/system", "Effective configuration"),
     "usage": ("/usage", "This month"),
     "approvals": ("/approvals", "No call waits for an approval"),
+    "notifications": ("/notifications", "HTTP 502"),
     "reviews": ("/reviews", "Right verdicts by week"),
     "audit": ("/audit", "Alert submitted"),
 }

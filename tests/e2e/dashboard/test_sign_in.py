@@ -58,7 +58,20 @@ def sign_in(page: Page, person: str) -> None:
     page.get_by_role("button", name="Continue").click()
 
 
-def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(browser: Browser, guarded: Served) -> None:
+# Pages with controls that a viewer may not use, and one control of each; `None`: the page itself is refused.
+DENIED = {
+    "/sessions/{crashloop}": "Resubmit",
+    "/sessions/{crashloop}/trace": "Fork from here",
+    "/alerts/new": "Submit alert",
+    "/notifications": "Send again",
+    "/incidents": "Mute alerts",
+    "/audit": None,
+}
+
+
+def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(
+    browser: Browser, guarded: Served, finished: dict[str, str]
+) -> None:
     with visiting(browser, guarded.url) as page:
         page.goto("/system")
         expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
@@ -69,6 +82,23 @@ def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(brows
         expect(page.get_by_role("button", name="Reload configuration")).to_be_disabled()
         expect(page.get_by_label("This needs the role responder.").first).to_be_visible()
         expect(page.get_by_role("region", name="API tokens")).to_have_count(0)
+        # A fork needs a model, and this server has none.
+        page.route("**/api/v1/models", lambda route: route.fulfill(json={"models": [{"name": "local", "model": "local"}]}))
+        for address, control in DENIED.items():
+            page.goto(address.format(**finished))
+            if control is None:
+                expect(page.get_by_role("alert")).to_contain_text("admin")
+            elif control == "Fork from here":
+                page.get_by_role("list", name="Calls").get_by_role("button").filter(has_text="Turn 1").click()
+                page.get_by_role("button", name=control).hover()
+                expect(page.get_by_role("tooltip")).to_have_text("This needs the role responder.")
+            else:
+                disabled = page.get_by_role("group", name="This needs the role responder.").filter(has_text=control).first
+                # The keyboard reaches the reason.
+                disabled.focus()
+                expect(page.get_by_role("tooltip")).to_have_text("This needs the role responder.")
+                expect(disabled.get_by_text(control)).to_be_disabled()
+            assert_accessible(page, f"viewer-{address.split('/')[1]}")
         page.get_by_role("button", name="Log out").click()
         # The provider asks whether to sign out there, too.
         page.get_by_role("button", name=re.compile("Yes", re.IGNORECASE)).click()
@@ -82,13 +112,17 @@ def test_an_admin_creates_a_token_which_is_shown_once_and_revokes_it(browser: Br
         tokens = page.get_by_role("region", name="API tokens")
         tokens.get_by_role("button", name="New token").click()
         page.get_by_label("Name").fill("ci-bot")
+        assert_accessible(page, "token-new")
         page.get_by_role("button", name="Create").click()
         secret = page.get_by_test_id("token").text_content() or ""
+        assert_accessible(page, "token-created")
         page.get_by_role("button", name="Done").click()
         with guarded.client() as http:
             headers = {"Authorization": f"Bearer {secret}"}
             assert http.get("/api/v1/me", headers=headers).json()["role"] == "responder"
             tokens.get_by_role("button", name="Revoke ci-bot").click()
+            expect(page.get_by_role("dialog").get_by_role("button", name="Revoke")).to_be_visible()
+            assert_accessible(page, "token-revoke")
             page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
             # Visible only when the dialog is gone, which hides the rest of the page.
             expect(tokens.get_by_text("There are none in the database.")).to_be_visible()

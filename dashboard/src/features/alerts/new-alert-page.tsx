@@ -19,6 +19,7 @@ import { Form } from "@/components/fields";
 import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
+import { Allowed } from "@/presentation/allowed";
 import { AlertEditor } from "./alert-editor";
 import type { Draft } from "./draft";
 import { draftOf, EMPTY_DRAFT, isDraft, problemsOf, requestOf } from "./draft";
@@ -141,9 +142,13 @@ function Fields({ draft, onDraft, onSubmit, busy, failure }: FieldsProps) {
       )}
       {types.error && <Failure what="The alert types could not be loaded." error={types.error} onRetry={() => void types.refetch()} />}
       {failure}
-      <Button type="submit" variant="contained" startIcon={<Send size={16} />} loading={busy} sx={{ alignSelf: "flex-start" }}>
-        Submit alert
-      </Button>
+      <Box>
+        <Allowed operation="submitAlert">
+          <Button type="submit" variant="contained" startIcon={<Send size={16} />} loading={busy}>
+            Submit alert
+          </Button>
+        </Allowed>
+      </Box>
     </Form>
   );
 }

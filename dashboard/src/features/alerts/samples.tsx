@@ -7,6 +7,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { samples } from "@/api/alerts";
 import { Failure, Loading } from "@/components/states";
+import { Allowed } from "@/presentation/allowed";
 import { RecordedMark } from "@/presentation/recorded";
 import type { Sample } from "@/wire/types";
 
@@ -37,9 +38,11 @@ export function Samples({ onRun, onEdit, busy }: SamplesProps) {
           <Typography variant="body2" color="textSecondary" sx={{ my: 0.75 }}>
             {sample.description}
           </Typography>
-          <Button size="small" variant="outlined" startIcon={<Play size={14} />} loading={busy === sample.name} disabled={busy !== null} onClick={() => onRun(sample)} aria-label={`Investigate: ${sample.title}`}>
-            Investigate
-          </Button>
+          <Allowed operation="submitAlert">
+            <Button size="small" variant="outlined" startIcon={<Play size={14} />} loading={busy === sample.name} disabled={busy !== null} onClick={() => onRun(sample)} aria-label={`Investigate: ${sample.title}`}>
+              Investigate
+            </Button>
+          </Allowed>
           <Button size="small" color="inherit" onClick={() => onEdit(sample)} aria-label={`Edit first: ${sample.title}`} sx={{ ml: 0.5 }}>
             Edit first
           </Button>

@@ -1,10 +1,10 @@
 /** The tool calls of all sessions that wait for a person. */
 import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { pendingApprovals } from "@/api/approvals";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
-import { Section } from "@/components/section";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { ApprovalCard } from "@/presentation/approval-card";
 
@@ -12,19 +12,18 @@ export function ApprovalsPage() {
   usePageTitle("Approvals");
   const { data, error, refetch } = useQuery(pendingApprovals);
   return (
-    <Section title="Approvals">
+    <Stack spacing={2}>
+      <Typography variant="h1">Approvals</Typography>
       {error && <Failure what="The approvals could not be loaded." error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the approvals" />}
       {data?.approvals.length === 0 && <Nothing title="No call waits for an approval">Tools that may change something ask before each call.</Nothing>}
-      <Stack spacing={2}>
-        {data?.approvals.map((approval) => (
-          <ApprovalCard key={approval.id} approval={approval}>
-            <TextLink to="/sessions/$sessionId" params={{ sessionId: approval.session_id }} search={{}}>
-              Session
-            </TextLink>
-          </ApprovalCard>
-        ))}
-      </Stack>
-    </Section>
+      {data?.approvals.map((approval) => (
+        <ApprovalCard key={approval.id} approval={approval}>
+          <TextLink variant="body2" to="/sessions/$sessionId" params={{ sessionId: approval.session_id }} search={{}}>
+            Open the session
+          </TextLink>
+        </ApprovalCard>
+      ))}
+    </Stack>
   );
 }

@@ -6,12 +6,13 @@ import Stack from "@mui/material/Stack";
 import ToggleButton from "@mui/material/ToggleButton";
 import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleCheck, CircleX, Clock, TimerOff } from "lucide-react";
 import { useState } from "react";
 import { notifications, sendAgain, testTarget } from "@/api/notifications";
 import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
+import { plural } from "@/components/format";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
@@ -27,12 +28,14 @@ const STATUSES = {
   expired: { label: "Expired", tone: "warning", icon: TimerOff },
 } satisfies Record<NotificationStatus, BadgeStyle>;
 
+const EVENTS: Record<NotificationItem["kind"], string> = { started: "Started", verdict: "Verdict", failed: "Failed", waiting: "Waiting", budget: "Waiting for budget", resolved: "Resolved" };
+
 const ROW = { display: "grid", columnGap: 2, rowGap: 0.25, alignItems: "center", px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } } as const;
 
 export function NotificationsPage() {
   usePageTitle("Notifications");
   const [status, setStatus] = useState<NotificationStatus>();
-  const { data, error, refetch } = useQuery(notifications(status ? { status } : {}));
+  const { data, error, refetch } = useQuery({ ...notifications(status ? { status } : {}), placeholderData: keepPreviousData });
   return (
     <Stack spacing={2}>
       <Typography variant="h1">Notifications</Typography>
@@ -105,7 +108,7 @@ function Target({ target }: { target: NotificationTarget }) {
       </Typography>
       {target.service && (
         <Allowed operation="testNotificationTarget">
-          <Button size="small" loading={test.isPending} aria-label={`Test ${target.name}`} onClick={() => test.mutate()}>
+          <Button size="small" variant="outlined" loading={test.isPending} aria-label={`Test ${target.name}`} onClick={() => test.mutate()}>
             Test
           </Button>
         </Allowed>
@@ -142,7 +145,7 @@ function Notification({ item }: { item: NotificationItem }) {
       <Box sx={{ minWidth: 0, order: { xs: 1, sm: 0 }, gridColumn: { xs: "1 / -1", sm: "auto" } }}>
         <Subject item={item} />
         <Typography variant="caption" color="textSecondary" component="div" sx={{ overflowWrap: "anywhere" }}>
-          {`${item.kind} to ${item.target} by ${item.rule}${item.attempts > 0 ? `, ${item.attempts} failed ${item.attempts === 1 ? "attempt" : "attempts"}` : ""}`}
+          {[EVENTS[item.kind], item.target, item.rule, item.attempts > 0 && plural(item.attempts, "failed attempt")].filter(Boolean).join(" · ")}
         </Typography>
         {item.error && (
           <Typography variant="body2" color="error" sx={{ overflowWrap: "anywhere" }}>

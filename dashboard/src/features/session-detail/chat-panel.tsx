@@ -104,9 +104,11 @@ function Suggestions({ session, asked, busy, onPick }: SuggestionsProps) {
       </Typography>
       <Stack direction="row" sx={{ flexWrap: "wrap", gap: 1 }}>
         {questions.map((question) => (
-          <Button key={question} size="small" variant="outlined" disabled={busy} onClick={() => onPick(question)} sx={{ textAlign: "left" }}>
-            {question}
-          </Button>
+          <Allowed key={question} operation="askQuestion">
+            <Button size="small" variant="outlined" disabled={busy} onClick={() => onPick(question)} sx={{ textAlign: "left" }}>
+              {question}
+            </Button>
+          </Allowed>
         ))}
       </Stack>
     </Box>

@@ -31,9 +31,11 @@ export function HintPanel({ session }: { session: SessionDetail }) {
             {notes.map((note) => (
               <NoteLine key={note.id} note={note}>
                 {note.state === "too_late" && note.kind === "hint" && session.chat_enabled && (
-                  <Button size="small" disabled={question.isPending} onClick={() => question.mutate(note.text)}>
-                    Ask as a question
-                  </Button>
+                  <Allowed operation="askQuestion">
+                    <Button size="small" disabled={question.isPending} onClick={() => question.mutate(note.text)}>
+                      Ask as a question
+                    </Button>
+                  </Allowed>
                 )}
               </NoteLine>
             ))}

@@ -90,13 +90,13 @@ test("the report ends with what the investigation cost", () => {
 
 test("the report has the summary first and says when it is partial", () => {
   expect(reportOf({ executive_summary: "Short.", final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: null, recorded: false, cost: FREE })).toBe(
-    "# Summary\n\nShort.\n\n> This analysis is partial: the session ended before all stages were done.\n\n# Analysis\n\nLong.\n",
+    "# Summary\n\nShort.\n\n> This analysis is partial. The session ended before all stages were done.\n\n# Analysis\n\nLong.\n",
   );
 });
 
 test("the report says why an analysis is partial", () => {
-  const session = { executive_summary: null, final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: "no tool was asked.", recorded: false, cost: FREE };
-  expect(reportOf(session)).toBe("> This analysis is partial: no tool was asked.\n\n# Analysis\n\nLong.\n");
+  const session = { executive_summary: null, final_analysis: "Long.", analysis_is_partial: true, analysis_partial_reason: "No tool was asked.", recorded: false, cost: FREE };
+  expect(reportOf(session)).toBe("> This analysis is partial. No tool was asked.\n\n# Analysis\n\nLong.\n");
 });
 
 test("the report of a recorded model begins with that", () => {

@@ -19,6 +19,7 @@ import { ApprovalCard, ApprovalsContext, useSessionApprovals } from "@/presentat
 import { useCheckedAnalysis } from "@/presentation/checked-analysis";
 import type { EvidenceLinks, EvidenceTarget } from "@/presentation/evidence";
 import { EvidenceLinksContext } from "@/presentation/evidence";
+import { useDenial } from "@/presentation/allowed";
 import { ForkDialog } from "@/presentation/fork-dialog";
 import type { ForkActions, ForkPoint } from "@/presentation/forks";
 import { ForkActionsContext, forkRefusal, withOwnTimes } from "@/presentation/forks";
@@ -131,7 +132,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
           {session.waiting_reason.startsWith("Waiting ") ? session.waiting_reason : `Waiting: ${session.waiting_reason}`}
           {session.waiting_until && (
             <>
-              {" It is looked at again "}
+              {" TARSy checks again "}
               <RelativeTime at={session.waiting_until} />.
             </>
           )}
@@ -263,5 +264,6 @@ function useEvidenceLinks({ id, citations }: SessionDetail, events: readonly Tim
 /** Null where no model is available. */
 function useForkActions({ status, stages }: SessionDetail, open: (point: ForkPoint) => void): ForkActions | null {
   const hasModels = (useQuery(models).data?.models.length ?? 0) > 0;
-  return useMemo(() => (hasModels ? { refusal: (executionId) => forkRefusal({ status, stages }, executionId), open } : null), [hasModels, status, stages, open]);
+  const denial = useDenial("forkSession");
+  return useMemo(() => (hasModels ? { refusal: (executionId) => denial ?? forkRefusal({ status, stages }, executionId), open } : null), [hasModels, denial, status, stages, open]);
 }

@@ -109,7 +109,7 @@ export interface Column {
 }
 
 /** The first column, which is always shown. */
-export const STATUS_COLUMN = { id: "status", label: "Verdict", width: 172, sort: "outcome" } as const satisfies Column;
+export const STATUS_COLUMN = { id: "status", label: "Verdict", width: 200, sort: "outcome" } as const satisfies Column;
 
 /** In the order of the list. */
 export const COLUMNS = [

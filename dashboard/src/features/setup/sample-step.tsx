@@ -8,6 +8,7 @@ import { samples, submitAlert } from "@/api/alerts";
 import { setup } from "@/api/system";
 import { LinkButton, TextLink } from "@/components/links";
 import { Failure, Loading } from "@/components/states";
+import { Allowed } from "@/presentation/allowed";
 import type { Sample } from "@/wire/types";
 
 // The page for new alerts has all of them.
@@ -30,9 +31,11 @@ export function SampleStep() {
         {recorded ? "The cluster is simulated and the model’s answers are recorded: no key, no cluster, no cost." : "The cluster is simulated, the model is yours: each run costs what your model costs."}
       </Typography>
       {data.samples.slice(0, OFFERED).map((sample) => (
-        <Button key={sample.name} variant="outlined" startIcon={<Play size={15} />} loading={run.isPending && run.variables.alert_type === sample.alert_type} disabled={run.isPending} sx={{ textAlign: "left" }} onClick={() => run.mutate(sample)}>
-          {sample.title}
-        </Button>
+        <Allowed key={sample.name} operation="submitAlert">
+          <Button variant="outlined" startIcon={<Play size={15} />} loading={run.isPending && run.variables.alert_type === sample.alert_type} disabled={run.isPending} sx={{ textAlign: "left" }} onClick={() => run.mutate(sample)}>
+            {sample.title}
+          </Button>
+        </Allowed>
       ))}
       {run.error && <Failure what="The sample was not accepted." error={run.error} />}
       {run.data && (

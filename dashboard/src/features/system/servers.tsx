@@ -21,7 +21,13 @@ const STATES = {
 
 export function Servers() {
   const { data, error, refetch } = useQuery(mcpServers);
-  if (error) return <Failure what="The tool servers could not be loaded." error={error} onRetry={() => void refetch()} />;
+  if (error) {
+    return (
+      <Box sx={{ p: 2 }}>
+        <Failure what="The tool servers could not be loaded." error={error} onRetry={() => void refetch()} />
+      </Box>
+    );
+  }
   if (!data) return <Loading what="the tool servers" />;
   if (data.servers.length === 0) {
     return <Nothing title="No tool server is in use">Name MCP servers in tarsy.yaml and give them to a chain; the configuration below shows the ones that are known.</Nothing>;

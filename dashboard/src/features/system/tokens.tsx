@@ -40,7 +40,13 @@ export function Tokens() {
 
 function TokenList() {
   const { data, error, refetch } = useQuery(tokens);
-  if (error) return <Failure what="The tokens could not be loaded." error={error} onRetry={() => void refetch()} />;
+  if (error) {
+    return (
+      <Box sx={{ p: 2 }}>
+        <Failure what="The tokens could not be loaded." error={error} onRetry={() => void refetch()} />
+      </Box>
+    );
+  }
   if (!data) return <Loading what="the tokens" />;
   if (data.tokens.length === 0) {
     return (

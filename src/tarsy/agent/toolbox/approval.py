@@ -67,7 +67,7 @@ class ApprovedTools(ToolWrapper):
         decision = decision_of(approval, again.call_hash if isinstance(again, ApprovalRequest) else None)
         if decision is None or (decision is CallDecision.APPROVED and self._is_waiting):
             self._is_waiting = True
-            reason = f"It waits for the approval of {call.name}."
+            reason = f"Waiting for the approval of {call.name}."
             seconds = (approval.expires_at - self._approvals.clock.now()) / timedelta(seconds=1)
             return replace(result, content=reason, waits=Wait(reason, max(seconds, 0.0), for_approval=True))
         if decision in {CallDecision.APPROVED, CallDecision.UNKNOWN} and not await store.start(approval, claim):

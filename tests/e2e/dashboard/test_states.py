@@ -1,0 +1,184 @@
+"""The states of a page: calls that wait for a person, sessions that did not end well, and lists that load or cannot be loaded."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from support.browser import (
+    DESKTOP,
+    PHONE,
+    TABLET,
+    assert_accessible,
+    assert_fits,
+    expect_status,
+    open_page,
+    picture,
+    resize,
+)
+from support.dashboard_sessions import Silent, submit_alert, wait_for_end
+from support.tarsy_process import Served
+
+pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
+
+STATUSES = ("pending", "in_progress", "waiting", "cancelling", "completed", "failed", "timed_out", "cancelled")
+
+
+def assert_good_at_every_width(page: Page, name: str) -> None:
+    assert_accessible(page, name)
+    for label, size in (("tablet", TABLET), ("phone", PHONE)):
+        resize(page, size)
+        picture(page, f"{name}-{label}")
+        assert_fits(page)
+    resize(page, DESKTOP)
+
+
+def test_calls_that_wait_for_an_approval_are_shown_as_they_would_be_sent_and_decided(browser: Browser, configured: Served) -> None:
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        session = submit_alert(http, "repair")
+        page.goto(f"/sessions/{session}")
+        expect_status(page, "Waiting")
+        cards = page.get_by_role("article", name="Approval of standby.pods_log")
+        expect(cards).to_have_count(2)
+        expect(cards.filter(has_text='"name": "cart-1"')).to_have_count(1)
+        assert_good_at_every_width(page, "session-approval")
+        page.get_by_role("link", name="Approvals").click()
+        expect(cards).to_have_count(2)
+        assert_good_at_every_width(page, "approvals-pending")
+        # By keyboard.
+        cards.filter(has_text="cart-1").get_by_label("Reason").focus()
+        page.keyboard.type("It only reads.")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(cards).to_have_count(1)
+        cards.get_by_label("Reason").fill("Not this one.")
+        cards.get_by_role("button", name="Reject").click()
+        expect(page.get_by_text("No call waits for an approval")).to_be_visible()
+        page.goto(f"/sessions/{session}")
+        expect_status(page, "Completed")
+        feed = page.get_by_role("feed")
+        for decision, reason in (("approved by api-client", "It only reads."), ("rejected by api-client", "Not this one.")):
+            feed.get_by_role("article").filter(has_text=decision).get_by_role("button", name="standby.pods_log").click()
+            expect(cards.filter(has_text=f"Reason: {reason}")).to_be_visible()
+        assert_accessible(page, "approvals-decided")
+
+
+def test_a_target_is_tested_and_a_dead_letter_is_sent_again(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/notifications")
+        page.get_by_role("button", name="Test ticket-bot").click()
+        expect(page.get_by_role("status").filter(has_text="Not delivered: the receiver cannot be reached")).to_be_visible()
+        expect(page.get_by_role("listitem").filter(has_text="old-channel").first).to_contain_text("no longer configured")
+        page.get_by_role("button", name="Dead letter", exact=True).click()
+        expect(page.get_by_role("button", name="Send again")).to_have_count(1)
+        assert_accessible(page, "notifications-tested")
+        page.get_by_role("button", name="Send again").click()
+        expect(page.get_by_text("No notifications")).to_be_visible()
+
+
+def test_every_status_of_a_session_is_shown_in_the_list(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    with server.client() as http:
+        listed: dict[str, Any] = http.get("/api/v1/sessions").raise_for_status().json()
+    one = {**listed["sessions"][0], "verdict": None, "analysis_is_partial": True}
+
+    def in_every_status(route: Route) -> None:
+        states = [status for status in STATUSES if f"status={status}" in route.request.url]
+        rows = [{**one, "id": f"{STATUSES.index(state):08}-0000-4000-8000-000000000000", "status": state} for state in states]
+        if "in_progress" in states:
+            rows.append({**one, "id": "00000009-0000-4000-8000-000000000000", "status": "in_progress", "waiting_for_model": True})
+        route.fulfill(json={**listed, "sessions": rows})
+
+    with open_page(browser, server.url) as page:
+        page.route("**/api/v1/sessions?*", in_every_status)
+        page.goto("/sessions")
+        for label in (
+            "Queued",
+            "Running",
+            "Waiting",
+            "Cancelling",
+            "Waiting for the model",
+            "No verdict",
+            "Failed",
+            "Timed out",
+            "Cancelled",
+        ):
+            expect(page.get_by_role("listitem").get_by_text(label, exact=True)).to_be_visible()
+        assert_good_at_every_width(page, "sessions-statuses")
+
+
+def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
+    browser: Browser, configured: Served, silent: Silent
+) -> None:
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        unfinished, hurried = (submit_alert(http, alert_type) for alert_type in ("unfinished", "hurry"))
+        wait_for_end(http, unfinished)
+        page.goto(f"/sessions/{unfinished}")
+        expect_status(page, "Failed")
+        expect(page.get_by_text("This analysis is partial").first).to_be_visible()
+        assert_good_at_every_width(page, "session-failed")
+        wait_for_end(http, hurried)
+        page.goto(f"/sessions/{hurried}")
+        expect_status(page, "Completed")
+        assert_accessible(page, "session-forced")
+        running = silent()
+        page.goto(f"/sessions/{running}")
+        expect_status(page, "Running")
+        page.route(re.compile(f"/api/v1/sessions/{running}$"), without_model)
+        page.reload()
+        expect(page.get_by_test_id("session-status")).to_have_text("Waiting for the model")
+        assert_accessible(page, "session-waiting-for-model")
+        page.unroute_all()
+        http.post(f"/api/v1/sessions/{running}/cancel").raise_for_status()
+        page.reload()
+        expect_status(page, "Cancelled")
+        assert_accessible(page, "session-cancelled")
+
+
+def without_model(route: Route) -> None:
+    response = route.fetch()
+    waiting = {"waiting_for_model": True, "waiting_reason": "No model of its chain answers."}
+    route.fulfill(response=response, json={**response.json(), **waiting})
+
+
+# Every page, and what it says when its data cannot be loaded.
+LOADED = {
+    "/incidents": "The incidents could not be loaded.",
+    "/incidents/00000000-0000-4000-8000-000000000000": "The incident could not be loaded.",
+    "/sessions": "The sessions could not be loaded.",
+    "/sessions/00000000-0000-4000-8000-000000000000": "The session could not be loaded.",
+    "/sessions/00000000-0000-4000-8000-000000000000/trace": "The trace could not be loaded.",
+    "/sessions/00000000-0000-4000-8000-000000000000/compare": "The session could not be loaded.",
+    "/alerts/new": "The samples could not be loaded.",
+    "/approvals": "The approvals could not be loaded.",
+    "/reviews": "The reviews could not be loaded.",
+    "/usage": "The usage could not be loaded.",
+    "/notifications": "The notifications could not be loaded.",
+    "/system": "The configuration could not be loaded.",
+    "/audit": "The audit log could not be loaded.",
+    "/setup": "The setup page could not be loaded.",
+}
+
+
+def test_every_page_shows_that_it_loads_and_why_it_could_not_be_loaded(browser: Browser, server: Served) -> None:
+    reason = "This needs the role admin, and your role is viewer."
+    refusal = {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": reason}
+    data = re.compile("/api/v1/(?!me$|system/version)")
+    with open_page(browser, server.url) as page:
+        for address, failure in LOADED.items():
+            # Not answered.
+            page.route(data, lambda _: None)
+            page.goto(address)
+            expect(page.get_by_role("status").filter(has_text="Loading").first).to_be_visible()
+            if address == "/incidents":
+                # It looks the same on all of them.
+                assert_accessible(page, "loading")
+            page.unroute(data)
+            page.route(data, lambda route: route.fulfill(status=403, json=refusal))
+            page.reload()
+            expect(page.get_by_role("alert").filter(has_text=failure).first).to_contain_text(reason)
+            assert_accessible(page, f"failed-{address.split('/')[1]}")
+            resize(page, PHONE)
+            assert_fits(page)
+            resize(page, DESKTOP)
+            page.unroute(data)
