@@ -9,6 +9,7 @@ from tarsy import __version__
 from tarsy.cli import (
     approvals,
     audit,
+    backup,
     config,
     db,
     doctor,
@@ -83,6 +84,8 @@ app.add_typer(tokens.app, name="tokens", help="Create, list and revoke API token
 app.add_typer(notify.app, name="notify", help="List notifications, send one again, and test a target.", rich_help_panel=OPERATE)
 app.command(rich_help_panel=OPERATE)(db.pause)
 app.command(rich_help_panel=OPERATE)(db.resume)
+app.command(rich_help_panel=OPERATE)(backup.backup)
+app.command(rich_help_panel=OPERATE)(backup.restore)
 app.add_typer(db.app, name="db", help="Show the database's schema revision and update it.", rich_help_panel=OPERATE)
 app.command("llm-service", rich_help_panel=OPERATE)(serve.llm_service)
 
