@@ -69,8 +69,7 @@ class Retention:
         if config.hard_delete_after_days is not None:
             erased = await self._store.erase_sessions(days=config.hard_delete_after_days, actor=ACTOR, hidden_only=True)
         incidents = await self._store.erase_incidents(days=config.session_retention_days)
-        if config.audit_log_days is not None:
-            await self._store.erase_audit_log(days=config.audit_log_days)
+        await self._store.erase_audit_log(days=config.audit_log_days)
         events = await self._store.erase_events(older_than_seconds=config.event_ttl)
         await self._store.record_clean_up()
         if hidden or erased or incidents or events:

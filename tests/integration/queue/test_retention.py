@@ -69,12 +69,12 @@ async def test_old_events_are_forgotten_in_batches_and_the_young_stay(engine: As
     assert (await ground.fetch("SELECT count(*) AS left FROM events"))[0]["left"] == 7
 
 
-async def test_the_audit_log_is_kept_unless_its_days_are_configured(engine: AsyncEngine, ground: Ground) -> None:
+async def test_the_audit_log_is_kept_for_a_year_or_as_long_as_configured(engine: AsyncEngine, ground: Ground) -> None:
     await ground.fetch(
-        "INSERT INTO audit_log (actor, action, at) SELECT 'ada', 'config.viewed', now() - make_interval(days => n) FROM unnest(ARRAY[1, 400]) n"
+        "INSERT INTO audit_log (actor, action, at) SELECT 'ada', 'config.viewed', now() - make_interval(days => n) FROM unnest(ARRAY[1, 364, 366]) n"
     )
-    for days, count in ((None, 2), (365, 1)):
-        await Retention(RetentionConfig(audit_log_days=days), PostgresRetentionStore(engine)).clean_up()
+    for config, count in ((RetentionConfig(audit_log_days=400), 3), (RetentionConfig(), 2), (RetentionConfig(audit_log_days=30), 1)):
+        await Retention(config, PostgresRetentionStore(engine)).clean_up()
         assert (await ground.fetch("SELECT count(*) AS left FROM audit_log"))[0]["left"] == count
 
 

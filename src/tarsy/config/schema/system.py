@@ -51,7 +51,7 @@ class RetentionConfig(Section):
     hard_delete_after_days: Days | None = Field(
         default=None, description="TARSy erases hidden sessions after this many more days; unset: only `tarsy sessions purge` erases them."
     )
-    audit_log_days: Days | None = Field(default=None, description="TARSy erases older entries of the audit log; unset: never.")
+    audit_log_days: Days = Field(default=365, description="TARSy erases older entries of the audit log; 36500 is a century.")
     event_ttl: Duration = Field(default=3600.0, description="How long live events stay available for catch-up.")
     cleanup_interval: Duration = Field(default=43200.0, description="How often TARSy looks for old data.")
 
