@@ -30,8 +30,8 @@ def of_kind(objects: list[Manifest], kind: str) -> dict[str, Manifest]:
 
 def containers(objects: list[Manifest]) -> Iterator[tuple[Manifest, Manifest]]:
     """Each container with the pod it is in."""
-    for deployment in of_kind(objects, "Deployment").values():
-        pod = deployment["spec"]["template"]["spec"]
+    for workload in (of_kind(objects, "Deployment") | of_kind(objects, "StatefulSet")).values():
+        pod = workload["spec"]["template"]["spec"]
         for container in pod["containers"]:
             yield pod, container
 

@@ -1,0 +1,163 @@
+"""The Helm chart, rendered by Helm, validated against the schemas of Kubernetes, and compared with the program that it deploys."""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from support.deployment_files import KUBERNETES, ROOT, Manifest, containers, manifests, of_kind
+from tarsy import __version__
+from tarsy.config.load.loader import load_config
+
+CHART = ROOT / "deploy" / "helm" / "tarsy"
+# helm-binary installs it next to the interpreter.
+HELM = shutil.which("helm", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))) or "helm"
+# The oldest version that the chart allows, and the newest that we have the schemas of.
+VERSIONS = ("1.27", kubernetes_validate.latest_version())
+MINIMAL = ("secret.existing=tarsy",)
+COMPLETE = (
+    "secret.values.TARSY_API_TOKENS=alice:admin=x",
+    "secret.values.POSTGRES_PASSWORD=secret",
+    "postgresql.enabled=true",
+    "postgresql.storageClassName=fast",
+    "ingress.enabled=true",
+    "ingress.className=nginx",
+    "ingress.tlsSecret=tarsy-tls",
+    "ingress.annotations.a/b=c",
+    "autoscaling.enabled=true",
+    "autoscaling.selector.namespace=tarsy",
+    "llmProviders.llm_providers.mine.type=openai",
+    "nodeSelector.pool=tools",
+    "imagePullSecrets[0].name=registry",
+    "networkPolicy.extraEgress[0].ports[0].port=4317",
+)
+LEAST = (*MINIMAL, "networkPolicy.enabled=false", "kubernetesMcpServer.enabled=false")
+
+
+def helm(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([HELM, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+@cache
+def rendered(*values: str, release: str = "tarsy") -> list[Manifest]:
+    done = helm("template", release, str(CHART), "--namespace", "ops", *(part for value in values for part in ("--set", value)))
+    assert done.returncode == 0, done.stderr
+    return [one for one in yaml.safe_load_all(done.stdout) if one]
+
+
+def tarsy(objects: list[Manifest]) -> Any:
+    return next(container for _, container in containers(objects) if container["name"] == "tarsy")
+
+
+@pytest.mark.parametrize(("values", "version"), list(product((MINIMAL, COMPLETE, LEAST), VERSIONS)))
+def test_every_object_is_one_that_kubernetes_accepts(values: tuple[str, ...], version: str) -> None:
+    for one in rendered(*values):
+        kubernetes_validate.validate(one, version, strict=True)
+
+
+def test_helm_finds_nothing_to_complain_about() -> None:
+    done = helm("lint", "--strict", str(CHART), "--set", MINIMAL[0])
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"), [("replicas=2", "Set secret.existing"), ("replica=3", "replica"), ("replicas=none", "integer")]
+)
+def test_a_chart_without_a_secret_or_with_a_misspelt_value_is_not_installed(value: str, complaint: str) -> None:
+    done = helm("template", "tarsy", str(CHART), "--set", value)
+    assert done.returncode != 0
+    assert complaint in done.stderr
+
+
+def test_the_chart_deploys_the_same_containers_as_the_kustomization() -> None:
+    chart, base = rendered(*MINIMAL), manifests(KUBERNETES / "base")
+    ours, theirs = ({container["name"]: container for _, container in containers(objects)} for objects in (chart, base))
+    for name in ("tarsy", "server"):
+        same = ours[name].keys() & theirs[name].keys() - {"image", "env"}
+        assert {key: ours[name][key] for key in same} == {key: theirs[name][key] for key in same}
+    assert ours["tarsy"]["image"].endswith(f":{__version__}")
+    pods = [
+        {key: pod[key] for key in ("terminationGracePeriodSeconds", "automountServiceAccountToken")} for pod in _tarsy_pods(chart, base)
+    ]
+    assert pods[0] == pods[1]
+
+
+def _tarsy_pods(*deployments: list[Manifest]) -> list[Any]:
+    return [of_kind(objects, "Deployment")["tarsy"]["spec"]["template"]["spec"] for objects in deployments]
+
+
+def test_no_container_may_do_more_than_it_has_to() -> None:
+    found = list(containers(rendered(*COMPLETE)))
+    assert {container["name"] for _, container in found} == {"tarsy", "server", "postgresql"}
+    for pod, container in found:
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert "memory" in container["resources"]["limits"]
+
+
+@pytest.mark.parametrize("release", ["tarsy", "blue"])
+def test_services_policies_and_the_autoscaler_select_what_exists(release: str) -> None:
+    objects = rendered(*COMPLETE, release=release)
+    workloads = of_kind(objects, "Deployment") | of_kind(objects, "StatefulSet")
+    pods = [one["spec"]["template"]["metadata"]["labels"] for one in workloads.values()]
+    selectors = [one["spec"]["selector"] for one in of_kind(objects, "Service").values()]
+    selectors += [one["spec"]["podSelector"]["matchLabels"] for one in of_kind(objects, "NetworkPolicy").values()]
+    selectors += [one["spec"]["selector"]["matchLabels"] for one in of_kind(objects, "PodDisruptionBudget").values()]
+    for selector in selectors:
+        assert sum(selector.items() <= labels.items() for labels in pods) == 1, selector
+    (autoscaler,) = of_kind(objects, "HorizontalPodAutoscaler").values()
+    scaled = workloads[autoscaler["spec"]["scaleTargetRef"]["name"]]
+    assert "replicas" not in scaled["spec"]
+    (ingress,) = of_kind(objects, "Ingress").values()
+    backend = ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"]
+    assert backend in of_kind(objects, "Service")
+
+
+def test_the_autoscaler_follows_a_metric_that_tarsy_has() -> None:
+    (autoscaler,) = of_kind(rendered(*COMPLETE), "HorizontalPodAutoscaler").values()
+    metric = autoscaler["spec"]["metrics"][0]["external"]["metric"]["name"]
+    assert f"| `{metric}` | gauge |" in (ROOT / "docs" / "metrics.md").read_text()
+
+
+@pytest.mark.parametrize("values", [MINIMAL, COMPLETE])
+def test_the_configuration_loads_and_leads_to_the_tool_server(values: tuple[str, ...], tmp_path: Path) -> None:
+    objects = rendered(*values)
+    (config,) = of_kind(objects, "ConfigMap").values()
+    (tmp_path / "tarsy.yaml").write_text(config["data"]["tarsy.yaml"])
+    loaded = load_config(tmp_path, {"OPENAI_API_KEY": "k"})
+    assert loaded.warnings == ()
+    service = of_kind(objects, "Service")["tarsy-kubernetes-mcp-server"]
+    url = loaded.config.mcp_servers["kubernetes-server"].transport.url
+    assert url == f"http://{service['metadata']['name']}:{service['spec']['ports'][0]['port']}/mcp"
+    pod = of_kind(objects, "Deployment")["tarsy"]["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] >= loaded.config.queue.graceful_shutdown_timeout + 30
+
+
+def test_the_database_is_that_of_the_secret_or_the_one_of_the_chart() -> None:
+    external, own = (
+        {one["name"]: one for one in tarsy(objects)["env"]}["DATABASE_URL"] for objects in (rendered(*MINIMAL), rendered(*COMPLETE))
+    )
+    assert external["valueFrom"]["secretKeyRef"] == {"name": "tarsy", "key": "DATABASE_URL"}
+    (name,) = of_kind(rendered(*COMPLETE), "StatefulSet")
+    assert own["value"] == f"postgresql://tarsy:$(POSTGRES_PASSWORD)@{name}:5432/tarsy"
+    assert name in of_kind(rendered(*COMPLETE), "Service")
+    assert not of_kind(rendered(*MINIMAL), "StatefulSet")
+    assert not of_kind(rendered(*MINIMAL), "Secret")
+
+
+def test_a_change_of_the_configuration_rolls_the_pods() -> None:
+    before, after = (
+        of_kind(rendered(*MINIMAL, f"config.queue.worker_count={count}"), "Deployment")["tarsy"]["spec"]["template"]["metadata"]
+        for count in (5, 6)
+    )
+    assert before["labels"] == after["labels"]
+    assert before["annotations"] != after["annotations"]
