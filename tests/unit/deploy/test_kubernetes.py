@@ -126,7 +126,8 @@ def test_the_overlay_leads_tarsy_to_the_llm_service_by_variables_that_it_reads()
 
 
 def test_every_yaml_file_of_the_deployment_can_be_parsed() -> None:
-    files: list[Path] = sorted((ROOT / "deploy").rglob("*.yaml"))
+    # The chart's templates are YAML only after Helm has rendered them.
+    files: list[Path] = [file for file in sorted((ROOT / "deploy").rglob("*.yaml")) if file.parent.name != "templates"]
     assert len(files) > 8
     for file in files:
         assert list(yaml.safe_load_all(file.read_text()))
