@@ -1,7 +1,7 @@
 """The operator's targets and rules of notifications, as read from the configuration."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,7 @@ from tarsy.notify.senders.apprise import AppriseSender
 from tarsy.notify.senders.sender import Sender
 from tarsy.notify.senders.slack import SlackSender
 from tarsy.notify.senders.webhook import WebhookSender
+from tarsy.notify.senders.write_back import WriteBackSender, write_back_sender
 
 # The target of answers to what people ask for in Slack: the thread in which they asked.
 SLACK_REPLIES = "slack replies"
@@ -50,6 +51,10 @@ def notification_policy(config: Config, env: Mapping[str, str]) -> NotificationP
     return NotificationPolicy(
         targets={**targets, SLACK_REPLIES: app.sender()} if app else targets,
         rules=[_rule(rule, number, config.notify.targets) for number, rule in enumerate(config.notify.rules, 1)],
+    targets = {name: _sender(target, env, has_buttons=config.notify.slack is not None) for name, target in config.notify.targets.items()}
+    return NotificationPolicy(
+        targets=targets,
+        rules=[one for number, rule in enumerate(config.notify.rules, 1) for one in _rules(rule, number, targets)],
         dashboard_url=config.system.dashboard_url,
         slack_app=app,
     )
@@ -81,12 +86,15 @@ def _sender(target: TargetConfig, env: Mapping[str, str], *, has_buttons: bool) 
         return WebhookSender(url=expand(target.webhook.url, env), secret=secret)
     if target.apprise:
         return AppriseSender(url=env[target.apprise.url_env].strip())
+    if target.write_back:
+        return write_back_sender(target.write_back, env)
     raise AssertionError("a target without a service does not load")
 
 
-def _rule(rule: NotifyRuleConfig, number: int, targets: Collection[str]) -> NotificationRule:
+def _rules(rule: NotifyRuleConfig, number: int, targets: Mapping[str, Sender]) -> Iterator[NotificationRule]:
+    """Yield the rule, and one more for each target that can be written to only about some events."""
     quiet = rule.quiet_hours
-    return NotificationRule(
+    whole = NotificationRule(
         name=rule.name or f"rule {number}",
         on=frozenset(rule.on),
         # Without that of a `system.slack` that has no token.
@@ -99,3 +107,7 @@ def _rule(rule: NotifyRuleConfig, number: int, targets: Collection[str]) -> Noti
         only_if_changed=rule.only_if_changed,
         template=rule.template,
     )
+    limited = {name: sender.only for name in whole.to if isinstance(sender := targets[name], WriteBackSender) and sender.only}
+    yield replace(whole, to=tuple(target for target in whole.to if target not in limited))
+    for target, matcher in limited.items():
+        yield replace(whole, to=(target,), match=(*whole.match, matcher))

@@ -9,6 +9,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 
 from tarsy.config.schema.routes import Matchers
 from tarsy.config.schema.values import Duration, Name, Section, Switch, TargetName, Text, WebAddress, refuse
+from tarsy.config.schema.write_back import (
+    GitHubTargetConfig,
+    GrafanaTargetConfig,
+    JiraTargetConfig,
+    OpsgenieTargetConfig,
+    PagerDutyTargetConfig,
+)
 from tarsy.config.templates import variables
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.notification import MAX_AGE, AfterQuietHours, EventKind
@@ -76,14 +83,26 @@ class TargetConfig(Section):
     apprise: AppriseTargetConfig | None = Field(
         default=None, description="Any other service: Teams, e-mail, Telegram, PagerDuty, Opsgenie, Discord and many more."
     )
+    pagerduty: PagerDutyTargetConfig | None = Field(default=None, description="Notes on the PagerDuty incidents that alerts came from.")
+    opsgenie: OpsgenieTargetConfig | None = Field(default=None, description="Notes on the Opsgenie alerts that alerts came from.")
+    grafana: GrafanaTargetConfig | None = Field(default=None, description="Annotations in Grafana, with the tag `tarsy`.")
+    jira: JiraTargetConfig | None = Field(default=None, description="Comments on the Jira issues that a label of the alerts names.")
+    github: GitHubTargetConfig | None = Field(default=None, description="Comments on the GitHub issues that a label of the alerts names.")
 
     @model_validator(mode="after")
     def _one_service(self) -> "TargetConfig":
-        if sum(service is not None for service in (self.slack, self.webhook, self.apprise)) != 1:
+        if len(self.model_fields_set) != 1:
             raise refuse(
-                "a target is one of slack, webhook and apprise", "keep one of them, and name another target for each of the others"
+                f"a target is one of {', '.join(type(self).model_fields)}",
+                "keep one of them, and name another target for each of the others",
             )
         return self
+
+    @property
+    def write_back(
+        self,
+    ) -> PagerDutyTargetConfig | OpsgenieTargetConfig | GrafanaTargetConfig | JiraTargetConfig | GitHubTargetConfig | None:
+        return self.pagerduty or self.opsgenie or self.grafana or self.jira or self.github
 
     def variables(self) -> frozenset[str]:
         """Return the environment variables that it needs."""
@@ -91,6 +110,7 @@ class TargetConfig(Section):
             self.slack.token_env if self.slack else None,
             self.webhook.secret_env if self.webhook else None,
             self.apprise.url_env if self.apprise else None,
+            self.write_back.token_env if self.write_back else None,
         }
         return frozenset(name for name in named if name) | variables(self.webhook.url if self.webhook else "")
 

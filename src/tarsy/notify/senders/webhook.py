@@ -39,7 +39,7 @@ class WebhookSender:
             headers[SIGNATURE] = signature(content, self.secret, int(time.time()))
         try:
             async with (
-                httpx.AsyncClient(verify=_tls(), timeout=None) as client,  # noqa: S113 - the caller limits the time
+                httpx.AsyncClient(verify=tls_context(), timeout=None) as client,  # noqa: S113 - the caller limits the time
                 client.stream("POST", self.url, content=content, headers=headers) as response,
             ):
                 if response.is_success:
@@ -89,7 +89,8 @@ def signature(content: bytes, secret: str, timestamp: int) -> str:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
+    """Return the system's trusted certificates."""
     # Reading the certificates takes longer than sending.
     return ssl.create_default_context()
 
