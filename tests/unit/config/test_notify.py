@@ -64,7 +64,12 @@ def test_no_secret_is_shown_with_a_target(directory: ConfigDirectory) -> None:
 @pytest.mark.parametrize(
     ("notify", "path", "problem", "cure"),
     [
-        ("{targets: {a: {}}}", "notify.targets.a", "a target is one of slack, webhook, apprise, pagerduty, opsgenie, grafana, jira, github", "keep one of them"),
+        (
+            "{targets: {a: {}}}",
+            "notify.targets.a",
+            "a target is one of slack, webhook, apprise, pagerduty, opsgenie, grafana, jira, github",
+            "keep one of them",
+        ),
         (
             "{targets: {a: {slack: {channel: C}, apprise: {url_env: MAIL_URL}}}}",
             "notify.targets.a",

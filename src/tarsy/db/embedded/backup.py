@@ -41,16 +41,17 @@ async def write_backup(data_dir: Path, file: Path, *, overwrite: bool) -> int:
         raise BackupError(f"There is no database in {data_dir}.", "Name its directory with --data-dir or TARSY_DATA_DIR.")
     # An incomplete file never has the name of a backup.
     partial = target.with_name(f"{file.name}.partial")
-    await partial.touch(mode=0o600)
+    await partial.unlink(missing_ok=True)
+    await partial.touch(mode=0o600, exist_ok=False)
     try:
         async with embedded_postgres(data_dir) as url:
             await _run("pg_dump", "--format=custom", f"--file={partial}", f"--dbname={url}")
+            await partial.replace(target)
             engine = create_engine(url)
             try:
                 await record_upkeep(engine, BACKUP)
             finally:
                 await engine.dispose()
-        await partial.replace(target)
     finally:
         await partial.unlink(missing_ok=True)
     return (await target.stat()).st_size
