@@ -9,6 +9,6 @@ def last_line(notification_id: str) -> str:
     return f"TARSy notification {notification_id}"
 
 
-def is_own_note(text: str) -> bool:
+def is_own_write_back(text: str) -> bool:
     """Return whether TARSy wrote a note, a comment or an annotation."""
     return _LAST_LINE.search(text) is not None

@@ -12,7 +12,7 @@ import pytest
 from support.note_services import NoteServices, note_services
 from tarsy.config.load.loader import load_config
 from tarsy.domain.notification import EventKind, Notification, NotificationEvent, NotificationStatus, notifications_of
-from tarsy.domain.write_back import is_own_note
+from tarsy.domain.write_back import is_own_write_back
 from tarsy.intake.adapters.registry import parse_delivery
 from tarsy.intake.delivery import parse_request
 from tarsy.notify.policy import NotificationPolicy, notification_policy
@@ -97,7 +97,7 @@ async def test_a_note_is_written_once_however_often_it_is_sent_and_its_answer_lo
     assert again == Delivered()
     (text,) = services.texts(path)
     assert "cart leaks" in text
-    assert is_own_note(text)
+    assert is_own_write_back(text)
     assert {path: 1} == {path: len(notes) for path, notes in services.notes.items() if notes}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tarsy.domain.alert import Alert, AlertStatus, Change, Severity, alert_title
-from tarsy.domain.write_back import is_own_note
+from tarsy.domain.write_back import is_own_write_back
 from tarsy.intake.adapters import (
     alertmanager,
     argocd,
@@ -88,12 +88,12 @@ def repeats_firing(source: str) -> bool:
     return source in ADAPTERS and ADAPTERS[source].repeats
 
 
-def _is_own_note(request: WebhookRequest) -> bool:
+def _is_own_write_back(request: WebhookRequest) -> bool:
     """Return whether a request reports a note that TARSy has written. Other events may quote one, and count."""
     body = request.body
     # Opsgenie reports notes as an action on their alert, GitHub and Jira report comments.
     opsgenie = body.at("alert").text("note") if body.word("action") == "addnote" else ""
-    return is_own_note(opsgenie) or is_own_note(body.at("comment").text("body"))
+    return is_own_write_back(opsgenie) or is_own_write_back(body.at("comment").text("body"))
 
 
 def matching_adapter(request: WebhookRequest) -> Adapter | None:
@@ -112,7 +112,7 @@ def parse_delivery(
     Raises:
         TooManyValuesError: JSON within the body has too many values.
     """
-    if _is_own_note(request):
+    if _is_own_write_back(request):
         return Delivery(source=source or UNKNOWN_SOURCE, remark="TARSy wrote this note itself")
     if source and source in mappings:
         content = parse_mapped(request, source, mappings[source])

@@ -41,7 +41,7 @@ _MAX_LISTED_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class WriteBack:
     """A note on one object: the address that lists those it has, and the request that adds one."""
 
     listed_at: str
@@ -56,12 +56,12 @@ class WriteBackSender:
     only: Matcher | None
     markup: Markup
     headers: Mapping[str, str] = field(repr=False)
-    notes: Callable[[Notification], Sequence[Note]]
+    write_backs: Callable[[Notification], Sequence[WriteBack]]
     has_threads = False
 
     async def send(self, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered:
         del thread
-        notes = self.notes(notification)
+        write_backs = self.write_backs(notification)
         written = False
         missing = NotDelivered(f"no alert of this event names anything in {self.service}")
         try:
@@ -70,13 +70,13 @@ class WriteBackSender:
                 timeout=None,  # noqa: S113 - the caller limits the time
                 headers={"Accept": "application/json", "User-Agent": f"TARSy/{__version__}", **self.headers},
             ) as client:
-                for note in notes:
-                    response, listed = await _read(client, "GET", note.listed_at)
+                for one in write_backs:
+                    response, listed = await _read(client, "GET", one.listed_at)
                     if response.is_success and notification.id in listed:
                         written = True
                         continue
                     if response.is_success:
-                        response, listed = await _read(client, "POST", note.posted_to, json=note.body)
+                        response, listed = await _read(client, "POST", one.posted_to, json=one.body)
                     if response.is_success:
                         written = True
                         continue
@@ -123,59 +123,61 @@ def write_back_sender(config: WriteBackConfig, env: Mapping[str, str]) -> WriteB
 def _pagerduty(config: PagerDutyTargetConfig, token: str) -> WriteBackSender:
     """https://developer.pagerduty.com/api-reference: create a note on an incident. The fingerprint of its alerts is the incident's id."""
 
-    def notes(notification: Notification) -> list[Note]:
+    def write_backs(notification: Notification) -> list[WriteBack]:
         urls = [f"{config.api_url.rstrip('/')}/incidents/{_quoted(one)}/notes" for one in notification.event.fingerprints]
-        return [Note(listed_at=url, posted_to=url, body={"note": {"content": _signed(notification)}}) for url in urls]
+        return [WriteBack(listed_at=url, posted_to=url, body={"note": {"content": _signed(notification)}}) for url in urls]
 
     return WriteBackSender(
         service="pagerduty",
         only=Matcher("source", Operator.EQUAL, "pagerduty"),
         markup=Markup.PLAIN,
         headers={"Authorization": f"Token token={token}", "From": config.user},
-        notes=notes,
+        write_backs=write_backs,
     )
 
 
 def _opsgenie(config: OpsgenieTargetConfig, token: str) -> WriteBackSender:
     """https://docs.opsgenie.com/docs/alert-api: add a note to an alert. The fingerprint of its alerts is their alias."""
 
-    def notes(notification: Notification) -> list[Note]:
+    def write_backs(notification: Notification) -> list[WriteBack]:
         urls = [
             f"{config.api_url.rstrip('/')}/v2/alerts/{_quoted(one)}/notes?identifierType=alias" for one in notification.event.fingerprints
         ]
         body = {"note": _signed(notification), "source": "TARSy"}
-        return [Note(listed_at=f"{url}&order=desc&limit=100", posted_to=url, body=body) for url in urls]
+        return [WriteBack(listed_at=f"{url}&order=desc&limit=100", posted_to=url, body=body) for url in urls]
 
     return WriteBackSender(
         service="opsgenie",
         only=Matcher("source", Operator.EQUAL, "opsgenie"),
         markup=Markup.PLAIN,
         headers={"Authorization": f"GenieKey {token}"},
-        notes=notes,
+        write_backs=write_backs,
     )
 
 
 def _grafana(config: GrafanaTargetConfig, token: str) -> WriteBackSender:
     """https://grafana.com/docs/grafana/latest/developers/http_api/annotations: one that dashboards show by its tag `tarsy`."""
 
-    def notes(notification: Notification) -> list[Note]:
+    def write_backs(notification: Notification) -> list[WriteBack]:
         url, tags = f"{config.url.rstrip('/')}/api/annotations", ["tarsy", notification.id]
         # Grafana shows the text as HTML.
         body = {"time": int(notification.event.at.timestamp() * 1000), "tags": tags, "text": html.escape(_signed(notification))}
-        return [Note(listed_at=f"{url}?{urlencode({'tags': tags}, doseq=True)}", posted_to=url, body=body)]
+        return [WriteBack(listed_at=f"{url}?{urlencode({'tags': tags}, doseq=True)}", posted_to=url, body=body)]
 
-    return WriteBackSender(service="grafana", only=None, markup=Markup.NONE, headers={"Authorization": f"Bearer {token}"}, notes=notes)
+    return WriteBackSender(
+        service="grafana", only=None, markup=Markup.NONE, headers={"Authorization": f"Bearer {token}"}, write_backs=write_backs
+    )
 
 
 def _jira(config: JiraTargetConfig, token: str) -> WriteBackSender:
     """https://developer.atlassian.com/cloud/jira/platform/rest/v3: add a comment, as a document whose text is shown as it is."""
 
-    def notes(notification: Notification) -> list[Note]:
+    def write_backs(notification: Notification) -> list[WriteBack]:
         text = {"type": "text", "text": _signed(notification)}
         body = {"body": {"type": "doc", "version": 1, "content": [{"type": "paragraph", "content": [text]}]}}
         issues = _labelled(notification, config.issue_label, _JIRA_ISSUE)
         urls = [f"{config.url.rstrip('/')}/rest/api/3/issue/{issue}/comment" for issue in issues]
-        return [Note(listed_at=f"{url}?orderBy=-created&maxResults=100", posted_to=url, body=body) for url in urls]
+        return [WriteBack(listed_at=f"{url}?orderBy=-created&maxResults=100", posted_to=url, body=body) for url in urls]
 
     credentials = base64.b64encode(f"{config.user}:{token}".encode()).decode()
     return WriteBackSender(
@@ -183,28 +185,28 @@ def _jira(config: JiraTargetConfig, token: str) -> WriteBackSender:
         only=Matcher(config.issue_label, Operator.LIKE, _JIRA_ISSUE),
         markup=Markup.NONE,
         headers={"Authorization": f"Basic {credentials}"},
-        notes=notes,
+        write_backs=write_backs,
     )
 
 
 def _github(config: GitHubTargetConfig, token: str) -> WriteBackSender:
     """https://docs.github.com/en/rest/issues/comments: create a comment, whose text is a code block, without mentions and references."""
 
-    def notes(notification: Notification) -> list[Note]:
+    def write_backs(notification: Notification) -> list[WriteBack]:
         longest = max((len(run) for run in re.findall(r"`+", notification.text)), default=0)
         fence = "`" * max(longest + 1, 3)
         parts = (f"{fence}text\n{notification.text}\n{fence}", notification.event.link, last_line(notification.id))
         issues = _labelled(notification, config.issue_label, _GITHUB_ISSUE)
         urls = [f"{config.api_url.rstrip('/')}/repos/{config.repository}/issues/{issue}/comments" for issue in issues]
         since = urlencode({"per_page": 100, "since": f"{notification.event.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"})
-        return [Note(listed_at=f"{url}?{since}", posted_to=url, body={"body": "\n\n".join(filter(None, parts))}) for url in urls]
+        return [WriteBack(listed_at=f"{url}?{since}", posted_to=url, body={"body": "\n\n".join(filter(None, parts))}) for url in urls]
 
     return WriteBackSender(
         service="github",
         only=Matcher(config.issue_label, Operator.LIKE, _GITHUB_ISSUE),
         markup=Markup.NONE,
         headers={"Authorization": f"Bearer {token}", "X-GitHub-Api-Version": "2022-11-28"},
-        notes=notes,
+        write_backs=write_backs,
     )
 
 
