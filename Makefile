@@ -75,7 +75,7 @@ proto: $(INSTALLED) ## generate the Python code of the LLM contract anew
 	$(BIN)/python -m grpc_tools.protoc -I proto --python_out=src/tarsy/llm/proto --pyi_out=src/tarsy/llm/proto proto/llm/v1/llm.proto
 
 lock: $(INSTALLED) ## pin the dependencies of pyproject.toml anew (UPGRADE=--upgrade takes newer versions)
-	$(BIN)/uv pip compile pyproject.toml --extra all --group dev --generate-hashes --no-emit-index-url --no-header --no-annotate $(UPGRADE) -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra all --group dev --generate-hashes --no-strip-markers --no-emit-index-url --no-header --no-annotate $(UPGRADE) -o requirements.lock
 	$(BIN)/uv pip compile .ci/node.in --generate-hashes --no-emit-index-url --no-header --no-annotate $(UPGRADE) -o .ci/node.lock
 
 clean: ## remove everything that was built or installed here (not the database)

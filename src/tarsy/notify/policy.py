@@ -50,10 +50,6 @@ def notification_policy(config: Config, env: Mapping[str, str]) -> NotificationP
     targets = {name: _sender(target, env, has_buttons=app is not None) for name, target in config.notify.targets.items()}
     return NotificationPolicy(
         targets={**targets, SLACK_REPLIES: app.sender()} if app else targets,
-        rules=[_rule(rule, number, config.notify.targets) for number, rule in enumerate(config.notify.rules, 1)],
-    targets = {name: _sender(target, env, has_buttons=config.notify.slack is not None) for name, target in config.notify.targets.items()}
-    return NotificationPolicy(
-        targets=targets,
         rules=[one for number, rule in enumerate(config.notify.rules, 1) for one in _rules(rule, number, targets)],
         dashboard_url=config.system.dashboard_url,
         slack_app=app,

@@ -91,9 +91,10 @@ class TargetConfig(Section):
 
     @model_validator(mode="after")
     def _one_service(self) -> "TargetConfig":
-        if len(self.model_fields_set) != 1:
+        services = type(self).model_fields
+        if sum(getattr(self, service) is not None for service in services) != 1:
             raise refuse(
-                f"a target is one of {', '.join(type(self).model_fields)}",
+                f"a target is one of {', '.join(services)}",
                 "keep one of them, and name another target for each of the others",
             )
         return self
