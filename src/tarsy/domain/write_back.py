@@ -11,4 +11,5 @@ def last_line(notification_id: str) -> str:
 
 def is_own_write_back(text: str) -> bool:
     """Return whether TARSy wrote a note, a comment or an annotation."""
-    return _LAST_LINE.search(text) is not None
+    # Jira marks characters by backslashes that would otherwise be formatting.
+    return _LAST_LINE.search(text.replace("\\", "")) is not None

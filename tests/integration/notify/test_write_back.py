@@ -1,6 +1,6 @@
 """Notes on the objects that alerts came from, against servers that speak the protocols of the services."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from tarsy.intake.adapters.registry import parse_delivery
 from tarsy.intake.delivery import parse_request
 from tarsy.notify.policy import NotificationPolicy, notification_policy
 from tarsy.notify.senders.sender import Delivered, NotDelivered
+from tarsy.notify.senders.write_back import WriteBackSender
 
 NOW = datetime(2026, 11, 17, 3, 0, tzinfo=UTC)
 ID = "6f1c2c52-6a0e-4a53-9a5e-1d1f0a7c2b11"
@@ -56,8 +57,7 @@ def running() -> Iterator[NoteServices]:
 @pytest.fixture
 def services(running: NoteServices) -> NoteServices:
     running.notes.clear()
-    running.answers.clear()
-    running.loses_answers = False
+    running.is_limited = running.loses_answers = False
     return running
 
 
@@ -101,19 +101,61 @@ async def test_a_note_is_written_once_however_often_it_is_sent_and_its_answer_lo
     assert {path: 1} == {path: len(notes) for path, notes in services.notes.items() if notes}
 
 
-async def test_a_service_that_asks_for_time_refuses_or_does_not_know_the_object_is_reported(
-    services: NoteServices, policy: NotificationPolicy
+@pytest.mark.parametrize(
+    ("target", "seconds"), [("pages", 30), ("alerts", 60), ("graphs", 30), ("issues", 30), ("tickets", 30)], ids=list(PATHS)
+)
+async def test_a_service_that_limits_the_rate_is_left_alone_for_as_long_as_it_asks(
+    target: str, seconds: int, services: NoteServices, policy: NotificationPolicy
 ) -> None:
+    event, path = PATHS[target]
+    services.is_limited = True
+    limited = await policy.targets[target].send(notification(event))
+    assert isinstance(limited, NotDelivered)
+    assert limited.retry_after == pytest.approx(seconds, abs=1.5)
+    services.is_limited = False
+    assert await policy.targets[target].send(notification(event)) == Delivered()
+    assert len(services.texts(path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "unknown"),
+    [
+        ("pages", replace(PAGED, fingerprints=("GONE",))),
+        ("alerts", replace(OPSGENIE, fingerprints=("GONE",))),
+        ("issues", replace(EVENT, labels={"jira_issue": ("OPS-13",)})),
+        ("tickets", replace(EVENT, labels={"github_issue": ("13",)})),
+    ],
+)
+async def test_an_object_that_is_gone_and_a_wrong_token_are_reported(
+    target: str, unknown: NotificationEvent, services: NoteServices, policy: NotificationPolicy
+) -> None:
+    gone = await policy.targets[target].send(notification(unknown))
+    assert isinstance(gone, NotDelivered)
+    assert gone.reason.startswith("HTTP 404 ")
+    assert "Not Found" in gone.reason
+    assert gone.retry_after is None
+    sender = policy.targets[target]
+    assert isinstance(sender, WriteBackSender)
+    refused = await replace(sender, headers={"Authorization": "wrong"}).send(notification(PATHS[target][0]))
+    assert isinstance(refused, NotDelivered)
+    assert refused.reason.startswith("HTTP 401 ")
+    assert not any(services.notes.values())
+
+
+async def test_one_object_that_is_gone_does_not_keep_the_note_from_the_others(services: NoteServices, policy: NotificationPolicy) -> None:
     pages = policy.targets["pages"]
-    services.answers.append((429, {"Retry-After": "7"}, {"message": "not now"}))
-    assert await pages.send(notification(PAGED)) == NotDelivered('HTTP 429 {"message":"not now"}', retry_after=7.0)
-    unknown = await pages.send(notification(replace(PAGED, fingerprints=("GONE",))))
-    assert unknown == NotDelivered('HTTP 404 {"message":"Not Found"}')
     assert await pages.send(notification(replace(PAGED, fingerprints=("GONE", "PT4KHLK")))) == Delivered()
     assert await pages.send(notification(replace(PAGED, fingerprints=()))) == NotDelivered(
         "no alert of this event names anything in pagerduty"
     )
-    assert len(services.notes) == 1
+    assert len(services.texts("/incidents/PT4KHLK/notes")) == 1
+
+
+def test_nothing_is_written_unless_a_rule_names_the_target(services: NoteServices, tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text(CONFIG.format(url=services.url).partition("  rules:")[0])
+    loaded = load_config(tmp_path, ENV)
+    silent = notification_policy(loaded.config, loaded.env)
+    assert [notifications_of(event, silent.rules, {}) for event, _ in PATHS.values()] == [[]] * 5
 
 
 def test_each_service_gets_only_events_that_name_one_of_its_objects(policy: NotificationPolicy) -> None:
@@ -138,26 +180,69 @@ async def test_the_text_of_an_alert_stays_text(services: NoteServices, policy: N
     assert comment.startswith(f"````text\n{TEXT}\n````\n\nhttps://tarsy.example.com/sessions/1\n")
 
 
-OWN, FOREIGN = f"cart leaks\n\nTARSy notification {ID}", f"I do not believe `TARSy notification {ID}`: see the graph"
+FOREIGN = f"I do not believe `TARSy notification {ID}`: see the graph"
 
 
-def opsgenie(action: str, note: str) -> dict[str, Any]:
+def opsgenie(note: str, action: str = "AddNote") -> dict[str, Any]:
     return {"action": action, "alert": {"alertId": "1", "alias": "disk.db-1", "message": "disk full", "note": note}}
 
 
+def pagerduty(note: str) -> dict[str, Any]:
+    data = {"id": "P1", "type": "incident_note", "content": note, "incident": {"id": "PT4KHLK", "type": "incident_reference"}}
+    return {"event": {"id": "01", "event_type": "incident.annotated", "resource_type": "incident", "data": data}}
+
+
+def jira(comment: Any, event: str = "comment_created") -> dict[str, Any]:
+    return {"webhookEvent": event, "comment": {"id": "7", "body": comment}, "issue": {"key": "OPS-12"}}
+
+
+def document(text: str) -> dict[str, Any]:
+    content = [{"type": "paragraph", "content": [{"type": "text", "text": line}]} for line in text.split("\n\n")]
+    return {"type": "doc", "version": 1, "content": content}
+
+
+def github(comment: str) -> dict[str, Any]:
+    return {
+        "action": "created",
+        "comment": {"body": comment},
+        "issue": {"number": 12},
+        "repository": {"full_name": "a/b"},
+        "sender": {"login": "bot"},
+    }
+
+
+# How each service reports a note. Grafana has no webhook for annotations.
+REPORTS: Mapping[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
+    "PagerDuty": ("pages", pagerduty),
+    "Opsgenie": ("alerts", opsgenie),
+    "Jira": ("issues", jira),
+    "Jira, as a change of the issue": ("issues", lambda note: jira(note, "jira:issue_updated")),
+    "Jira, with escaped marks": ("issues", lambda note: jira(note.replace("-", "\\-"))),
+    "Jira, as a document": ("issues", lambda note: jira(document(note))),
+    "GitHub": ("tickets", github),
+}
+
+
+@pytest.mark.parametrize("report", REPORTS)
+async def test_what_tarsy_wrote_is_dropped_when_the_service_reports_it(
+    report: str, services: NoteServices, policy: NotificationPolicy
+) -> None:
+    target, webhook = REPORTS[report]
+    event, path = PATHS[target]
+    await policy.targets[target].send(notification(event))
+    (note,) = services.texts(path)
+    delivery = parse_delivery(parse_request(orjson.dumps(webhook(note)).decode()))
+    assert (delivery.remark, delivery.alerts, delivery.changes) == ("TARSy wrote this note itself", (), ())
+
+
 @pytest.mark.parametrize(
-    ("body", "is_dropped"),
+    "body",
     [
-        (opsgenie("AddNote", OWN), True),
-        (opsgenie("AddNote", FOREIGN), False),
-        (opsgenie("Close", OWN), False),
-        ({"webhookEvent": "comment_created", "comment": {"body": OWN}, "issue": {"key": "OPS-12"}}, True),
-        ({"webhookEvent": "comment_created", "comment": {"body": FOREIGN}, "issue": {"key": "OPS-12"}}, False),
-        ({"action": "created", "comment": {"body": OWN}, "issue": {"number": 12}, "repository": {"full_name": "a/b"}, "sender": {}}, True),
-        ({"title": OWN, "labels": {"a": OWN}, "status": "firing"}, False),
+        *(pytest.param(webhook(FOREIGN), id=name) for name, (_, webhook) in REPORTS.items()),
+        pytest.param(opsgenie(f"cart leaks\n\nTARSy notification {ID}", "Close"), id="another event of the alert"),
+        pytest.param({"title": f"TARSy notification {ID}", "labels": {"a": "b"}, "status": "firing"}, id="an alert"),
     ],
 )
-def test_what_tarsy_wrote_is_dropped_when_it_comes_back_and_what_quotes_it_is_not(body: dict[str, Any], is_dropped: bool) -> None:  # noqa: FBT001 - a row
+def test_what_people_write_and_what_only_quotes_a_note_is_not_dropped_as_one(body: dict[str, Any]) -> None:
     delivery = parse_delivery(parse_request(orjson.dumps(body).decode()))
-    assert (delivery.remark == "TARSy wrote this note itself") is is_dropped
-    assert bool(delivery.alerts) is not is_dropped
+    assert delivery.remark != "TARSy wrote this note itself"

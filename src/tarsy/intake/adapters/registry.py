@@ -91,9 +91,16 @@ def repeats_firing(source: str) -> bool:
 def _is_own_write_back(request: WebhookRequest) -> bool:
     """Return whether a request reports a note that TARSy has written. Other events may quote one, and count."""
     body = request.body
-    # Opsgenie reports notes as an action on their alert, GitHub and Jira report comments.
-    opsgenie = body.at("alert").text("note") if body.word("action") == "addnote" else ""
-    return is_own_write_back(opsgenie) or is_own_write_back(body.at("comment").text("body"))
+    comment = body.at("comment")
+    notes = (
+        # Opsgenie reports notes as an action on their alert, PagerDuty as an event.
+        body.at("alert").text("note") if body.word("action") == "addnote" else "",
+        body.at("event", "data").text("content") if body.at("event").word("event_type") == "incident.annotated" else "",
+        # GitHub and Jira report comments; Jira's may be documents, of paragraphs with texts.
+        comment.text("body"),
+        *(text.text("text") for block in comment.at("body").each("content")[-1:] for text in block.each("content")[-1:]),
+    )
+    return any(map(is_own_write_back, notes))
 
 
 def matching_adapter(request: WebhookRequest) -> Adapter | None:

@@ -6,6 +6,7 @@ None of these services takes an idempotency key, so that each note names its not
 import base64
 import html
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -36,6 +37,8 @@ _JIRA_ISSUE = r"[A-Z][A-Z0-9_]*-[0-9]+"
 _GITHUB_ISSUE = r"[0-9]+"
 # Enough to see what the service complains about.
 _SHOWN_CHARACTERS = 200
+# Opsgenie counts the requests of a minute, and does not say when there may be more.
+_RATE_LIMIT_SECONDS = 60.0
 # More than the notes of one incident; a service that sends more is not asked again.
 _MAX_LISTED_BYTES = 8 * 1024 * 1024
 
@@ -81,8 +84,7 @@ class WriteBackSender:
                         written = True
                         continue
                     refused = NotDelivered(
-                        f"HTTP {response.status_code} {clip(listed, _SHOWN_CHARACTERS, notice='…')}".strip(),
-                        retry_after(response.headers.get("Retry-After")),
+                        f"HTTP {response.status_code} {clip(listed, _SHOWN_CHARACTERS, notice='…')}".strip(), _pause(response)
                     )
                     # Alerts of several senders may be one incident, and someone may have deleted an object.
                     if response.status_code != HTTPStatus.NOT_FOUND:
@@ -102,6 +104,23 @@ async def _read(client: httpx.AsyncClient, method: str, url: str, **more: Any) -
             if len(read) > _MAX_LISTED_BYTES:
                 break
     return response, read.decode(errors="replace")
+
+
+def _pause(response: httpx.Response) -> float | None:
+    """Return the seconds for which a service asks to be left alone; None if it does not."""
+    headers = response.headers
+    if "Retry-After" in headers:
+        return retry_after(headers["Retry-After"])
+    # GitHub has two ways to say it.
+    is_spent = response.status_code == HTTPStatus.FORBIDDEN and headers.get("X-RateLimit-Remaining") == "0"
+    if response.status_code != HTTPStatus.TOO_MANY_REQUESTS and not is_spent:
+        return None
+    # PagerDuty sends the seconds until then, GitHub the time.
+    if (seconds := headers.get("RateLimit-Reset", "")).isdecimal():
+        return float(seconds)
+    if (at := headers.get("X-RateLimit-Reset", "")).isdecimal():
+        return max(float(at) - time.time(), 0.0)
+    return _RATE_LIMIT_SECONDS
 
 
 def write_back_sender(config: WriteBackConfig, env: Mapping[str, str]) -> WriteBackSender:
@@ -173,8 +192,10 @@ def _jira(config: JiraTargetConfig, token: str) -> WriteBackSender:
     """https://developer.atlassian.com/cloud/jira/platform/rest/v3: add a comment, as a document whose text is shown as it is."""
 
     def write_backs(notification: Notification) -> list[WriteBack]:
-        text = {"type": "text", "text": _signed(notification)}
-        body = {"body": {"type": "doc", "version": 1, "content": [{"type": "paragraph", "content": [text]}]}}
+        # In a text, a line break is a space.
+        lines = [{"type": "text", "text": line} for line in _signed(notification).splitlines() if line.strip()]
+        content = [{"type": "paragraph", "content": [line]} for line in lines]
+        body = {"body": {"type": "doc", "version": 1, "content": content}}
         issues = _labelled(notification, config.issue_label, _JIRA_ISSUE)
         urls = [f"{config.url.rstrip('/')}/rest/api/3/issue/{issue}/comment" for issue in issues]
         return [WriteBack(listed_at=f"{url}?orderBy=-created&maxResults=100", posted_to=url, body=body) for url in urls]
