@@ -1,7 +1,7 @@
 """Recordings: every model and tool call of a session, and every other input of it, in a form that can be replayed.
 
-Sample incidents, exported sessions and regression tests use the same format, as JSON or YAML. Version 1 has no inputs, and version 2 was made by other prompts and
-rules of evidence, as was version 3; all can still be read and replayed.
+Sample incidents, exported sessions and regression tests use the same format, as JSON or YAML. Version 1 has no inputs, and versions 2 to 4 were made by other prompts and
+rules of evidence; all can still be read and replayed.
 """
 
 import json
@@ -29,8 +29,8 @@ from tarsy.domain.usage import TokenUsage
 _GROUNDING_CHUNK = TypeAdapter(GroundingChunk)
 
 # The first version that names today's prompts and rules of evidence.
-RULES_SINCE = 4
-_NEWEST = 4
+RULES_SINCE = 5
+_NEWEST = 5
 
 
 def track_of(stage_index: int, stage_name: str, agent_index: int, agent_name: str) -> str:
@@ -171,7 +171,7 @@ class RecordedOutcome(Recorded):
 
 class Recording(Recorded):
     # Files of version 1 may leave it out.
-    tarsy_recording: Literal[1, 2, 3, 4] = 1
+    tarsy_recording: Literal[1, 2, 3, 4, 5] = 1
     title: str = ""
     alert: RecordedAlert | None = None
     # The ResolvedChain that is stored with the session.

@@ -211,8 +211,8 @@ async def test_a_recording_of_an_older_version_goes_on_replaying(database_url: s
 
 
 def test_a_recording_of_a_later_version_says_which_version_it_needs(tmp_path: Path) -> None:
-    (tmp_path / "later.json").write_text('{"tarsy_recording": 5, "calls": []}')
-    with pytest.raises(RecordingUnreadableError, match="is of version 5, and this TARSy reads versions 1 to 4"):
+    (tmp_path / "later.json").write_text('{"tarsy_recording": 6, "calls": []}')
+    with pytest.raises(RecordingUnreadableError, match="is of version 6, and this TARSy reads versions 1 to 5"):
         RecordingFiles()(str(tmp_path / "later.json"))
 
 

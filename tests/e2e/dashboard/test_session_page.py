@@ -86,7 +86,7 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
         page.get_by_role("button", name="Report").click()
         with page.expect_download() as download:
             page.get_by_role("menuitem", name="Recording").click()
-        assert json.loads(download.value.path().read_text())["tarsy_recording"] == 4
+        assert json.loads(download.value.path().read_text())["tarsy_recording"] == 5
 
 
 def test_a_step_that_cannot_be_forked_shows_the_reason(browser: Browser, configured: Served, session: str) -> None:

@@ -36,6 +36,9 @@ _MOST_READ = 24_000_000
 # Characters whose figures are read for one analysis: a tenth of a second, and more than most results have.
 _MOST_READ_FOR_FIGURES = 150_000
 
+# A person counts rows up to this number; a larger count was read.
+_MOST_COUNTED = 20
+
 _SWEEPS = "says all, every, none, only, always or never without citing what covers it"
 _NOT_CITED = "neither cites a result nor is marked (inference)"
 # The argument of `tarsy.read_result` that names the text.
@@ -88,6 +91,8 @@ class CheckedAnalysis:
     problems: tuple[UnsupportedClaim, ...] = ()
     # Names of the verdict that occur nowhere, its object's first.
     unseen: tuple[str, ...] = ()
+    # Figures of the verdict's mechanism that are not in the analysis.
+    unstated: tuple[str, ...] = ()
     # Why a model failed quotations, by their places in the analysis; by None for the verdict's mechanism.
     judged: Mapping[int | None, str] = field(default_factory=dict[int | None, str])
 
@@ -192,7 +197,8 @@ def check(
         (*_problems_of_citations(checked.values(), claims), *(problem for one in reviewed for problem in _problems(one))),
         key=lambda one: one.span or (0, 0),
     )
-    problems += _problems_of(verdict, unseen, claims, seen) if verdict else ()
+    unstated = tuple(_unstated_of(verdict, claims)) if verdict else ()
+    problems += _problems_of(verdict, unseen, unstated, seen) if verdict else ()
     problems += [UnsupportedClaim("verdict", judged[None])] if None in judged else ()
     problems.sort(key=lambda one: one.severity is not ClaimSeverity.FAILURE)
     return CheckedAnalysis(
@@ -200,6 +206,7 @@ def check(
         statements=reviewed,
         problems=tuple(problems[:_MOST_PROBLEMS]),
         unseen=unseen,
+        unstated=unstated,
         judged=judged,
     )
 
@@ -277,7 +284,7 @@ def _checked(claim: Statement, analysis: str, checked: Mapping[int, CheckedCitat
     own = [checked[id(one)] for one in claim.citations]
     support = _support(claim, [*own, *(checked[id(one)] for one in claim.below)], seen)
     contradicted = "" if support is Support.INFERENCE else next(_contradictions(claim, analysis, own, seen), "")
-    unfounded = next(_unfounded_figures(claim, own, seen), "") if support is Support.VERIFIED else ""
+    unfounded = next(_unfounded_figures(claim, analysis, own, seen), "") if support is Support.VERIFIED else ""
     unseen = tuple(name for name in names(claim.text) if not seen.holds_name(name))
     return CheckedStatement(statement=claim, support=support, contradicted=contradicted, unfounded=unfounded, unseen=unseen)
 
@@ -308,9 +315,12 @@ def _contradictions(claim: Statement, analysis: str, cited: Sequence[CheckedCita
 
 
 def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
-    """Yield the figures that agree with no figure quoted, where one of the same kind is quoted that nothing in the statement agrees with."""
-    claimed = list(figures(claim.text))
-    shown = [figure for one in found for figure in figures(one.citation.quotation or "")]
+    """Yield the figures that agree with no figure quoted, where one of the same kind is quoted that nothing in the statement agrees with.
+
+    Of the numbers without a unit these are the decimal ones: others may be the number of an object, or count rows.
+    """
+    claimed = [*figures(claim.text), *_decimals(claim.text)]
+    shown = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *_decimals(text))]
     bare = [figure for one in found for figure in _without_unit(one.citation.quotation or "")]
     shown += [whole_less(one) for one in shown if one.has(Dimension.SHARE)] if any(_shows_rest(one) for one in found) else []
     clocks = _clocks(claimed, shown, found, seen)
@@ -319,20 +329,26 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
         rivals = [one for one in shown if one.has(*dimensions) and not any(other.agrees(one) for other in claimed)]
         if any_agrees(figure, (*shown, *between(clocks))) or any_agrees(_as_counts(figure), bare) or not rivals:
             continue
-        if not any(any_agrees(figure, figures(_row_of(one, seen))) for one in found):
+        rows = (_row_of(one, seen) for one in found)
+        if not any(any_agrees(figure, (*figures(row), *_decimals(row))) for row in rows):
             yield figure.text.strip()
 
 
-def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
-    """Yield the figures of a statement, but for times of day, that no result it cites has, and that are not the time between two times cited."""
+def _unfounded_figures(claim: Statement, analysis: str, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
+    """Yield the figures and large counts of a statement, but for times of day, that no result it cites has, and that are not the time between two times cited."""
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
     claimed = list(figures(claim.text))
     quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
     quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
     known = (*quoted, *between(_clocks(claimed, quoted, found, seen)))
-    for figure in claimed:
+    statement = analysis[claim.start : claim.end]
+    counted = [figure for one in found for figure, _ in counts_before(statement, one.citation.start - claim.start)]
+    for figure in (*claimed, *(one for one in counted if one.readings[0].value > _MOST_COUNTED)):
         # Most figures are in the words quoted; the whole results are read for the others alone.
         if figure.has(Dimension.CLOCK) or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
+            continue
+        # `-Xmx1500m` has a figure whose unit only Java knows.
+        if any(figure.text.strip() in (one.citation.quotation or "") for one in found):
             continue
         shown = [other for one in found for other in seen.figures(one.citation.evidence_id)]
         if shown and not any_agrees(figure, shown) and not any_agrees(_as_counts(figure), shown):
@@ -369,6 +385,10 @@ def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCita
             is_counted = counted in {"times", "time"} or counted[:5] in words
             if is_counted and any(counts(words)) and not any_agrees(figure, numbers):
                 yield f"{figure.text} {counted}"
+
+
+def _decimals(text: str) -> Iterator[Figure]:
+    return (one for one in _without_unit(text) if "." in one.text)
 
 
 def _without_unit(text: str) -> Iterator[Figure]:
@@ -431,16 +451,16 @@ def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
     yield from (name for name in names(verdict.mechanism) if not seen.holds_name(name))
 
 
-def _problems_of(verdict: Verdict, unseen: Sequence[str], claims: Sequence[Statement], seen: Seen) -> list[UnsupportedClaim]:
+def _unstated_of(verdict: Verdict, claims: Sequence[Statement]) -> Iterator[str]:
     texts = (text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations)))
     stated = [figure for text in texts for figure in figures(text)]
+    return (figure.text for figure in figures(verdict.mechanism) if not any_agrees(figure, stated))
+
+
+def _problems_of(verdict: Verdict, unseen: Sequence[str], unstated: Sequence[str], seen: Seen) -> list[UnsupportedClaim]:
     cited = (*verdict.evidence, *(name for one in verdict.ruled_out for name in one.evidence))
     return [
         *(UnsupportedClaim("verdict", f"there is no {one} that shows anything") for one in dict.fromkeys(cited) if one not in seen.usable),
         *(UnsupportedClaim("verdict", f"{name} occurs in nothing that was seen") for name in unseen),
-        *(
-            UnsupportedClaim("verdict", f"{figure.text} is not in the analysis", ClaimSeverity.REMARK)
-            for figure in figures(verdict.mechanism)
-            if not any_agrees(figure, stated)
-        ),
+        *(UnsupportedClaim("verdict", f"{figure} is not in the analysis", ClaimSeverity.REMARK) for figure in unstated),
     ]

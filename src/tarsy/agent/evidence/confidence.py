@@ -137,7 +137,9 @@ def _weak_link(case: _Case) -> str:
 
 def _unfounded_figure(case: _Case) -> str:
     unfounded = next((one.unfounded for one in case.links if one.unfounded), "")
-    return f"{unfounded} is in no result that its link of the chain of causes cites" if unfounded else ""
+    if unfounded:
+        return f"{unfounded} is in no result that its link of the chain of causes cites"
+    return f"{case.checked.unstated[0]} in the mechanism is not in the analysis" if case.checked.unstated else ""
 
 
 def _object_not_quoted(case: _Case) -> str:

@@ -62,8 +62,14 @@ _UNIT = "|".join(re.escape(spelled) for spelled in _SPELLINGS)
 _NUMBER = r"\d{1,3}(?:[,  ]\d{3})+(?:\.\d+)?(?![\d,])|\d{1,18}(?:\.\d{1,9})?"
 # Not one, which is mostly an article.
 _WORDS = {
-    word: number
-    for number, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2)
+    **{
+        word: number
+        for number, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2)
+    },
+    **{
+        word: 10 * number
+        for number, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)
+    },
 }
 
 _TIME_UNIT = "|".join(sorted(_UNITS[Dimension.TIME], key=len, reverse=True))
@@ -71,7 +77,10 @@ _TIME_UNIT = "|".join(sorted(_UNITS[Dimension.TIME], key=len, reverse=True))
 _COMPOUND = re.compile(rf"(?<![\w.:-])\d+(?:\.\d+)? ?(?:{_TIME_UNIT})(?: ?\d+(?:\.\d+)? ?(?:{_TIME_UNIT})){{1,5}}(?![\w])")
 _AGE = re.compile(r"(?<![\w.:-])(?:\d{1,4}[dhms]){1,4}(?![\w])")
 _COMPOUND_PART = re.compile(rf"(\d+(?:\.\d+)?) ?({_TIME_UNIT})")
-_WITH_UNIT = re.compile(rf"(?<![\w.:/-])(?P<number>{_NUMBER})[  -]?(?P<unit>{_UNIT}|[KMGTP])(?![\w])", re.IGNORECASE)
+_MINUS = "[-\u2212]"
+_WITH_UNIT = re.compile(
+    rf"(?:(?<![\w.:/-])|(?<=(?<![\w.:/-]){_MINUS}))(?P<number>{_NUMBER})[  -]?(?P<unit>{_UNIT}|[KMGTP])(?![\w])", re.IGNORECASE
+)
 # `duration_ms=29`, `resident_mib: 262`: the unit is part of the key.
 _KEYED = re.compile(
     rf"(?<![\w])[A-Za-z][\w.]*?_(?P<unit>{_UNIT})(?:\{{[^}}\n]*\}})?[\"']?\s*[=:]\s*[\"']?-?(?P<number>{_NUMBER})(?![\w.:])",
@@ -88,7 +97,8 @@ _BARE = re.compile(r"(?<![\w.:,/@#+~-])(?<!\.\d)x?(?P<number>\d{1,3}(?:,\d{3})+|
 _FRACTION = re.compile(r"(?<![\w./:-])(\d{1,6})/(\d{1,6})(?![\w/.])")
 # `02:00-03:00` is a range; only after seconds, minus and a time are a zone.
 _CLOCK = re.compile(
-    r"(?<![\w:.])(?:(?P<date>\d{4}-\d\d-\d\d)[T ])?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d+)?)?"
+    r"(?<![\w:.])(?:(?P<date>\d{4}-\d\d-\d\d)[T ])?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>[.,]\d+)?)?"
+    r"(?:\s?(?P<half>[ap])\.?m\b\.?)?"
     r"(?:\s?(?P<zone>Z\b|UTC[+-]\d{1,2}(?::?\d\d)?|GMT[+-]\d{1,2}|[A-Z]{2,4}T\b|UTC\b|GMT\b|MSK\b|\+\d\d:?\d\d\b|(?(second)-\d\d:?\d\d\b|(?!))))?"
     r"(?:,? on (?P<day>\d{4}-\d\d-\d\d))?(?!\w|:\w)"
 )
@@ -252,7 +262,10 @@ def _last_digit(number: str) -> float:
 
 
 def _clock(found: re.Match[str], zone: str | None) -> Reading:
-    seconds = int(found["hour"]) * 3600 + int(found["minute"]) * 60 + int(found["second"] or 0) - _offset(zone or "") * 3600
+    # 12 am is midnight.
+    hour = int(found["hour"]) % 12 + (12 if found["half"] == "p" else 0) if found["half"] else int(found["hour"])
+    seconds = hour * 3600 + int(found["minute"]) * 60 + int(found["second"] or 0) - _offset(zone or "") * 3600
+    seconds += float((found["fraction"] or "0").replace(",", "."))
     written = found["date"] or found["day"]
     try:
         day = date.fromisoformat(written).toordinal() if written else None
@@ -296,9 +309,10 @@ def counts_before(text: str, place: int) -> Iterator[tuple[Figure, str]]:
     for found in _COUNTED.finditer(text, max(0, place - _NEAR), place):
         word = found["number"].lower()
         number = float(_WORDS[word]) if word in _WORDS else float(word.replace(",", ""))
-        # Neither part of another number nor the whole of a share, as in "four in ten requests".
-        if not _NO_COUNT.search(text, max(0, found.start() - 8), found.start()):
-            yield Figure(found["number"], found.start(), (Reading(Dimension.COUNT, number, 0.5),)), found["counted"].lower()
+        counted = found["counted"].lower()
+        # Neither part of another number nor the whole of a share, as in "four in ten requests". One with a unit is a figure.
+        if counted not in _SPELLINGS and not _NO_COUNT.search(text, max(0, found.start() - 8), found.start()):
+            yield Figure(found["number"], found.start(), (Reading(Dimension.COUNT, number, 0.5),)), counted
 
 
 def between(clocks: Sequence[Figure]) -> Iterator[Figure]:

@@ -61,7 +61,8 @@ def is_seen(name: str, text: str) -> bool:
     parts = [part for part in name.split("/") if part and not _KIND.fullmatch(part)]
     if parts != [name]:
         return bool(parts) and all(is_seen(part, text) for part in parts)
-    separator = next((mark for mark in ("=", ":", "@", ".") if mark in name), "")
+    # The numbers of an address occur in other addresses.
+    separator = next((mark for mark in ("=", ":", "@", ".") if mark in name and not (mark == "." and _ADDRESS.fullmatch(name))), "")
     return bool(separator) and all(_occurs(part, text) for part in name.split(separator) if part)
 
 

@@ -24,9 +24,11 @@ _BEFORE = 100
 _TOKEN = re.compile(r"\w+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?")
 _LOG_LINE = re.compile(rf"\s*[\[{{\"]?(?:{_TIME.pattern}|[A-Z][a-z]{{2}} +\d{{1,2}} \d\d:\d\d:\d\d|[IWEF]\d{{4}} \d\d:)|\s*\{{.*\}}\s*$")
-# A value that masking replaced, and the same with its key.
+# A value that masking replaced, and the same with its key, as in `password: …` and in the row `cart  DB_PASSWORD  …` of a table.
 _MASK = re.compile(r"\[MASKED_[A-Z0-9_]+(?: ~\w+)?\]")
-_MASKED_FIELD = re.compile(rf"(?<![\w.-])(?:[\w.-]{{1,100}}[\"']?\s{{0,8}}[=:]\s{{0,8}}[\"']?)?{_MASK.pattern}")
+_MASKED_FIELD = re.compile(
+    rf"(?<![\w.-])(?:[\w.-]{{1,100}}[\"']?\s{{0,8}}[=:]\s{{0,8}}[\"']?|[A-Z][A-Z0-9_]{{2,100}}\s{{1,80}})?{_MASK.pattern}"
+)
 _SAME = re.compile(r"\b(?:same|equal|identical|match|share)", re.IGNORECASE)
 _DIFFERENT = re.compile(r"\b(?:differ|different|other than|unlike|mismatch|not the same|not equal|not match)", re.IGNORECASE)
 _SAYING = re.compile(r"[^\W\d_]{2,}")
@@ -38,7 +40,10 @@ def normalised(text: str) -> str:
 
 def says_something(words: str) -> bool:
     """Whether a quotation is long enough, and more than numbers, times and masked values."""
-    rest = normalised(_MASKED_FIELD.sub(" ", words) if "[MASKED_" in words else words)
+    rest, is_masked = normalised(_MASKED_FIELD.sub(" ", words)), "[MASKED_" in words
+    if is_masked and " " not in rest:
+        # Only whose value it is.
+        return False
     return len(rest) >= SHORTEST_QUOTATION and _SAYING.search(_TIME.sub(" ", rest)) is not None
 
 

@@ -24,6 +24,8 @@ _CODE = "\ue001"
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
 _CODE_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _LABEL = re.compile(r"\s*(\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?\s*\1\s*[:.\u2013\u2014-]?")
+# In bold type or italics before its text: *The setting.*
+_TITLE = re.compile(r"(\*{1,3}|_{1,3})[^*_\n.]{1,60}[.!?]?\1")
 _NOT_SPACE = re.compile(r"\S")
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]|\d{1,9}[.)])?\s+|\s*\|")
 _INFERENCE = re.compile(r"\(\s*[*_]?\s*inference\b", re.IGNORECASE)
@@ -194,7 +196,7 @@ class _Reader:
         words = " ".join(self._masked[start : min(end, start + _LONGEST_STATEMENT)] for start, end in spans)
         own = tuple(one for one in self._cited if any(start <= one.start < end for start, end in spans))
         plain = words.replace(_CITED, "").strip(" \t\n*_|")
-        if (not re.search(r"\w", plain) and not own) or (plain.endswith(":") and not own):
+        if not own and (not re.search(r"\w", plain) or plain.endswith(":") or _TITLE.fullmatch(words.strip())):
             return
         text = " ".join(self._without_citations(start, end) for start, end in spans)
         yield Statement(
@@ -228,7 +230,8 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begin = 0
     for found in _SENTENCE_END.finditer(part):
         following = _NOT_SPACE.search(part, found.end())
-        is_end = following is None or following[0].isupper() or following[0].isdigit() or following[0] in f'{_CODE}*_"\u201c([-\u2013'
+        # Names of programs begin sentences in lower case, too.
+        is_end = following is None or following[0].isalnum() or following[0] in f'{_CODE}*_"\u201c([-\u2013'
         if found[0][0] == "." and _ABBREVIATION.search(part, max(begin, found.start() - 12), found.start()):
             is_end = following is None
         if is_end and found.end() > begin:

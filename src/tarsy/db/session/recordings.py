@@ -62,7 +62,7 @@ class RecordingSource:
             skills = session.chain_snapshot.get("skills", {}).values()
             hashes = {hashed for skill in skills for hashed in skill["files"].values()}
             return Recording(
-                tarsy_recording=4,
+                tarsy_recording=5,
                 title=f"Session {session_id}",
                 alert=_alert(session),
                 chain=dict(session.chain_snapshot),

@@ -98,6 +98,16 @@ def test_masked_values_prove_only_whether_they_are_the_same() -> None:
     assert set(statuses(f"The password is wrong [{cart}].", A1=env)) == {CitationStatus.FAILED}
 
 
+def test_a_row_with_a_masked_value_proves_nothing_by_its_name_and_key() -> None:
+    table = "NAME               KEY           VALUE\naccounts-3f-h9h9   SIGNING_KEY   [MASKED_KEY ~t4m]\naccounts-3f-k8k8   SIGNING_KEY   [MASKED_KEY ~t4m]"
+    _, one, other = (f'A1: "{line}"' for line in table.splitlines())
+    assert set(statuses(f"The key has expired [{one}].", A1=table)) == {CitationStatus.FAILED}
+    assert set(statuses(f"The keys differ [{one}; {other}].", A1=table)) == {CitationStatus.FAILED}
+    assert set(statuses(f"The keys are the same [{one}; {other}].", A1=table)) == {CitationStatus.QUOTE_FOUND}
+    log = "login of shop with [MASKED_PASSWORD ~k4f] was rejected by the server"
+    assert set(statuses(f'It is rejected [A1: "{log}"].', A1=log)) == {CitationStatus.QUOTE_FOUND}
+
+
 def test_an_id_that_was_never_given_out_fails() -> None:
     (one,) = check("[A9]", seen(A1=LOG)).citations
     assert (one.status, one.reason) == (CitationStatus.FAILED, "there is no A9")

@@ -111,6 +111,53 @@ def test_a_name_that_only_the_arguments_of_a_failed_call_have_was_not_seen() -> 
 def test_a_count_before_a_quotation_is_compared_with_it() -> None:
     assert complaints('It restarted 99 times [A1: "after 1200s; restarts 14"].') == ["99 times: the words cited say something else"]
     assert complaints('It restarted 14 times [A1: "after 1200s; restarts 14"].') == []
+    assert complaints('It restarted ninety times [A1: "after 1200s; restarts 14"].') == ["ninety times: the words cited say something else"]
+
+
+def test_a_large_count_that_no_cited_result_has_leaves_medium_confidence() -> None:
+    among = seen(**TEXTS, A4='waiting{relation="items"}  38')
+    claim = '- the queue holds {} sessions [A4: "waiting{{relation="items"}}  38"]\n'
+    assert shown(WHY + claim.format("38") + RULED_OUT, among=among)[0] is Confidence.HIGH
+    assert shown(WHY + claim.format("380") + RULED_OUT, among=among) == (
+        Confidence.MEDIUM,
+        "380 is in no result that its link of the chain of causes cites",
+    )
+    # Rows can be counted.
+    assert shown(WHY + claim.format("four") + RULED_OUT, among=among)[0] is Confidence.HIGH
+
+
+def test_a_decimal_number_must_be_in_a_row_that_is_quoted() -> None:
+    among = seen(A1="rate of errors  14.2\nrate of answers  190.2\nshare of errors  0.41")
+
+    def contradicted(claim: str) -> list[str]:
+        return [one.contradicted for one in check(claim, among).statements]
+
+    assert contradicted('There were 190.2 of the type SERVFAIL [A1: "rate of errors  14.2"].') == ["190.2"]
+    assert contradicted('There were 14.2 of the type SERVFAIL [A1: "rate of errors  14.2"].') == [""]
+    assert contradicted('Since version 3.1 the share is 41 % [A1: "share of errors  0.41"].') == [""]
+
+
+def test_an_address_is_a_name_as_a_whole() -> None:
+    among = seen(A1="cart-7f  10.20.14.42\ncart-8a  10.20.24.14")
+    assert among.holds_name("10.20.14.42")
+    assert not among.holds_name("10.20.14.24")
+
+
+def test_a_sentence_may_begin_with_the_name_of_a_program() -> None:
+    text = '## Why\nAn update replaced it. chronyd does not run, e.g. on cart-7f [A1: "pod cart-7f exceeded its memory limit"].\n'
+    assert [one.support for one in checked(text).links] == [Support.UNCITED, Support.VERIFIED]
+
+
+def test_a_title_in_italics_or_bold_type_is_no_statement() -> None:
+    text = '## Why\n*The limit.* It was exceeded [A1: "pod cart-7f exceeded its memory limit"].\n'
+    assert [one.statement.text for one in checked(text).links] == ["It was exceeded ."]
+
+
+def test_a_figure_of_the_mechanism_is_in_the_analysis() -> None:
+    assert shown(WHY + RULED_OUT, verdict(mechanism="the limit of 512Mi is too low")) == (
+        Confidence.MEDIUM,
+        "512Mi in the mechanism is not in the analysis",
+    )
 
 
 def test_a_time_in_the_wrong_zone_is_a_failure() -> None:
