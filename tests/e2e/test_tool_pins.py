@@ -124,7 +124,7 @@ async def test_a_strict_server_is_used_only_while_its_tools_are_the_accepted_one
     async with station(database_url, tmp_path) as weather:
         catalog, called = await weather.as_an_agent()
         assert catalog.tools == ()
-        assert "Nobody has accepted the tools of tool server 'weather' yet" in called
+        assert "The tools of tool server 'weather' have not been accepted yet" in called
         assert (await weather.accept()).json()["accepted_by"] == "ana"
         catalog, called = await weather.as_an_agent()
         assert (catalog.names, catalog.warnings, called) == (("weather.forecast",), (), "Brno: rain")

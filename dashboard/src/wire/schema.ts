@@ -3435,7 +3435,7 @@ export interface components {
         };
         /**
          * ReviewWeekItem
-         * @description Reviewed sessions that ended in one week. Those whose accuracy nobody stated are in `reviewed` and `useful` only.
+         * @description Reviewed sessions that ended in one week. Those without a stated accuracy are in `reviewed` and `useful` only.
          */
         ReviewWeekItem: {
             /**
@@ -4041,12 +4041,12 @@ export interface components {
         TriageRequest: {
             /**
              * Acknowledged
-             * @description Whether somebody has taken notice; absent: as before.
+             * @description Whether a person has acknowledged it; absent: unchanged.
              */
             acknowledged?: boolean | null;
             /**
              * Assignee
-             * @description The person who takes care of it; empty: nobody; absent: as before.
+             * @description The person who handles it; empty: unassigned; absent: unchanged.
              */
             assignee?: string | null;
         };

@@ -83,7 +83,7 @@ def acknowledge(incident: Incident, url: ServerUrl = None, token: Token = None) 
 @app.command()
 def assign(
     incident: Incident,
-    person: Annotated[str, typer.Argument(metavar="PERSON", help='Who takes care of it; "" for nobody.', show_default=False)],
+    person: Annotated[str, typer.Argument(metavar="PERSON", help='Who handles it; "" to unassign.', show_default=False)],
     url: ServerUrl = None,
     token: Token = None,
 ) -> None:

@@ -47,7 +47,7 @@ def list_sessions(  # noqa: PLR0913, PLR0917 - the options of a command
         str | None,
         typer.Option("--object", help="Only verdicts that blame this object: a name, or Kind/namespace/name.", show_default="all"),
     ] = None,
-    unreviewed: Annotated[bool, typer.Option("--unreviewed", help="Only sessions that ended with a verdict nobody has reviewed.")] = False,  # noqa: FBT002 - a flag
+    unreviewed: Annotated[bool, typer.Option("--unreviewed", help="Only sessions with a verdict and without a review.")] = False,  # noqa: FBT002 - a flag
     sort: Annotated[str, typer.Option(help=SORT_HELP)] = "created",
     url: ServerUrl = None,
     token: Token = None,

@@ -194,8 +194,8 @@ def incident_text(incident: Incident, members: Sequence[Member], last: Investiga
     alerts = "1 alert" if incident.alerts == 1 else f"{incident.alerts} alerts"
     headline = (
         f"# {incident.title}\n\n"
-        f"An incident of severity {incident.severity}, told by {incident.source}: {alerts}, {incident.firing} of them firing, "
-        f"heard of {incident.deliveries} times since {_time(incident.opened_at)}."
+        f"An incident of severity {incident.severity}, reported by {incident.source}: {alerts}, {incident.firing} of them firing, "
+        f"received {incident.deliveries} times since {_time(incident.opened_at)}."
     )
     sections = [headline, *(_section(member, MAX_BODIES // max(len(shown), 1)) for member in shown)]
     if incident.alerts > len(shown):
@@ -206,7 +206,7 @@ def incident_text(incident: Incident, members: Sequence[Member], last: Investiga
         verdict = f" Its verdict: {last.verdict}{', ' + last.object if last.object else ''}." if last.verdict else ""
         sections.append(
             f"## What the last investigation found\n\nIt ended {last.status} at {_time(last.at)}, and the incident still fires.{verdict} "
-            f"Say what has changed since, and do not take over what no longer holds.\n\n{clip(last.analysis, MAX_ANALYSIS)}"
+            f"State what has changed since, and do not repeat what is no longer true.\n\n{clip(last.analysis, MAX_ANALYSIS)}"
         )
     return "\n\n".join(sections) + "\n"
 
@@ -214,9 +214,9 @@ def incident_text(incident: Incident, members: Sequence[Member], last: Investiga
 def _section(member: Member, max_body: int) -> str:
     alert = member.alert
     if member.known.status is AlertStatus.RESOLVED:
-        status = f"over since {_time(alert.ends_at or member.heard_at)}"
+        status = f"resolved since {_time(alert.ends_at or member.heard_at)}"
     else:
-        status = f"firing since {_time(alert.starts_at or member.first_at)}, heard of {member.count} times"
+        status = f"firing since {_time(alert.starts_at or member.first_at)}, received {member.count} times"
     addresses = {"source": alert.links.source, "dashboard": alert.links.dashboard, "runbook": alert.links.runbook}
     links = {name: address for name, address in addresses.items() if address}
     lines = [f"## {alert.title}", "", f"{member.known.severity}, {status}"]

@@ -44,7 +44,7 @@ def pin_problem(
     remedy = f"Check them, then run: tarsy tools accept {server}"
     unused = ", so agents do not use it (pin: strict)" if mode is PinMode.STRICT else ""
     if pin is None:
-        return f"Nobody has accepted the tools of tool server '{server}' yet{unused}. {remedy}" if unused else None
+        return f"The tools of tool server '{server}' have not been accepted yet{unused}. {remedy}" if unused else None
     before, now = ({name: parts for name, parts in all_tools.items() if named is None or name in named} for all_tools in (pin.tools, tools))
     differences = [f"{_shown(name)} is new" for name in sorted(now.keys() - before.keys())]
     differences += [f"{_shown(name)} is gone" for name in sorted(before.keys() - now.keys())]

@@ -122,7 +122,7 @@ async def test_what_still_fires_is_investigated_again_by_one_who_knows_what_was_
         assert again.main.action is Outcome.INVESTIGATED_AGAIN
         begun = await ground.begin()
         assert "The log rotation is broken." in begun.subject.alert_data
-        assert "heard of 3 times" in begun.subject.alert_data
+        assert "received 3 times" in begun.subject.alert_data
 
 
 async def test_an_investigation_is_told_of_every_alert_that_joined_before_it_began(database_url: str) -> None:

@@ -36,7 +36,7 @@ def test_accepted_tools_and_changes_of_tools_that_agents_may_not_use_are_no_prob
 def test_only_a_strict_server_has_to_be_accepted_before_it_is_used() -> None:
     assert pin_problem("cluster", PinMode.REPORT, None, {"list": LIST}) is None
     assert pin_problem("cluster", PinMode.STRICT, None, {"list": LIST}) == (
-        "Nobody has accepted the tools of tool server 'cluster' yet, so agents do not use it (pin: strict). "
+        "The tools of tool server 'cluster' have not been accepted yet, so agents do not use it (pin: strict). "
         "Check them, then run: tarsy tools accept cluster"
     )
 

@@ -20,8 +20,8 @@ class ReviewRequest(Request):
 
 
 class TriageRequest(Request):
-    acknowledged: bool | None = Field(default=None, description="Whether somebody has taken notice; absent: as before.")
-    assignee: Name | None = Field(default=None, description="The person who takes care of it; empty: nobody; absent: as before.")
+    acknowledged: bool | None = Field(default=None, description="Whether a person has acknowledged it; absent: unchanged.")
+    assignee: Name | None = Field(default=None, description="The person who handles it; empty: unassigned; absent: unchanged.")
 
 
 class CommentRequest(Request):
@@ -55,7 +55,7 @@ class ReviewView(View):
 
 
 class SessionReviewView(View):
-    # Absent: nobody has reviewed the session.
+    # Absent: not reviewed yet.
     review: ReviewView | None
     triage: TriageView
 
@@ -65,7 +65,7 @@ class SessionReviewView(View):
 
 
 class ReviewWeekItem(View):
-    """Reviewed sessions that ended in one week. Those whose accuracy nobody stated are in `reviewed` and `useful` only."""
+    """Reviewed sessions that ended in one week. Those without a stated accuracy are in `reviewed` and `useful` only."""
 
     # A Monday.
     first_day: date

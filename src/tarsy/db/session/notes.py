@@ -19,7 +19,7 @@ from tarsy.domain.status import SessionStatus
 
 # A storm of alerts must not fill the conversation that investigates it.
 MAX_UPDATES = 20
-NO_MORE_UPDATES = "There is more than agents are told of: further alerts of this incident that join or end are not mentioned."
+NO_MORE_UPDATES = "Agents get no further updates: later alerts of this incident, and their ends, are not mentioned."
 _MOST: Mapping[NoteKind, int] = {NoteKind.HINT: MAX_HINTS, NoteKind.ALERTS: MAX_UPDATES, NoteKind.RESOLVED: MAX_UPDATES}
 
 # An arbitrary number that no other lock uses. Two transactions must not give the same number to a session's notes.
