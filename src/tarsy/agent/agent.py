@@ -44,7 +44,7 @@ async def execute(context: ExecutionContext, stopping: StopState, stored: Stored
         await checkpoint_if_cancelled()
         run = Run(context, recorder, stored)
         match context.config.type:
-            case AgentType.DEFAULT:
+            case AgentType.DEFAULT | AgentType.ACTION:
                 return await IteratingController(run, tool_call_format(context.config.tool_calling)).run(stored)
             case AgentType.SYNTHESIS:
                 return await run_single_shot(run, SYNTHESIS, stored)

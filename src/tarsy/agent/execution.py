@@ -228,8 +228,8 @@ class ExecutionContext:
 
     @property
     def receives_notes(self) -> bool:
-        """Whether notes on the session are delivered to this agent: only to those that investigate or synthesise."""
-        return self.place.claim.kind == INVESTIGATION and self.config.type in {AgentType.DEFAULT, AgentType.SYNTHESIS}
+        """Whether notes on the session are delivered to this agent: only to those that investigate, synthesise or act."""
+        return self.place.claim.kind == INVESTIGATION and self.config.type in {AgentType.DEFAULT, AgentType.SYNTHESIS, AgentType.ACTION}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,13 @@
 """The executive summary: what it is written from, and whether a model's text says more than that. Then code writes it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tarsy.agent.evidence.figures import any_agrees, between, clocks, counts, figures
 from tarsy.agent.evidence.names import is_seen, names
 from tarsy.agent.prompt.stage_context import judged_text
+from tarsy.domain.action import Action
 from tarsy.domain.citation import citations
 from tarsy.domain.verdict import Confidence, JudgedVerdict, StillHappening, VerdictOutcome
 from tarsy.kit.text import clip
@@ -30,13 +32,16 @@ class SummarySource:
     analysis: str
     judged: JudgedVerdict | None = None
     partial: str = ""
+    # What was done about it, as sentences.
+    actions: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """What the author of the summary reads."""
         remark = f"[The analysis is partial. {self.partial}]" if self.partial else ""
         do_now = f"Do now:\n{self.do_now}" if self.do_now else ""
-        parts = (remark, judged_text(self.judged), do_now) if self.judged else (remark, self.analysis)
+        taken = "\n".join(("Actions:", *self.actions)) if self.actions else ""
+        parts = (remark, judged_text(self.judged), do_now, taken) if self.judged else (remark, self.analysis, taken)
         return "\n\n".join(part for part in parts if part)
 
     @property
@@ -87,11 +92,16 @@ class SummarySource:
         step = clip(re.sub(r"^[\s>*+\d.)-]+", "", step).replace("**", "").replace("`", "").rstrip(":"), _LONGEST_STEP, notice="…")
         still = _STILL[verdict.still_happening] if verdict.outcome is VerdictOutcome.FAULT else ""
         partial = "The analysis is partial." if self.partial else ""
-        return " ".join(part for part in (first, still, partial, f"To do now: {step}" if step else "") if part)
+        to_do = f"To do now: {step}" if step else ""
+        if self.actions:
+            to_do = f"Actions: {'; '.join(self.actions)}."
+        return " ".join(part for part in (first, still, partial, to_do) if part)
 
 
-def summary_source(analysis: str, judged: JudgedVerdict | None, partial: str | None) -> SummarySource:
+def summary_source(
+    analysis: str, judged: JudgedVerdict | None, partial: str | None, actions: Sequence[Action] = ()
+) -> SummarySource:
     """Return the source of a summary. The ids of evidence are no part of it: a summary has no citations."""
     if judged:
         judged = replace(judged, verdict=replace(judged.verdict, evidence=(), ruled_out=()))
-    return SummarySource(analysis=analysis, judged=judged, partial=partial or "")
+    return SummarySource(analysis=analysis, judged=judged, partial=partial or "", actions=tuple(map(str, actions)))

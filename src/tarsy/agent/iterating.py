@@ -16,7 +16,7 @@ from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_m
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import PromptBuilder
 from tarsy.agent.prompt.fence import utc
-from tarsy.agent.prompt.nudges import looping_text_nudge, repetition_nudge, tools_changed_note
+from tarsy.agent.prompt.nudges import VERIFICATION_REQUEST, looping_text_nudge, repetition_nudge, tools_changed_note
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_repetition
 from tarsy.agent.run import Run
@@ -25,6 +25,7 @@ from tarsy.agent.tool_turn import ToolTurn, use_tools
 from tarsy.agent.unfinished import unfinished_analysis
 from tarsy.domain.conclusion import FORCED_CONCLUSION, WRITTEN_BY_CODE
 from tarsy.domain.conversation import ConversationMessage, Message, Role
+from tarsy.domain.execution import AgentType
 from tarsy.domain.interaction import LLMInteractionKind, MCPInteraction, MCPInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode
 from tarsy.domain.run_input import CeilingMet
@@ -198,6 +199,8 @@ class IteratingController:
             # One look-up is enough: the draft stands.
             turn = GivesAnswer("", turn.thought)
         match turn:
+            case GivesAnswer() if not answer.finish and self._must_verify():
+                await self._reply(call, turn, sequence_number, VERIFICATION_REQUEST)
             case GivesAnswer():
                 message = recorder.message(self._tool_calls.assistant_message(answer, ()), sequence_number)
                 if answer.finish and len(pieces) < MAX_CONTINUATIONS:
@@ -210,21 +213,35 @@ class IteratingController:
                 step = StepParts(closed=shown.closed, opened=shown.opened)
                 await use_tools(run, self._tool_calls, call, turn, sequence_number, deadline=deadline, step=step)
             case Malformed():
-                message = recorder.message(self._tool_calls.assistant_message(answer, ()), sequence_number)
-                feedback = recorder.message(ConversationMessage(Role.USER, turn.feedback))
-                shown = show_thought(recorder, call, turn.thought)
-                problem = recorder.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"})
-                await recorder.commit(
-                    messages=(message, feedback),
-                    closed=shown.closed,
-                    opened=(*shown.opened, problem),
-                    llm_interactions=(call.interaction,),
-                )
-                run.messages += [message, feedback]
-                run.state = run.state.succeeded()
+                await self._reply(call, turn, sequence_number, turn.feedback)
             case _:
                 assert_never(turn)
         return None
+
+    async def _reply(self, call: CompletedCall, turn: GivesAnswer | Malformed, sequence_number: int, text: str) -> None:
+        """Store an answer that does not end the run, with the message that the model receives to it."""
+        run, recorder = self._run, self._recorder
+        message = recorder.message(self._tool_calls.assistant_message(call.answer, ()), sequence_number)
+        reply = recorder.message(ConversationMessage(Role.USER, text))
+        shown = show_thought(recorder, call, turn.thought)
+        opened = shown.opened
+        if isinstance(turn, Malformed):
+            opened = (*opened, recorder.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"}))
+        await recorder.commit(messages=(message, reply), closed=shown.closed, opened=opened, llm_interactions=(call.interaction,))
+        run.messages += [message, reply]
+        run.state = run.state.succeeded()
+
+    def _must_verify(self) -> bool:
+        """Whether the agent has tried to change something since it was last asked to verify the effect."""
+        config, catalog = self._context.config, self._run.catalog
+        has_acted = False
+        for message in self._run.messages:
+            if message.body.role is Role.ASSISTANT:
+                tools = (catalog.find(call.name) for call in self._tool_calls.read(message).calls)
+                has_acted = has_acted or any(tool.may_change for tool in tools if tool)
+            elif message.body.content == VERIFICATION_REQUEST:
+                has_acted = False
+        return has_acted and config.type is AgentType.ACTION and not config.dry_run
 
     async def _after_error(self, call: CompletedCall, error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> ExecutionResult | None:
         """Store a failed call; then shorten the conversation, change the model, try again or give up, whichever can help."""

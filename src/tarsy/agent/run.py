@@ -37,7 +37,7 @@ from tarsy.agent.prompt.sections import brief_tool
 from tarsy.agent.recorder import Recorder, StepParts, as_draft
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
 from tarsy.domain.conversation import ConversationMessage, Message, Role
-from tarsy.domain.execution import ExecutionChange, Wait
+from tarsy.domain.execution import AgentType, ExecutionChange, Wait
 from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteractionKind
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.run_input import DeliveredNote, PlacedInput
@@ -107,9 +107,9 @@ class Run:
 
     @property
     def must_cite(self) -> bool:
-        """Whether an answer without a citation is incomplete: not that to a question, nor that of a sub-agent without tools."""
+        """Whether an answer without a citation is incomplete: not that to a question, nor that of a sub-agent without tools, nor the report on actions."""
         is_without_tools = bool(self.context.prompts.context.task) and not self.catalog.tools
-        return self.context.chat is None and not is_without_tools
+        return self.context.chat is None and not is_without_tools and self.context.config.type is not AgentType.ACTION
 
     def first_messages(self, prompts: PromptBuilder) -> tuple[ConversationMessage, ...]:
         """Return the messages that an iterating agent begins with: those of an investigation, or of a question in the chat."""

@@ -21,8 +21,9 @@ from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_results import ResultPresenter
+from tarsy.domain.action import ACTION, DRY_RUN
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
-from tarsy.domain.execution import Wait, combined_wait
+from tarsy.domain.execution import AgentType, Wait, combined_wait
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.run_input import PlacedInput, input_fields
 from tarsy.domain.status import TimelineStatus
@@ -137,6 +138,9 @@ class ToolTurn:
                 "server_name": name.server if name else "",
                 "evidence_id": self._context.evidence.of_calls[call.id],
             }
+            config, definition = self._context.config, self._run.catalog.find(call.name)
+            if config.type is AgentType.ACTION and definition and definition.may_change:
+                metadata[ACTION] = DRY_RUN if config.dry_run else "call"
             self._about[call.id] = metadata
             if not self._resumed:
                 arguments = self._context.services.mask(call.arguments)

@@ -15,6 +15,11 @@ class AgentType(StrEnum):
     SYNTHESIS = "synthesis"
     EXEC_SUMMARY = "exec_summary"
     SCORING = "scoring"
+    ACTION = "action"
+
+    @property
+    def calls_tools(self) -> bool:
+        return self in {AgentType.DEFAULT, AgentType.ACTION}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

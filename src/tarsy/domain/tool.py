@@ -25,6 +25,10 @@ LOAD_SKILL_TOOL = "tarsy.load_skill"
 READ_RESULT_TOOL = "tarsy.read_result"
 # The built-in tool whose calls are executions of sub-agents.
 RUN_AGENT_TOOL = "tarsy.run_agent"
+# What the result of a call contains whose end was not seen, and which may not be repeated: of one that was interrupted with its worker, and of
+# one that lost its server.
+INTERRUPTED_CALL = "It is not known whether it took effect"
+LOST_CALL = "Whether it took effect is unknown"
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 

@@ -61,14 +61,14 @@ class IncidentCommands:
             limit = self.investigations.submissions.max_queue_size
             if not await room_in_queue(connection, limit, 1):
                 raise QueueFullError(limit or 0)
-            changed, events = await self.start_investigation(connection, incident, actor, repeats=0)
+            changed, events = await self.start_investigation(connection, incident, actor, repeats=0, by_person=True)
             await self._write_and_publish(
                 connection, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": changed.session_id}
             )
         return changed.session_id or ""
 
     async def start_investigation(
-        self, connection: AsyncConnection, incident: Incident, author: str, *, repeats: int
+        self, connection: AsyncConnection, incident: Incident, author: str, *, repeats: int, by_person: bool = False
     ) -> tuple[Incident, Events]:
         """Store an investigation of a locked incident. Return the incident, which the caller has to write, and the events to publish."""
         members = await _members_of(connection, incident.id, limit=1)
@@ -82,6 +82,7 @@ class IncidentCommands:
             session_id=str(uuid4()),
             author=author,
             runbook_url=self.investigations.runbook_of(alert),
+            by_person=by_person,
         )
         route = route_for(alert, self.policy.routes)
         priority = incident.severity.priority if route.priority is None else route.priority

@@ -40,16 +40,21 @@ class Investigations:
         runbook_url: str | None = None,
         runbook: str | None = None,
         chain: ResolvedChain | None = None,
+        by_person: bool = False,
     ) -> NewSession:
         """Return a session that investigates `incident`; `cause` is the alert that led to it.
 
         Alerts that join the incident before the session starts are read when it starts. `chain` saves resolving the incident's chain again.
+        Its stages that act are left out, unless a route or a person chose the chain: what a sender writes never leads to an action.
 
         Raises:
             UnknownAlertTypeError: its alert type has no chain any more.
             NoProviderError: there is no model to investigate with.
         """
         chain = chain or self.submissions.chains.resolve(incident.alert_type, None)
+        route = next((route for route in self.routes if route.name == incident.route), None)
+        if not by_person and not (route and route.alert_type == incident.alert_type):
+            chain = chain.model_copy(update={"stages": chain.investigating})
         chain = with_labelled_servers(chain, cause.alert, incident.route, self.routes, self.server)
         return NewSession(
             id=session_id,

@@ -29,7 +29,7 @@ from tarsy.agent.toolbox.approval import Approvals, ApprovedTools
 from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.skills import AgentSkills, LoadSkill
-from tarsy.agent.toolbox.toolbox import BuiltInTool, toolbox
+from tarsy.agent.toolbox.toolbox import BuiltInTool, DryRunTools, toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.evidence import ALERT, RUNBOOK
@@ -194,6 +194,9 @@ class AgentRunner:
         tag = self._services.tags(job.session.nonce) if self._services.tags else None
         services = replace(self._services, mask=self._services.mask.tagged(tag))
         execution, config = agent.execution, agent.config
+        if config.type is AgentType.ACTION and services.approvals is None:
+            # Where no person can be asked (evals, replays with live tools), nothing is changed.
+            config = config.model_copy(update={"dry_run": True})
         place = ExecutionPlace(claim=job.claim, stage_id=stage.id, execution_id=execution.id, track=agent.track)
         documents = job.documents
         # A sub-agent is the only one of its job.
@@ -209,7 +212,7 @@ class AgentRunner:
             documents.get(name, shown) != shown for name, shown in ((ALERT, prompt_context.alert_data), (RUNBOOK, prompt_context.runbook))
         )
         built_in: list[BuiltInTool] = [ReadResult(services.results, execution_id=execution.id, documents=documents, in_part=in_part)]
-        if _calls_tools(config):
+        if config.type.calls_tools:
             built_in.append(await RecentChanges.on(services.changes, mask=services.mask, clock=overrides.clock))
 
         async def run_sub_agent(
@@ -226,6 +229,8 @@ class AgentRunner:
             return SubAgents(tools, services, overrides.recorded_inputs, parent, run_sub_agent) if config.sub_agents else tools
 
         servers = {name: job.chain.mcp_servers[name] for name in config.mcp_servers}
+        if config.type is AgentType.ACTION:
+            servers = {name: server.for_actions for name, server in servers.items()}
         approvals = Approvals(
             store=services.approvals,
             place=place,
@@ -234,6 +239,11 @@ class AgentRunner:
             mask=services.mask,
             clock=services.clock,
         )
+
+        def approving(tools: ToolExecutor) -> ToolExecutor:
+            approved = ApprovedTools(tools, approvals)
+            return DryRunTools(approved, clock=services.clock) if config.dry_run else approved
+
         account, ceiling = (*SESSION, place.stage_id), config.budget
         if job.dispatch and execution.parent_execution_id:
             # The ceiling of a sub-agent is a share of what its parent has left.
@@ -262,7 +272,7 @@ class AgentRunner:
                     mask=services.mask,
                     clock=services.clock,
                     dispatching=with_sub_agents,
-                    approving=lambda tools: ApprovedTools(tools, approvals),
+                    approving=approving,
                 ),
                 ceilings=ceilings,
                 evidence=evidence,
@@ -293,11 +303,7 @@ def continued_with(config: ResolvedAgentConfig, execution: AgentExecution) -> Re
 
 def read_tool_of(config: ResolvedAgentConfig) -> str:
     """Return the name of the tool that reads results again, as an agent calls it; empty for an agent that calls no tools."""
-    return name_for_model(READ_RESULT_TOOL, config.tool_calling) if _calls_tools(config) else ""
-
-
-def _calls_tools(config: ResolvedAgentConfig) -> bool:
-    return config.type is AgentType.DEFAULT
+    return name_for_model(READ_RESULT_TOOL, config.tool_calling) if config.type.calls_tools else ""
 
 
 def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext:
@@ -316,4 +322,6 @@ def _prompt_context(job: StageJob, config: ResolvedAgentConfig) -> PromptContext
         task=job.dispatch.task if job.dispatch else "",
         asks_verdict=job.planned.concludes,
         challenges=job.planned.part is ChallengePart.OBJECTION,
+        acts=config.type is AgentType.ACTION,
+        dry_run=config.dry_run,
     )

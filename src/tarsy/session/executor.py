@@ -13,8 +13,9 @@ from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.executive_summary import SummarySource, summary_source
 from tarsy.agent.ports import Journal, Mask, Prices
 from tarsy.agent.prompt.fence import Fence
-from tarsy.agent.prompt.stage_context import formatter_for
+from tarsy.agent.prompt.stage_context import formatter_for, judged_text
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
+from tarsy.domain.action import actions_of
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conclusion import best_analysis, ceiling_sentence, concluding_executions, conclusions_of, lack_content, partial_reason
@@ -33,11 +34,12 @@ from tarsy.session.plan import (
     FinishSession,
     PlannedStage,
     StageOutcome,
-    after_challenge,
+    actions_left_out,
     challenge_context,
     concluded,
     ended_by_ceiling,
     ended_early,
+    found_verdict,
     next_step,
     plan,
     skipped_stages,
@@ -95,11 +97,13 @@ class SessionExecutor:
                 remarks = (self._warning(claimed, unpriced_warning(models)),) if models else ()
             summarised: SummarySource | None = None
             conclusion: SessionConclusion | None = None
-            if planned.stage_type is StageType.EXEC_SUMMARY:
+            if planned.stage_type in {StageType.ACTION, StageType.EXEC_SUMMARY}:
+                # People who are asked to approve an action read it.
                 partial = partial_reason(records, with_tools=_has_tools(chain))
                 conclusion = _conclusion(records, concluded(done), partial)
+            if conclusion and planned.stage_type is StageType.EXEC_SUMMARY:
                 analysis = clip_bytes(conclusion.final_analysis or "", context_limit(planned.agents[0].provider))
-                summarised = summary_source(analysis, conclusion.verdict, partial)
+                summarised = summary_source(analysis, conclusion.verdict, conclusion.analysis_partial_reason, actions_of(records))
             job = StageJob(
                 claim=claimed.claim,
                 session=session,
@@ -198,6 +202,9 @@ class SessionExecutor:
             citations=found.citations,
             error_message=finish.error,
         )
+        left_out: tuple[str, ...] = ()
+        if close.status is SessionStatus.COMPLETED:
+            left_out = actions_left_out(chain, {record.stage.stage_index for record in records}, close.verdict)
         score: SessionScore | None = None
         if chain.scoring is not None and close.status is SessionStatus.COMPLETED:
             # Scored when a worker has time; the session is finished without it.
@@ -207,6 +214,7 @@ class SessionExecutor:
         await self.journal.commit(
             Step(
                 claim=claimed.claim,
+                opened=tuple(self._warning(claimed, sentence) for sentence in left_out),
                 execution_changes=closing.executions,
                 stage_closes=closing.stages,
                 session_close=close,
@@ -222,7 +230,7 @@ def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecor
     stored = {record.stage.stage_index: record for record in records}
     for planned in stages:
         record = stored.get(planned.index)
-        if record is None and planned.part:
+        if record is None and planned.is_optional:
             # It was passed over, or is still to come: the stages after it show which.
             continue
         if record is None or not record.stage.status.is_final:
@@ -233,7 +241,7 @@ def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecor
 
 
 def _has_tools(chain: ResolvedChain) -> bool:
-    return any(agent.mcp_servers for stage in chain.stages for top in stage.agents for agent in top.tree)
+    return any(agent.mcp_servers for stage in chain.investigating for top in stage.agents for agent in top.tree)
 
 
 def _conclusion(records: Sequence[StageRecord], analysis: str | None, partial: str | None) -> SessionConclusion:
@@ -244,8 +252,7 @@ def _conclusion(records: Sequence[StageRecord], analysis: str | None, partial: s
         final_analysis=analysis,
         analysis_is_partial=partial is not None,
         analysis_partial_reason=partial,
-        # Several agents have several verdicts.
-        verdict=after_challenge(concluding[0].verdict, records) if len(concluding) == 1 else None,
+        verdict=found_verdict(records) if concluding else None,
         citations=sum(counts, CitationCounts()) if counts else None,
     )
 
@@ -259,6 +266,13 @@ def _previous(planned: PlannedStage, records: Sequence[StageRecord], fence: Fenc
         limit = context_limit(config.provider)
         if planned.part:
             texts.append(challenge_context(planned.part, earlier, formatter, limit))
+        elif planned.stage_type is StageType.ACTION:
+            # With the confidence that code computed, and what earlier actions did.
+            judged = found_verdict(earlier)
+            verdict = fence.wrap("VERDICT", judged_text(judged)) if judged else ""
+            taken = "\n".join(f"- {one}" for one in actions_of(earlier))
+            found = formatter.format_previous_stages(earlier, limit=limit)
+            texts.append("\n\n".join(part for part in (found, verdict, taken and fence.wrap("ACTIONS", taken)) if part))
         elif planned.references is not None:
             texts.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
         else:

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from tarsy.agent.prompt.stage_context import ContextFormatter
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.domain.action import why_not_acted
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.conclusion import StageConclusions, best_analysis, challenge_of, concluding_executions
 from tarsy.domain.evidence import agent_prefix
@@ -50,7 +51,14 @@ class PlannedStage:
     budget: Ceiling = UNLIMITED
     # Whether the answer of its agent becomes the session's analysis, with its verdict.
     concludes: bool = False
+    # Of the verdict; a stage that acts does not begin below it.
+    min_confidence: Confidence = Confidence.HIGH
     part: ChallengePart | None = None
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the session is complete without it: it may be passed over, and its failure is not the session's."""
+        return self.part is not None or self.stage_type is StageType.ACTION
 
     def evidence_prefix(self, agent_index: int) -> str:
         return self.evidence_prefixes[agent_index - 1] if self.evidence_prefixes else ""
@@ -80,10 +88,10 @@ class FinishSession:
 
 
 def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
-    """Return the stages of a chain: a synthesis after each with several agents, a challenge and an executive summary if configured."""
+    """Return the stages of a chain: a synthesis after each with several agents, a challenge if configured, then those that act, and the summary."""
     planned: list[PlannedStage] = []
     places = count()
-    for stage in chain.stages:
+    for stage in chain.investigating:
         index = len(planned)
         planned.append(
             PlannedStage(
@@ -103,6 +111,18 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
     # Of several agents without a synthesis, none concludes for all.
     planned[-1] = replace(planned[-1], concludes=len(planned[-1].agents) == 1)
     planned += challenge_stages(chain, planned[-1], places)
+    planned += [
+        PlannedStage(
+            index=index,
+            name=stage.name,
+            stage_type=StageType.ACTION,
+            agents=stage.agents,
+            evidence_prefixes=(agent_prefix(next(places)),),
+            budget=stage.budget,
+            min_confidence=stage.min_confidence,
+        )
+        for index, stage in enumerate(chain.acting, start=len(planned))
+    ]
     if chain.executive_summary is None:
         return tuple(planned)
     summary = PlannedStage(index=len(planned), name=EXECUTIVE_SUMMARY, stage_type=StageType.EXEC_SUMMARY, agents=(chain.executive_summary,))
@@ -123,7 +143,7 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], skip
             executive_summary=last.analyses[0][1] if succeeded and last.analyses else None,
             executive_summary_error=None if succeeded else last.error or f"ended {last.status}",
         )
-    if last.status is not RunStatus.COMPLETED and last.planned.part is None:
+    if last.status is not RunStatus.COMPLETED and not last.planned.is_optional:
         error = last.error or f"stage '{last.planned.name}' ended {last.status}"
         return FinishSession(status=session_status_of(last.status), final_analysis=concluded(done), partial=True, error=error)
     following = (stage for stage in stages if stage.index > last.planned.index and stage.index not in skipped)
@@ -135,8 +155,9 @@ def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome
 
     A missing synthesis or summary is no failure: the findings stand.
     """
-    left = [stage for stage in stages if stage.index > done[-1].planned.index and stage.part is None]
-    if left and left[0].stage_type is not StageType.INVESTIGATION and done[-1].status is RunStatus.COMPLETED:
+    left = [stage for stage in stages if stage.index > done[-1].planned.index and not stage.is_optional]
+    succeeded = done[-1].status is RunStatus.COMPLETED or done[-1].planned.stage_type is StageType.ACTION
+    if left and left[0].stage_type is not StageType.INVESTIGATION and succeeded:
         return None
     analysis = concluded(done)
     if analysis is None:
@@ -150,12 +171,14 @@ def ended_early(
 ) -> FinishSession:
     """Return how a session ends that was stopped after `done`: with the best `analysis` so far, also of the stage that had not ended.
 
-    If only a challenge or the summary was left when it timed out, it is complete.
+    If only a challenge, actions or the summary were left when it timed out, it is complete.
     """
     match next_step(stages, done):
         case FinishSession() as finish if status is RunStatus.TIMED_OUT:
             return finish
-        case PlannedStage() as planned if status is RunStatus.TIMED_OUT and (planned.stage_type is StageType.EXEC_SUMMARY or planned.part):
+        case PlannedStage() as planned if status is RunStatus.TIMED_OUT and (
+            planned.stage_type is StageType.EXEC_SUMMARY or planned.is_optional
+        ):
             return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=reason)
         case _:
             pass
@@ -173,7 +196,7 @@ def challenge_stages(chain: ResolvedChain, concluding: PlannedStage, places: Ite
         return ()
     index, author = concluding.index + 1, concluding.agents[0]
     # It has the tools of those whose conclusion it challenges, and of their sub-agents, but not their instructions.
-    investigators = chain.stages[-1].agents
+    investigators = chain.investigating[-1].agents
     servers = dict.fromkeys(name for top in investigators for agent in top.tree for name in agent.mcp_servers)
     turns = min(chain.challenge.max_iterations, investigators[0].max_iterations)
     changes = {"agent_name": _AGENT, "max_iterations": turns, "mcp_servers": tuple(servers), "custom_instructions": "", "sub_agents": ()}
@@ -201,15 +224,15 @@ def challenge_stages(chain: ResolvedChain, concluding: PlannedStage, places: Ite
 def skipped_stages(
     chain: ResolvedChain, stages: Sequence[PlannedStage], records: Sequence[StageRecord], *, at_ceiling: bool = False
 ) -> frozenset[int]:
-    """Return the stages that the outcomes so far make unnecessary; once a ceiling is met, no challenge is made."""
+    """Return the stages that the outcomes so far make unnecessary; once a ceiling is met, no challenge is made and no action taken."""
     begun = {record.stage.stage_index for record in records}
-    left = [(stage, stage.part) for stage in stages if stage.part and stage.index not in begun]
-    return frozenset(stage.index for stage, part in left if at_ceiling or not _is_due(chain, stage, part, records))
+    left = [stage for stage in stages if stage.is_optional and stage.index not in begun]
+    return frozenset(stage.index for stage in left if at_ceiling or not _is_due(chain, stage, records))
 
 
-def _is_due(chain: ResolvedChain, stage: PlannedStage, part: ChallengePart, records: Sequence[StageRecord]) -> bool:
+def _is_due(chain: ResolvedChain, stage: PlannedStage, records: Sequence[StageRecord]) -> bool:
     earlier = [record for record in records if record.stage.stage_index < stage.index]
-    match part:
+    match stage.part:
         case ChallengePart.OBJECTION:
             concluding = concluding_executions(earlier)
             verdict = concluding[0].verdict if len(concluding) == 1 else None
@@ -220,6 +243,10 @@ def _is_due(chain: ResolvedChain, stage: PlannedStage, part: ChallengePart, reco
         case ChallengePart.REVISION:
             found = last_challenge(earlier)
             return found is not None and found.ruling is Ruling.REFUTED
+        case None:
+            acted = [record.stage.status for record in earlier if record.stage.stage_type is StageType.ACTION]
+            is_stopped = any(status is not RunStatus.COMPLETED for status in acted)
+            return not is_stopped and why_not_acted(found_verdict(earlier), stage.min_confidence) is None
 
 
 def last_challenge(records: Sequence[StageRecord]) -> Challenge | None:
@@ -237,6 +264,19 @@ def challenge_context(part: ChallengePart, earlier: Sequence[StageRecord], forma
             return f"{_OBJECTED}\n\n{formatter.format_investigation(earlier, limit=limit)}"
         case _:
             assert_never(part)
+
+
+def found_verdict(records: Sequence[StageRecord]) -> JudgedVerdict | None:
+    """Return the verdict of a session, as its challenge has left it; several agents without a synthesis have several verdicts, and none together."""
+    concluding = concluding_executions(records)
+    return after_challenge(concluding[0].verdict, records) if len(concluding) == 1 else None
+
+
+def actions_left_out(chain: ResolvedChain, begun: Collection[int], verdict: JudgedVerdict | None) -> tuple[str, ...]:
+    """Return a sentence for each stage of a completed session that acts and was not begun; `begun` are the indices of those that were."""
+    left = (stage for stage in plan(chain) if stage.stage_type is StageType.ACTION and stage.index not in begun)
+    other = "a stage before it failed, or a ceiling was met"
+    return tuple(f'Stage "{stage.name}" was not begun: {why_not_acted(verdict, stage.min_confidence) or other}.' for stage in left)
 
 
 def after_challenge(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:

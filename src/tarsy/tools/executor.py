@@ -256,7 +256,7 @@ class McpToolExecutor:
         fate = (
             "It can be called again without harm."
             if tool.safe_to_repeat
-            else "Whether it took effect is unknown: check before calling it again."
+            else f"{LOST_CALL}: check before calling it again."
         )
         if isinstance(result, LostCall):
             return UnmaskedResult(f"{result.error}. {result.reaction} {fate}", is_error=True)

@@ -63,6 +63,9 @@ class PromptContext:
     asks_verdict: bool = False
     # Whether the agent tries to refute a conclusion instead of investigating.
     challenges: bool = False
+    # Whether the agent acts on a conclusion, and whether it only shows what it would do.
+    acts: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,9 @@ class PromptBuilder:
             return _conversation(system, self._chat(chat))
         if self.context.challenges:
             role, answer = instructions.CHALLENGE_ROLE, instructions.CHALLENGE_ANSWER
+        elif self.context.acts:
+            role = _lines(instructions.ACTION_ROLE, instructions.ACTION_DRY_RUN if self.context.dry_run else "")
+            answer = instructions.ACTION_ANSWER
         else:
             role, answer = instructions.GENERAL, self._answer()
         system = self._compose(role, self._evidence(), self._untrusted(instructions.STEERING_IS_A_FINDING), answer, *protocol)
@@ -241,6 +247,8 @@ class PromptBuilder:
         task = "Investigate this alert and find its root cause, or show that there is no fault."
         if self.context.challenges:
             task = instructions.CHALLENGE_TASK
+        elif self.context.acts:
+            task = instructions.ACTION_TASK
         elif previous.strip():
             task += " Earlier stages have worked on it: build on what they established, verify what your answer depends on, and do not repeat their calls."
         return _blocks(self._alert(), self._runbook(), self._reports(previous), self._warnings(), _task(task))

@@ -96,9 +96,14 @@ def tools_changed_note(before: Sequence[str], tools: Sequence[ToolDefinition], t
 def unknown_outcome_note(tool: str) -> str:
     """Return the result of a tool call that was running when its worker stopped."""
     return (
-        f"The call of {tool} was interrupted before its result arrived. It is not known whether it took effect, and it was not made again. "
+        f"The call of {tool} was interrupted before its result arrived. {INTERRUPTED_CALL}, and it was not made again. "
         "If that matters, find out with a call that only reads; do not assume either outcome."
     )
+
+
+def dry_run_note(tool: str) -> str:
+    """Return the result of a call that may change something, in a dry run."""
+    return f"{tool} was not called: this is a dry run, in which nothing is changed. Go on with what you would do next."
 
 
 def held_back_note(tool: str) -> str:
@@ -115,6 +120,13 @@ def masked_arguments_note(tool: str) -> str:
         f"{tool} was not called: a person has to approve the exact call, and its arguments contain a secret, which is hidden from people. "
         "Call it without the secret, or recommend the action in your answer."
     )
+
+
+# Begins the request to verify, by which a resumed run recognises that it was made.
+VERIFICATION_REQUEST = (
+    "Before you end: find out whether the symptom that the alert reports is gone now. Look with calls that only read, the way that the alert and "
+    "the analysis did, and wait for the effect if that takes time. If nothing was changed, say so. Then give your report in the form described."
+)
 
 
 def decision_note(tool: str, decided: CallDecided) -> str:

@@ -10,6 +10,7 @@ import structlog
 
 from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.ports import ToolExecutor
+from tarsy.agent.prompt.nudges import dry_run_note
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.conversation import ToolCall
@@ -126,6 +127,25 @@ class BuiltInTools(ToolWrapper):
         except CallRefusedError as refusal:
             return ToolResult(call=call, content=str(refusal), is_error=True, refused=True, started_at=started_at)
         return ToolResult(call=call, content=content, started_at=started_at, duration_ms=milliseconds_since(started, self._clock))
+
+
+class DryRunTools(ToolWrapper):
+    """Refuses calls that may change something, and lets those pass that only read."""
+
+    def __init__(self, inner: ToolExecutor, *, clock: Clock) -> None:
+        super().__init__(inner)
+        self._clock = clock
+        self._catalog = ToolCatalog()
+
+    async def list_tools(self) -> ToolCatalog:
+        self._catalog = await super().list_tools()
+        return self._catalog
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        tool = self._catalog.find(call.name)
+        if tool is None or not tool.may_change:
+            return await super().execute(call, on_output)
+        return ToolResult(call=call, content=dry_run_note(call.name), is_error=True, refused=True, started_at=self._clock.now())
 
 
 class GuardedTools(ToolWrapper):

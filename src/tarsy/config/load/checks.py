@@ -15,6 +15,7 @@ from tarsy.config.resolve.hierarchy import Level
 from tarsy.config.resolve.resolved import reaches, resolved_server
 from tarsy.config.resolve.resolver import explain_chain, variants_in_use
 from tarsy.config.schema import documents
+from tarsy.config.schema.agents import AgentKind
 from tarsy.config.schema.configuration import Config, UnknownEntryError, model_setup_hint, vendor_variables, with_any_model
 from tarsy.config.schema.documents import TarsyDocument
 from tarsy.config.schema.mcp_servers import MCPServerConfig
@@ -22,7 +23,6 @@ from tarsy.config.schema.notify import SLACK_TARGET, NotifyConfig, NotifyRuleCon
 from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.values import LATER, NO_EFFECT, as_text
 from tarsy.config.templates import names_session, variables
-from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import LLMBackend
 from tarsy.domain.notification import EventKind
 from tarsy.domain.route import EACH
@@ -175,6 +175,7 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
         *_unset_notify_variables(config, files, env),
         *_unfit_backends(config, in_use, files),
         *_unfit_same_as(config, files),
+        *_unfit_action_stages(config, files),
         *_unfit_sign_in(config, files, env),
     ]
     if config.default_provider is None and in_use.needs_default_provider:
@@ -183,7 +184,7 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
     if wanted not in config.chains.alert_types:
         remarks.append(files.tarsy.problem(("defaults",), f'no chain handles the default alert type "{wanted}"', "set defaults.alert_type"))
     for name, agent in config.agents.items():
-        if agent.mcp_servers and agent.type.runs_as is not AgentType.DEFAULT:
+        if agent.mcp_servers and not agent.type.runs_as.calls_tools:
             message = f"an agent of type {agent.type} calls no tools"
             remarks.append(files.tarsy.problem(("agents", name, "mcp_servers"), message, "remove mcp_servers, or type"))
     for index, route in enumerate(config.routes):
@@ -278,6 +279,31 @@ def _unfit_same_as(config: Config, files: ConfigFiles) -> Iterator[Problem]:
             for name in sorted(set(route.same_as.labels) - set(other.group_by)):
                 message = f'route "{other.name}" does not group by "{name}"'
                 yield files.tarsy.problem((*place, "labels", name), message, did_you_mean(name, other.group_by))
+
+
+def _unfit_action_stages(config: Config, files: ConfigFiles) -> Iterator[Problem]:
+    """Yield a mistake for each stage that mixes actions with anything else, comes before the analysis, or has settings of the other kind."""
+    for chain_id in config.chains:
+        has_acted = False
+        for index, stage in enumerate(config.chains[chain_id].stages):
+            place: KeyPath = ("agent_chains", chain_id, "stages", index)
+            kinds = [config.agents[entry.name].type for entry in stage.agents if entry.name in config.agents]
+            if AgentKind.ACTION not in kinds:
+                if has_acted:
+                    message = f'stage "{stage.name}" investigates after a stage that acts on the verdict'
+                    yield files.tarsy.problem(place, message, "put the stages with actions last")
+                for key in ("min_confidence", "dry_run"):
+                    if getattr(stage, key) is not None:
+                        message = f"{key} has no meaning for a stage without an agent of type action"
+                        yield files.tarsy.problem((*place, key), message, "remove it")
+                continue
+            has_acted = True
+            if index == 0:
+                message = f'stage "{stage.name}" acts, and no stage before it investigates'
+                yield files.tarsy.problem(place, message, "put a stage that investigates before it")
+            if len(kinds) > 1 or stage.replicas > 1:
+                message = f'stage "{stage.name}" acts, and has more than one agent: their changes would have no order'
+                yield files.tarsy.problem(place, message, "give each agent of type action a stage of its own")
 
 
 def _unset_server_variables(

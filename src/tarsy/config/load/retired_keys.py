@@ -82,7 +82,7 @@ def _fixed(remedy: str) -> Callable[[UnknownKey], str]:
     return lambda _found: remedy
 
 
-_NO_ACTIONS = _fixed("remove it: there are no action agents yet")
+_NO_COMPOSING = _fixed("remove it: the list of actions is not written by a model")
 _BACKEND_FOLLOWS = _fixed("remove it: the summary's provider determines how TARSy reaches its model")
 _NO_LABELS = _fixed("remove it: sessions have no labels here")
 _REMEDIES: Mapping[str, Callable[[UnknownKey], str]] = {
@@ -94,10 +94,10 @@ _REMEDIES: Mapping[str, Callable[[UnknownKey], str]] = {
     "llm_backend": _BACKEND_FOLLOWS,
     "executive_summary_backend": _BACKEND_FOLLOWS,
     "executive_summary_fallback_list": _fixed("remove it: the fallback_providers of the chain apply to its summary too"),
-    "compose": _NO_ACTIONS,
-    "compose_provider": _NO_ACTIONS,
-    "compose_backend": _NO_ACTIONS,
-    "compose_fallback_list": _NO_ACTIONS,
+    "compose": _NO_COMPOSING,
+    "compose_provider": _NO_COMPOSING,
+    "compose_backend": _NO_COMPOSING,
+    "compose_fallback_list": _NO_COMPOSING,
     "label_maps": _NO_LABELS,
     "label_map": _NO_LABELS,
     "prompt_caching": _fixed("remove it: TARSy uses the vendors' caches by itself"),

@@ -105,10 +105,11 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     definition = config.agents[place.name]
     kind = place.kind or definition.type.runs_as
     layers = (*place.below, Layer.of(Level.AGENT, definition), *place.layers)
+    is_limited = place.is_sub_agent or kind is AgentType.ACTION
     if selection:
         selected = tuple(server.name for server in selection.servers)
-        if place.is_sub_agent:
-            # The alert's selection can only remove servers of a sub-agent.
+        if is_limited:
+            # The alert's selection can only remove servers of a sub-agent, and of an agent that acts.
             own = highest(layers, lambda layer: layer.mcp_servers)
             selected = tuple(name for name in own[0] if name in selected) if own else ()
         layers = (*layers, Layer(level=Level.ALERT, mcp_servers=selected))
@@ -120,7 +121,7 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     native_tools = definition.native_tools.as_switches()
     if selection and selection.native_tools:
         switches = selection.native_tools.model_dump(exclude_none=True)
-        native_tools = {**native_tools, **{name: on for name, on in switches.items() if not (on and place.is_sub_agent)}}
+        native_tools = {**native_tools, **{name: on for name, on in switches.items() if not (on and is_limited)}}
     backend = choice.take("llm_backend", lambda layer: layer.llm_backend)
     if kind is AgentType.EXEC_SUMMARY and not reaches(backend, provider.type, provider.model):
         # There is no key for the backend of the summary, so the operator could not correct a mismatch.
@@ -129,7 +130,7 @@ def resolve_agent(config: Config, place: AgentPlace, selection: McpSelection | N
     resolved = resolved_provider(provider_name, provider, native_tools)
     servers: tuple[str, ...] = ()
     loadable: tuple[str, ...] = ()
-    if kind is AgentType.DEFAULT:
+    if kind.calls_tools:
         servers = choice.take("mcp_servers", lambda layer: layer.mcp_servers)
         loadable = _loadable_skills(config.skills, definition, place.adds, has_servers=bool(servers))
     else:

@@ -83,11 +83,18 @@ class ResolvedMcpServer(Resolved):
     tools: tuple[str, ...] | None = None
     approval: ApprovalPolicy = Field(default=ApprovalPolicy.DESTRUCTIVE, exclude_if=lambda policy: policy is ApprovalPolicy.DESTRUCTIVE)
     tool_approval: Mapping[str, ApprovalPolicy] = Field(default={}, exclude_if=lambda policies: not policies)
+    # Whether the operator chose `approval`; otherwise every call of an agent that acts needs one.
+    approval_is_set: bool = Field(default=False, exclude_if=not_)
     # In seconds.
     approval_expiry: float = Field(default=APPROVAL_EXPIRY, exclude_if=lambda seconds: seconds == APPROVAL_EXPIRY)
     pin: PinMode = Field(default=PinMode.REPORT, exclude_if=lambda mode: mode is PinMode.REPORT)
     masking: ResolvedMasking = ResolvedMasking()
     summarization: ResolvedSummarization = ResolvedSummarization()
+
+    @property
+    def for_actions(self) -> "ResolvedMcpServer":
+        """The server as an agent that acts uses it."""
+        return self if self.approval_is_set else self.model_copy(update={"approval": ApprovalPolicy.ALWAYS})
 
 
 class ResolvedSkill(Resolved):
@@ -148,6 +155,8 @@ class ResolvedAgentConfig(Resolved):
     sub_agents: tuple["ResolvedAgentConfig", ...] = Field(default=(), exclude_if=not_)
     judge: ResolvedJudge | None = Field(default=None, exclude_if=not_)
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
+    # Whether calls that may change something are shown and not made.
+    dry_run: bool = Field(default=False, exclude_if=not_)
     orchestrator: ResolvedOrchestrator = Field(default=DEFAULT_ORCHESTRATOR, exclude_if=lambda settings: settings == DEFAULT_ORCHESTRATOR)
 
     @property
@@ -166,6 +175,13 @@ class ResolvedStage(Resolved):
     synthesis: ResolvedAgentConfig | None = None
     # For all its agents together.
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
+    # Of the verdict; a stage that acts does not begin below it.
+    min_confidence: Confidence = Field(default=Confidence.HIGH, exclude_if=lambda confidence: confidence is Confidence.HIGH)
+
+    @property
+    def acts(self) -> bool:
+        """Whether its agent may change something."""
+        return self.agents[0].type is AgentType.ACTION
 
 
 class ResolvedChallenge(Resolved):
@@ -193,6 +209,14 @@ class ResolvedChain(Resolved):
     session_timeout: float = 900.0
     # For the whole investigation, lowered by the request of its alert; also for each chat answer and score.
     budget: Ceiling = Field(default=UNLIMITED, exclude_if=_limits_nothing)
+
+    @property
+    def investigating(self) -> tuple[ResolvedStage, ...]:
+        return tuple(stage for stage in self.stages if not stage.acts)
+
+    @property
+    def acting(self) -> tuple[ResolvedStage, ...]:
+        return tuple(stage for stage in self.stages if stage.acts)
 
     @property
     def agents(self) -> Iterator[ResolvedAgentConfig]:
@@ -268,6 +292,7 @@ def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
         server,
         ResolvedMcpServer,
         name=name,
+        approval_is_set="approval" in server.model_fields_set,
         transport=resolved_from(server.transport, ResolvedTransport, type=server.transport.type.value),
         masking=resolved_from(masking, ResolvedMasking, custom_patterns=patterns),
         summarization=resolved_from(own, ResolvedSummarization, provider=resolved, backend=backend),

@@ -1,6 +1,6 @@
 """Resolves the configuration of one session: its chain, and the variants of its tool servers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.selection import McpSelection, SelectionError, check_selection
 from tarsy.domain.execution import AgentType
 from tarsy.domain.stage import ParallelType, SuccessPolicy
+from tarsy.domain.verdict import Confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class _ChainResolver:
             layer = Layer(level=Level.EXECUTIVE_SUMMARY, llm_provider=self.chain.executive_summary_provider)
             path = ("executive_summary_provider",)
             summary = self._agent("executive summary", path, "ExecSummaryAgent", layer, kind=AgentType.EXEC_SUMMARY)
-        chat = self._chat(stages) if self.chain.chat.enabled else None
+        chat = self._chat([stage for stage in stages if not stage.acts]) if self.chain.chat.enabled else None
         common, own = self.config.defaults.scoring, self.chain.scoring
         if common.enabled if own.enabled is None else own.enabled:
             layers = (Layer.of(Level.DEFAULTS_SCORING, common), Layer.of(Level.SCORING, own))
@@ -144,6 +145,8 @@ class _ChainResolver:
             )
             for number, entry in enumerate(stage.agents)
         )
+        if stage.dry_run:
+            agents = tuple(agent.model_copy(update={"dry_run": True}) for agent in agents)
         parallel = ParallelType.MULTI_AGENT if len(stage.agents) > 1 else None
         if stage.replicas > 1:
             parallel = ParallelType.REPLICA
@@ -163,9 +166,10 @@ class _ChainResolver:
             success_policy=stage.success_policy or self.config.defaults.success_policy or SuccessPolicy.ANY,
             synthesis=synthesis,
             budget=ceiling_of(stage),
+            min_confidence=stage.min_confidence or Confidence.HIGH,
         )
 
-    def _chat(self, stages: tuple[ResolvedStage, ...]) -> ResolvedAgentConfig:
+    def _chat(self, stages: Sequence[ResolvedStage]) -> ResolvedAgentConfig:
         chat = self.chain.chat
         layers = [Layer.of(Level.CHAT, chat)]
         if self.config.agents[chat.agent].mcp_servers is None:

@@ -19,7 +19,6 @@ from tarsy.config.schema.values import (
     SkillName,
     SubAgentName,
     Text,
-    refuse,
 )
 from tarsy.domain.execution import AgentType
 from tarsy.domain.tool import ToolCalling
@@ -33,22 +32,18 @@ class AgentKind(StrEnum):
     SYNTHESIS = "synthesis"
     EXEC_SUMMARY = "exec_summary"
     SCORING = "scoring"
+    ACTION = "action"
 
     @property
     def runs_as(self) -> AgentType:
         return AgentType.DEFAULT if self is AgentKind.ORCHESTRATOR else AgentType(self.value)
 
 
-def _supported_type(value: object) -> object:
-    if value == "action":
-        reason = "type action is not supported yet"
-        raise refuse(reason, "leave type out for an agent that only investigates")
-    # Some configurations write an empty text for the default.
-    return AgentKind.DEFAULT.value if value == "" else value
-
-
 AgentKindName = Annotated[
-    AgentKind, BeforeValidator(_supported_type), WithJsonSchema({"type": "string", "enum": [item.value for item in AgentKind]})
+    AgentKind,
+    # Some configurations write an empty text for the default.
+    BeforeValidator(lambda value: AgentKind.DEFAULT.value if value == "" else value),
+    WithJsonSchema({"type": "string", "enum": [item.value for item in AgentKind]}),
 ]
 
 
@@ -132,7 +127,7 @@ class SubAgentKeys(OrchestratorKey):
 
 
 class AgentConfig(SubAgentKeys, BackendKeys, LimitKeys, ServersKey, SkillsKeys, BudgetKey):
-    type: AgentKindName = Field(default=AgentKind.DEFAULT, description="What the agent does. A chain cannot change it.")
+    type: AgentKindName = Field(default=AgentKind.DEFAULT, description="What the agent does; one of type `action` may change something. A chain cannot change it.")
     description: Text = Field(default="", description="For people, and for agents that may send this one.")
     custom_instructions: Text = Field(default="", description="What this agent should do; part of its prompt.")
     native_tools: NativeToolsConfig = Field(
