@@ -98,9 +98,7 @@ class SummarySource:
         return " ".join(part for part in (first, still, partial, to_do) if part)
 
 
-def summary_source(
-    analysis: str, judged: JudgedVerdict | None, partial: str | None, actions: Sequence[Action] = ()
-) -> SummarySource:
+def summary_source(analysis: str, judged: JudgedVerdict | None, partial: str | None, actions: Sequence[Action] = ()) -> SummarySource:
     """Return the source of a summary. The ids of evidence are no part of it: a summary has no citations."""
     if judged:
         judged = replace(judged, verdict=replace(judged.verdict, evidence=(), ruled_out=()))

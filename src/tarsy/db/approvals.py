@@ -150,8 +150,7 @@ class ApprovalRepository:
     async def list(self, *, state: ApprovalState | None = None, session_id: str | None = None) -> Sequence[Approval]:
         """Return the newest approvals."""
         async with autocommit(self._engine).connect() as connection:
-            rows = await connection.execute(_LIST, {"state": state and state.value, "session_id": session_id})
-            return [read(Approval, row) for row in rows.mappings()]
+            return await read_approvals(connection, state=state, session_id=session_id)
 
     async def decide(self, approval_id: str, state: ApprovalState, *, actor: str, reason: str) -> Approval:
         """Approve or reject a call, and wake the work that waits for it.
@@ -175,6 +174,13 @@ class ApprovalRepository:
             published += await publish(connection, live_events.approval_changed(approval), session_id=approval.session_id)
         self._deliver(published)
         return approval
+
+
+async def read_approvals(
+    connection: AsyncConnection, *, state: ApprovalState | None = None, session_id: str | None = None
+) -> Sequence[Approval]:
+    rows = await connection.execute(_LIST, {"state": state and state.value, "session_id": session_id})
+    return [read(Approval, row) for row in rows.mappings()]
 
 
 async def _hold(connection: AsyncConnection, claim: Claim) -> None:

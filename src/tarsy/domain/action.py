@@ -46,18 +46,12 @@ class Action:
     """A call that changed something, or would have."""
 
     evidence_id: str
-    server: str
-    tool: str
-    # As JSON, masked.
-    arguments: str
+    # As in `server.tool {"argument": "value"}`, masked.
+    call: str
     # None: the policy asked for no approval, or nobody approved it.
     approved_by: str | None
     outcome: ActionOutcome
     verified: Verified
-
-    @property
-    def call(self) -> str:
-        return f"{self.server}.{self.tool} {self.arguments}"
 
     def __str__(self) -> str:
         approved = f", approved by {self.approved_by}" if self.approved_by else ""
@@ -104,9 +98,7 @@ def _of_execution(record: ExecutionRecord, decided: Mapping[tuple[str, str], App
         found.append(
             Action(
                 evidence_id=event.metadata["evidence_id"],
-                server=event.metadata["server_name"],
-                tool=event.metadata["tool_name"],
-                arguments=event.content,
+                call=f"{event.metadata['server_name']}.{event.metadata['tool_name']} {event.content}",
                 approved_by=_approver(result, approval),
                 outcome=outcome,
                 verified=verified,
@@ -138,10 +130,6 @@ def _outcome(call: TimelineEvent, result: TimelineEvent | None, approval: Approv
         return ActionOutcome.UNKNOWN
     if result.metadata.get("refused"):
         return ActionOutcome.DRY_RUN if call.metadata[ACTION] == DRY_RUN else ActionOutcome.NOT_RUN
-    match result.status:
-        case TimelineStatus.COMPLETED:
-            return ActionOutcome.SUCCEEDED
-        case TimelineStatus.FAILED:
-            return ActionOutcome.FAILED
-        case _:
-            return ActionOutcome.UNKNOWN
+    return {TimelineStatus.COMPLETED: ActionOutcome.SUCCEEDED, TimelineStatus.FAILED: ActionOutcome.FAILED}.get(
+        result.status, ActionOutcome.UNKNOWN
+    )

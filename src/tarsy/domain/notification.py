@@ -8,6 +8,7 @@ from typing import assert_never
 from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
 
+from tarsy.domain.action import Action
 from tarsy.domain.alert import Severity
 from tarsy.domain.approval import Approval
 from tarsy.domain.claim import WorkKind
@@ -66,6 +67,8 @@ class NotificationEvent:
     summary: str = ""
     # The first command of *Do now*.
     command: str = ""
+    # What was changed, in the order of the calls.
+    actions: tuple[Action, ...] = ()
     # How many quotations of the analysis were verified, and what the session cost, for people.
     quotations: str = ""
     cost: str = ""

@@ -31,7 +31,22 @@ MAX_ANSWER = 2_800
 # Of processor time, because a busy machine is not the template's fault. The default takes less than a millisecond.
 RENDER_SECONDS = 0.5
 # Those that neither repeat nor pad text.
-_FILTERS = ("capitalize", "default", "first", "join", "last", "length", "lower", "replace", "sort", "title", "trim", "truncate", "upper")
+_FILTERS = (
+    "capitalize",
+    "default",
+    "first",
+    "join",
+    "last",
+    "length",
+    "lower",
+    "replace",
+    "sort",
+    "string",
+    "title",
+    "trim",
+    "truncate",
+    "upper",
+)
 
 _DEFAULT = """\
 {{ heading }}: {{ title }}
@@ -47,6 +62,9 @@ _DEFAULT = """\
 {%- if command %}
 {{ command|code }}
 {%- endif %}
+{%- for action in actions %}
+{{ action|string|truncate(280) }}
+{%- endfor %}
 {%- if approval %}
 {{ (approval.server ~ "." ~ approval.tool)|code }}
 {{ approval.arguments|truncate(280)|code }}

@@ -1,11 +1,12 @@
 """Sessions: one alert and one run of a chain."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from tarsy.domain.citation import CitationCounts
+from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import ProviderType
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import JudgedVerdict
@@ -75,8 +76,16 @@ class AlertSession(NewSession):
     @property
     def is_recorded(self) -> bool:
         """Return whether the answers of its models come from a recording: a sample, or a replay."""
-        agents = (agent for stage in self.chain_snapshot.get("stages", ()) for agent in stage["agents"])
-        return any(agent.get("provider", {}).get("type") == ProviderType.REPLAY for agent in agents)
+        return any(agent.get("provider", {}).get("type") == ProviderType.REPLAY for agent in self._agents)
+
+    @property
+    def may_act(self) -> bool:
+        """Return whether its chain has a stage that may change something."""
+        return any(agent.get("type") == AgentType.ACTION for agent in self._agents)
+
+    @property
+    def _agents(self) -> Iterator[Mapping[str, Any]]:
+        return (agent for stage in self.chain_snapshot.get("stages", ()) for agent in stage["agents"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

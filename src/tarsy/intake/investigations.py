@@ -29,7 +29,7 @@ class Investigations:
         url = alert.links.runbook
         return url if url and self.submissions.runbooks.allows(url) and self.submissions.mask(url) == url else None
 
-    def session(
+    def session(  # noqa: PLR0913 - what a new session is made of
         self,
         incident: Incident,
         cause: Member,

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.agent.executive_summary import summary_source
 from tarsy.db.rows import judged_of, read
+from tarsy.db.run.actions import read_actions
 from tarsy.db.tables import alert_sessions, approvals, chat_user_messages, incidents, session_spending, timeline_events, work
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
 from tarsy.domain.approval import Approval, ApprovalState
@@ -158,9 +159,12 @@ async def _with_details(
                 mechanism=judged.verdict.mechanism if judged else "",
                 summary=row["executive_summary"] or "",
                 command=first_command(row["final_analysis"] or ""),
+                actions=await read_actions(connection, event.session_id or ""),
                 quotations=str(read(CitationCounts, row["citations"])) if row["citations"] else "",
                 cost=str(read(Spending, row)) if row["usd"] is not None else "",
             )
+        case EventKind.FAILED:
+            return replace(event, actions=await read_actions(connection, event.session_id or ""))
         case _:
             return event
 

@@ -52,6 +52,8 @@ def as_html(report: Report) -> str:
     parts = [_table(facts(report)), *(f'<p class="caution">{escape(one)}</p>' for one in cautions(report))]
     if report.session.verdict or report.analysis.text:
         parts += (_verdict(report), _rendered(report.do_now, report))
+    if action_lines := (*map(str, report.actions), *report.actions_left_out):
+        parts.append(f"<h2>Actions</h2><ul>{''.join(f'<li>{escape(one)}</li>' for one in action_lines)}</ul>")
     if report.session.executive_summary:
         parts.append(f"<h2>Summary</h2>\n{_rendered(CheckedText(report.session.executive_summary), report)}")
     analysis = _rendered(report.findings, report) if report.analysis.text else f"<p>{no_analysis(report)}</p>"

@@ -41,6 +41,8 @@ def as_markdown(report: Report) -> str:
     parts = [f"# {_plain(report.title)}", _listed(facts(report)), *(f"> **{_plain(one)}**" for one in cautions(report)), *_verdict(report)]
     if report.do_now.text:
         parts.append(_cited(report.do_now, report))
+    if action_lines := (*map(str, report.actions), *report.actions_left_out):
+        parts.append("## Actions\n\n" + "\n".join(f"- {_plain(one)}" for one in action_lines))
     if report.session.executive_summary:
         parts.append(f"## Summary\n\n{_harmless(report.session.executive_summary)}")
     parts += ("# Analysis", _cited(report.findings, report) if report.analysis.text else no_analysis(report))

@@ -10,6 +10,7 @@ from itertools import accumulate
 from tarsy.db.errors import NotFoundError
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.run.evidence import CheckedText, EvidenceText, PlacedCitation, SeenEvidence
+from tarsy.domain.action import Action
 from tarsy.domain.alert import alert_title
 from tarsy.domain.citation import CitationStatus, marked_lines
 from tarsy.domain.session import AlertSession
@@ -17,6 +18,7 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
 from tarsy.kit.clock import SystemClock
+from tarsy.session.plan import session_actions_left_out
 
 # Evidence of ordinary size is shown whole; of larger evidence only what is quoted, with its surroundings.
 WHOLE_EVIDENCE = 40_000
@@ -80,6 +82,9 @@ class Report:
     evidence: tuple[EvidenceExcerpt, ...]
     # Ids of cited evidence that would have made the report too large.
     left_out: tuple[str, ...]
+    actions: tuple[Action, ...] = ()
+    # Why stages that act were not begun.
+    actions_left_out: tuple[str, ...] = ()
     made_at: datetime
 
     @property
@@ -155,6 +160,8 @@ async def read_report(repositories: SessionRepositories, session_id: str) -> Rep
         chat=tuple(chat),
         evidence=evidence,
         left_out=left_out,
+        actions=await repositories.sessions.actions(session.id) if session.may_act else (),
+        actions_left_out=session_actions_left_out(session, run.stages),
         made_at=SystemClock().now(),
     )
 

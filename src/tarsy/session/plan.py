@@ -7,14 +7,15 @@ from itertools import count
 from typing import assert_never
 
 from tarsy.agent.prompt.stage_context import ContextFormatter
-from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
 from tarsy.domain.action import why_not_acted
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.conclusion import StageConclusions, best_analysis, challenge_of, concluding_executions
 from tarsy.domain.evidence import agent_prefix
 from tarsy.domain.execution import AgentType
 from tarsy.domain.history import StageRecord
-from tarsy.domain.stage import ParallelType, StageType, SuccessPolicy
+from tarsy.domain.session import AlertSession
+from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
 from tarsy.domain.verdict import Challenge, Confidence, JudgedVerdict, Ruling, at_most
 
@@ -273,10 +274,17 @@ def found_verdict(records: Sequence[StageRecord]) -> JudgedVerdict | None:
 
 
 def actions_left_out(chain: ResolvedChain, begun: Collection[int], verdict: JudgedVerdict | None) -> tuple[str, ...]:
-    """Return a sentence for each stage of a completed session that acts and was not begun; `begun` are the indices of those that were."""
+    """Return a sentence for each stage of a completed session that acts and was not begun; `begun` are the indices of those that were begun."""
     left = (stage for stage in plan(chain) if stage.stage_type is StageType.ACTION and stage.index not in begun)
     other = "a stage before it failed, or a ceiling was met"
     return tuple(f'Stage "{stage.name}" was not begun: {why_not_acted(verdict, stage.min_confidence) or other}.' for stage in left)
+
+
+def session_actions_left_out(session: AlertSession, stages: Sequence[Stage]) -> tuple[str, ...]:
+    """Return the sentences of `actions_left_out` for a stored session; none while it runs, or if it was cut short."""
+    if session.status is not SessionStatus.COMPLETED or not session.may_act:
+        return ()
+    return actions_left_out(chain_of(session.chain_snapshot), {stage.stage_index for stage in stages}, session.verdict)
 
 
 def after_challenge(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:

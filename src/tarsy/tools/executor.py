@@ -12,7 +12,7 @@ import structlog
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
+from tarsy.domain.tool import LOST_CALL, Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
 from tarsy.kit.groups import for_each, single_errors
@@ -253,11 +253,7 @@ class McpToolExecutor:
         if isinstance(result, CallResult):
             return UnmaskedResult(clip_content(render(result)), is_error=bool(result.is_error))
         # The end of the call was not seen.
-        fate = (
-            "It can be called again without harm."
-            if tool.safe_to_repeat
-            else f"{LOST_CALL}: check before calling it again."
-        )
+        fate = "It can be called again without harm." if tool.safe_to_repeat else f"{LOST_CALL}: check before calling it again."
         if isinstance(result, LostCall):
             return UnmaskedResult(f"{result.error}. {result.reaction} {fate}", is_error=True)
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {fate} Ask for less, or use another tool."

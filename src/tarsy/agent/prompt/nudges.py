@@ -11,7 +11,7 @@ from tarsy.agent.repetition import Repetition, RepetitionKind
 from tarsy.domain.approval import CallDecided, CallDecision
 from tarsy.domain.note import NoteKind
 from tarsy.domain.run_input import DeliveredNote
-from tarsy.domain.tool import ToolCalling, ToolDefinition, name_for_model
+from tarsy.domain.tool import INTERRUPTED_CALL, ToolCalling, ToolDefinition, name_for_model
 from tarsy.kit.text import clip
 
 # The beginning of an error says what failed; the rest is usually a stack trace that a model cannot act on.
@@ -125,7 +125,7 @@ def masked_arguments_note(tool: str) -> str:
 # Begins the request to verify, by which a resumed run recognises that it was made.
 VERIFICATION_REQUEST = (
     "Before you end: find out whether the symptom that the alert reports is gone now. Look with calls that only read, the way that the alert and "
-    "the analysis did, and wait for the effect if that takes time. If nothing was changed, say so. Then give your report in the form described."
+    "the analysis did. If nothing was changed, say so. Then give your report in the form described."
 )
 
 

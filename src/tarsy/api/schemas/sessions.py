@@ -12,12 +12,14 @@ from tarsy.db.run.trace import SessionRun
 from tarsy.db.session.listing import SessionPage, SessionSummary
 from tarsy.db.session.repository import StoredDetail
 from tarsy.db.work.parking import CancelAnswer
+from tarsy.domain.action import ActionOutcome, Verified
 from tarsy.domain.alert import Severity, alert_title
 from tarsy.domain.execution import AgentExecution
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.usage import Spending, TokenUsage
 from tarsy.domain.verdict import Confidence, JudgedVerdict, StillHappening, VerdictOutcome
+from tarsy.session.plan import session_actions_left_out
 
 
 class AffectedObjectView(View):
@@ -222,6 +224,19 @@ class ForkOrigin(View):
     model: str | None
 
 
+class ActionView(View):
+    """A call by which a stage that acts changed something, or would have."""
+
+    evidence_id: str
+    # As in `server.tool {"argument": "value"}`.
+    call: str
+    # Absent if the policy asked for no approval, or nobody approved it.
+    approved_by: str | None
+    outcome: ActionOutcome
+    # Whether the symptom was gone afterwards, as a result shows that was read after the call.
+    verified: Verified
+
+
 class SessionDetail(View):
     id: UUID
     title: str
@@ -277,6 +292,9 @@ class SessionDetail(View):
     cost: Cost
     # The ceiling of the whole investigation; absent if there is none.
     budget: CeilingView | None
+    actions: list[ActionView]
+    # Stages that act and were not begun, each with the reason.
+    actions_left_out: list[str]
 
     @classmethod
     def of(cls, stored: StoredDetail) -> "SessionDetail":
@@ -298,6 +316,8 @@ class SessionDetail(View):
             usage=run.total_usage,
             cost=run.total_spending,
             budget=CeilingView.of(snapshot),
+            actions=[ActionView.model_validate(one) for one in stored.actions],
+            actions_left_out=session_actions_left_out(session, run.stages),
         )
 
 

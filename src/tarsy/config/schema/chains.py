@@ -76,7 +76,8 @@ class StageConfig(SubAgentKeys, LimitKeys, ServersKey, FallbackKey, BudgetKey):
     )
     synthesis: SynthesisConfig = Field(default=SynthesisConfig(), description="How TARSy combines several analyses into one.")
     min_confidence: Confidence | None = Field(
-        default=None, description="For a stage with an agent of type `action`: the verdict's confidence below which it does not begin; unset: `high`."
+        default=None,
+        description="For a stage with an agent of type `action`: the verdict's confidence below which it does not begin; unset: `high`.",
     )
     dry_run: Switch | None = Field(
         default=None, description="For such a stage: TARSy shows the calls that would change something, and does not make them; unset: no."

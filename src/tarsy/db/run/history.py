@@ -1,7 +1,7 @@
 """The stored run of a session, as the next stage or question reads it."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -29,7 +29,7 @@ class SessionHistory:
 
         async def attempt() -> Sequence[StageRecord]:
             async with self._engine.connect() as connection:
-                return await _records(connection, session_id, {})
+                return await read_records(connection, session_id, {})
 
         return await retrying(attempt)
 
@@ -42,7 +42,7 @@ class SessionHistory:
             async with self._engine.connect() as connection:
                 for row in (await connection.execute(query)).mappings():
                     events[row["execution_id"]].append(read(TimelineEvent, row))
-                return await _records(connection, session_id, events)
+                return await read_records(connection, session_id, events)
 
         return await retrying(attempt)
 
@@ -55,7 +55,8 @@ def _of_session(table: sa.Table, session_id: str, *order: sa.Column[object]) -> 
     return sa.select(table).where(table.c.session_id == session_id).order_by(*order)
 
 
-async def _records(connection: AsyncConnection, session_id: str, events: dict[str, list[TimelineEvent]]) -> list[StageRecord]:
+async def read_records(connection: AsyncConnection, session_id: str, events: Mapping[str, Sequence[TimelineEvent]]) -> list[StageRecord]:
+    """Return the stages of a session with their executions; `events` are the timelines by execution."""
     found = (await connection.execute(_of_session(stages, session_id, stages.c.stage_index))).mappings().all()
     executions = (await connection.execute(_of_session(agent_executions, session_id, agent_executions.c.agent_index))).mappings()
     # By the execution that dispatched them, or else by their stage.

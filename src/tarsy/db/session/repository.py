@@ -15,6 +15,7 @@ from tarsy.db.connection import autocommit, driver_error, snapshot
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.rows import session_of
+from tarsy.db.run.actions import read_actions
 from tarsy.db.run.journal import Deliver
 from tarsy.db.run.trace import SessionRun, read_run
 from tarsy.db.session.admission import Admission
@@ -32,9 +33,11 @@ from tarsy.db.tables import (
 )
 from tarsy.db.work.parking import CancelAnswer, cancel
 from tarsy.db.work.queue_position import QueuePosition, QueueState, queue_positions, queue_state
+from tarsy.domain.action import Action
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live_events import session_channel
 from tarsy.domain.session import AlertSession, NewSession
+from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
 
 # A page of the list.
@@ -51,6 +54,7 @@ class StoredDetail:
     position: QueuePosition
     # The person who cancelled it.
     cancelled_by: str | None
+    actions: tuple[Action, ...] = ()
 
 
 class SessionRepository:
@@ -117,7 +121,14 @@ class SessionRepository:
                 raise NotFoundError("session", session_id)
             run = await read_run(connection, session_id)
             positions = await queue_positions(connection, [session_id])
-        return StoredDetail(session_of(row), run, positions.get(session_id, QueuePosition()), row["cancelled_by"])
+            acts = any(stage.stage_type is StageType.ACTION for stage in run.stages)
+            actions = await read_actions(connection, session_id) if acts else ()
+        return StoredDetail(session_of(row), run, positions.get(session_id, QueuePosition()), row["cancelled_by"], actions)
+
+    async def actions(self, session_id: str) -> tuple[Action, ...]:
+        """Return what the session changed, or would have, in the order of its calls."""
+        async with snapshot(self._engine).connect() as connection:
+            return await read_actions(connection, session_id)
 
     async def require(self, session_id: str) -> None:
         """Check that a session exists, without reading it.
