@@ -1704,6 +1704,25 @@ export interface components {
          * @enum {string}
          */
         Accuracy: "accurate" | "partly" | "wrong";
+        /**
+         * ActionOutcome
+         * @enum {string}
+         */
+        ActionOutcome: "succeeded" | "failed" | "not_run" | "dry_run" | "unknown" | "pending";
+        /**
+         * ActionView
+         * @description A call by which a stage that acts changed something, or would have.
+         */
+        ActionView: {
+            /** Evidence Id */
+            evidence_id: string;
+            /** Call */
+            call: string;
+            /** Approved By */
+            approved_by: string | null;
+            outcome: components["schemas"]["ActionOutcome"];
+            verified: components["schemas"]["Verified"];
+        };
         /** ActivityBarItem */
         ActivityBarItem: {
             /**
@@ -3649,6 +3668,10 @@ export interface components {
             usage: components["schemas"]["Usage"];
             cost: components["schemas"]["Cost"];
             budget: components["schemas"]["CeilingView"] | null;
+            /** Actions */
+            actions: components["schemas"]["ActionView"][];
+            /** Actions Left Out */
+            actions_left_out: string[];
         };
         /** SessionList */
         SessionList: {
@@ -4218,6 +4241,12 @@ export interface components {
             /** Verdicts */
             verdicts: number;
         };
+        /**
+         * Verified
+         * @description Whether the symptom was gone after an action.
+         * @enum {string}
+         */
+        Verified: "yes" | "no" | "unknown";
         /** Version */
         Version: {
             /** Version */
