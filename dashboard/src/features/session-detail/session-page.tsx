@@ -30,6 +30,7 @@ import { evidenceIdOf } from "@/presentation/timeline-rows";
 import { FindTextContext } from "@/presentation/tool-entry";
 import { challengeResult, VerdictCard } from "@/presentation/verdict-card";
 import type { SessionDetail, TimelineEvent } from "@/wire/types";
+import { ActionsPanel } from "./actions-panel";
 import { AlertPanel } from "./alert-panel";
 import { Analysis } from "./analysis";
 import { ChatPanel } from "./chat-panel";
@@ -139,6 +140,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
         </Alert>
       )}
       {[...approvals.values()].map((one) => one.state === "pending" && <ApprovalCard key={one.id} approval={one} />)}
+      <ActionsPanel actions={session.actions} actions_left_out={session.actions_left_out} />
       <StageGraph nodes={nodes} ended={ended} onStage={showStage} onAgent={showAgent} />
     </>
   );
