@@ -116,13 +116,12 @@ CHAIN = "agent_chains: {{c: {{alert_types: [t], stages: [{{name: s, agents: [{{n
         ("label_maps: {m: {labels: []}}", "label_maps", "remove it: sessions have no labels here"),
         ("defaults: {label_map: m}", "defaults.label_map", "remove it: sessions have no labels here"),
         ("system: {prompt_caching: {enabled: true}}", "system.prompt_caching", "remove it: TARSy uses the vendors' caches by itself"),
-        ("defaults: {compose: {llm_provider: x}}", "defaults.compose", "remove it: there are no action agents yet"),
+        ("defaults: {compose: {llm_provider: x}}", "defaults.compose", "remove it: the list of actions is not written by a model"),
         ("defaults: {executive_summary_provider: google-default}", "defaults.executive_summary_provider", "write at every chain:\nexecutive_summary_provider: google-default"),
         ("defaults: {executive_summary: {llm_provider: google-default}}", "defaults.executive_summary", "write at every chain:\nexecutive_summary_provider: google-default"),
         (CHAIN.format(agent="", chain=", executive_summary: {llm_provider: google-default}"), "agent_chains.c.executive_summary.llm_provider", "write at agent_chains.c:\nexecutive_summary_provider: google-default"),
         ("defaults: {agents: {WebResearcher: {llm_provider: google-default, fallback_list: mid}}}", "defaults.agents", "write it where the agent is named in a stage:\n- {name: WebResearcher, llm_provider: google-default}"),
         ("defaults: {summarization: {fallback_list: mid}}", "defaults.summarization.fallback_list", "remove it: the fallback_providers of the stage, the chain or defaults apply here too"),
-        ("agents: {A: {type: action}}", "agents.A.type", "leave type out for an agent that only investigates"),
         (CHAIN.format(agent=", type: scoring", chain=""), "agent_chains.c.stages[0].agents[0].type", "define another agent and name it here:\nagents:\n  KubernetesAgent-scoring: {type: scoring}"),
     ],
 )  # fmt: skip
@@ -144,11 +143,6 @@ def test_a_named_list_of_fallbacks_is_answered_with_its_entries_and_those_load(d
         "gemini-2.5-pro",
         "openai-default",
     ]
-
-
-def test_the_reason_why_actions_are_refused_is_told(directory: ConfigDirectory) -> None:
-    problem = one(directory, "agents: {A: {type: action}}")
-    assert problem.message == "type action is not supported yet"
 
 
 def test_a_providers_key_that_is_known_elsewhere_is_answered_too(directory: ConfigDirectory) -> None:
