@@ -1,0 +1,137 @@
+"""When a stage acts on a verdict, and what follows if it does not, or fails."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from support.agent_scenario import agent, chain, stage
+from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
+from tarsy.domain.execution import AgentExecution, AgentType
+from tarsy.domain.history import ExecutionRecord, StageRecord
+from tarsy.domain.stage import Stage, StageType
+from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.verdict import Verdict, VerdictOutcome, verdict_fields
+from tarsy.session.executor import finished_stages
+from tarsy.session.plan import (
+    FinishSession,
+    PlannedStage,
+    actions_left_out,
+    ended_by_ceiling,
+    ended_early,
+    found_verdict,
+    next_step,
+    plan,
+    skipped_stages,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+INVESTIGATION, CHALLENGE, ACTION = StageType.INVESTIGATION, StageType.CHALLENGE, StageType.ACTION
+
+
+def acting(**changes: Any) -> ResolvedChain:
+    """One stage that investigates, and two that act."""
+    acts = (stage(agent(name, type=AgentType.ACTION), name=name) for name in ("first", "second"))
+    return chain(stage(agent("A"), name="look"), *acts).model_copy(update=changes)
+
+
+def record(index: int, kind: StageType, text: str, status: RunStatus = RunStatus.COMPLETED, **metadata: Any) -> StageRecord:
+    ended = Stage(
+        id=f"s{index}", session_id="x", stage_name=kind, stage_index=index, stage_type=kind, expected_agent_count=1, status=status
+    )
+    ran = AgentExecution(
+        id=f"e{index}",
+        session_id="x",
+        stage_id=ended.id,
+        agent_name="A",
+        agent_index=1,
+        llm_backend="langchain",
+        llm_provider="p",
+        model_name="m",
+        tool_calling="native",
+        status=status,
+    )
+    event = TimelineEvent(
+        id=f"t{index}",
+        session_id="x",
+        stage_id=ended.id,
+        execution_id=ran.id,
+        sequence_number=1,
+        event_type=TimelineEventType.FINAL_ANALYSIS,
+        status=TimelineStatus.COMPLETED,
+        content=text,
+        metadata=metadata,
+        created_at=NOW,
+    )
+    return StageRecord(ended, (ExecutionRecord(ran, (event,)),))
+
+
+def concluded(confidence: str = "high", outcome: VerdictOutcome = VerdictOutcome.FAULT) -> StageRecord:
+    verdict = verdict_fields(Verdict(outcome=outcome, mechanism="It is full."))
+    return record(0, INVESTIGATION, "It is full.", verdict=verdict, confidence={"shown": confidence, "reason": "Nothing is quoted."})
+
+
+def following(settled: ResolvedChain, *records: StageRecord, at_ceiling: bool = False) -> str:
+    """The name of the stage that follows, or how the session ends."""
+    stages = plan(settled)
+    step = next_step(stages, finished_stages(stages, records), skipped_stages(settled, stages, records, at_ceiling=at_ceiling))
+    return step.name if isinstance(step, PlannedStage) else step.status
+
+
+def test_actions_come_after_the_challenge_and_before_the_summary_and_conclude_nothing() -> None:
+    settled = acting(challenge=ResolvedChallenge())
+    stages = plan(settled)
+    assert [one.name for one in stages] == ["look", "challenge", "revision", "first", "second", "executive summary"]
+    assert [one.index for one in stages] == list(range(6))
+    assert [one.name for one in stages if one.concludes] == ["look", "revision"]
+    # The challenger has the tools of the investigator, not of those who act.
+    assert stages[1].agents[0].type is AgentType.DEFAULT
+    assert [one.evidence_prefixes for one in stages[3:5]] == [("C",), ("D",)]
+
+
+def test_a_stage_acts_on_a_sure_verdict_and_the_next_one_only_if_it_succeeded() -> None:
+    settled = acting()
+    assert following(settled, concluded()) == "first"
+    assert following(settled, concluded(), record(1, ACTION, "Done.")) == "second"
+    assert following(settled, concluded(), record(1, ACTION, "", RunStatus.FAILED)) == "executive summary"
+    assert following(settled, concluded(), at_ceiling=True) == "executive summary"
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (concluded("medium"), "it needs high confidence, and the verdict has medium (Nothing is quoted)"),
+        (concluded("high", VerdictOutcome.INCONCLUSIVE), "the verdict is inconclusive"),
+        (record(0, INVESTIGATION, "It is full."), "the analysis has no verdict"),
+    ],
+)
+def test_a_stage_does_not_act_on_anything_less_and_says_why(found: StageRecord, why: str) -> None:
+    settled = acting()
+    assert following(settled, found) == "executive summary"
+    assert actions_left_out(settled, {0}, found_verdict([found])) == tuple(
+        f'Stage "{name}" was not begun: {why}.' for name in ("first", "second")
+    )
+
+
+def test_a_verdict_that_a_challenge_weakened_is_not_acted_on() -> None:
+    weakened = record(1, CHALLENGE, "```ruling\nresult: weakened\nobjection: It may be the network.\n```")
+    assert following(acting(challenge=ResolvedChallenge()), concluded(), weakened) == "executive summary"
+    upheld = record(1, CHALLENGE, "```ruling\nresult: upheld\n```")
+    assert following(acting(challenge=ResolvedChallenge()), concluded(), upheld) == "first"
+
+
+def test_a_session_is_complete_without_its_actions_however_they_end() -> None:
+    settled = acting()
+    stages = plan(settled)
+    done = finished_stages(stages, [concluded()])
+    late = ended_early(stages, done, RunStatus.TIMED_OUT, "too late", "It is full.")
+    assert (late.status, late.partial) == (SessionStatus.COMPLETED, False)
+    failed = finished_stages(stages, [concluded(), record(1, ACTION, "", RunStatus.FAILED)])
+    # Its summary needs little, and is tried.
+    assert ended_by_ceiling(stages, failed, "its ceiling") is None
+    summary = replace(failed[-1], planned=stages[-1], status=RunStatus.COMPLETED, analyses=(("A", "Full."),))
+    finish = next_step(stages, [*failed, summary])
+    assert isinstance(finish, FinishSession)
+    assert (finish.status, finish.final_analysis, finish.partial) == (SessionStatus.COMPLETED, "It is full.", False)
