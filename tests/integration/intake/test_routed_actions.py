@@ -1,0 +1,45 @@
+"""Which alerts lead to a stage that acts: those that a route or a person gives its chain, whatever their sender writes."""
+
+from dataclasses import replace
+
+from support.agent_scenario import agent, chain, stage
+from support.api_world import FixedChains
+from support.intake_world import ROUTE, IntakeWorld, alert, delivery, intake_world
+from tarsy.config.resolve.resolved import ResolvedChain
+from tarsy.config.schema.selection import McpSelection
+from tarsy.domain.execution import AgentType
+
+
+class ActingChains(FixedChains):
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        super().resolve(alert_type, selection)
+        return chain(stage(agent("A"), name="look"), stage(agent("B", type=AgentType.ACTION), name="act"))
+
+
+async def stages_of_last_session(ground: IntakeWorld) -> list[str]:
+    rows = await ground.rows("SELECT chain_snapshot FROM alert_sessions ORDER BY created_at DESC LIMIT 1")
+    return [one["name"] for one in rows[0]["chain_snapshot"]["stages"]]
+
+
+async def test_a_stage_acts_only_if_a_route_or_a_person_chose_its_chain(database_url: str) -> None:
+    routed = replace(ROUTE, name="routed", match=(), alert_type="kubernetes")
+    async with intake_world(database_url, chains=ActingChains()) as ground:
+        # The type in the address of the webhook is the sender's word; the default is nobody's.
+        for number, alert_type in enumerate(("silent", None)):
+            ground.later(minutes=1)
+            sent = delivery(alert(f"f{number}", problem=f"unrouted-{number}"))
+            answer = await ground.acceptance().accept(sent, author="monitor", alert_type=alert_type)
+            assert await stages_of_last_session(ground) == ["look"]
+        assert answer.main
+        await ground.finish(await ground.begin())
+        await ground.finish(await ground.begin())
+        ground.later(minutes=1)
+        await ground.commands().investigate(answer.main.incident_id or "", actor="ada")
+        assert await stages_of_last_session(ground) == ["look", "act"]
+    async with intake_world(database_url, chains=ActingChains(), routes=(routed,)) as ground:
+        ground.later(minutes=5)
+        await ground.acceptance().accept(delivery(alert("f2", problem="overruled")), author="monitor", alert_type="silent")
+        assert await stages_of_last_session(ground) == ["look"]
+        ground.later(minutes=1)
+        await ground.take(alert("f3", problem="routed"))
+        assert await stages_of_last_session(ground) == ["look", "act"]
