@@ -33,16 +33,20 @@ evidence: [A1]
 category: capacity
 ```"""
 GONE = says('Restarted; it answers [B2: "look after: done"].\n\n```symptom\nsymptom: gone\n```')
-# The tools that only read run at once.
-ASKS_FOR_CHANGES = {"approval": ApprovalPolicy.UNLESS_READ_ONLY, "approval_is_set": True}
 
 
 def acting(
-    directory: Path, *turns: RecordedCall, outcome: str = "fault", needs: Confidence = Confidence.LOW, dry_run: bool = False, **server: Any
+    directory: Path,
+    *turns: RecordedCall,
+    outcome: str = "fault",
+    needs: Confidence = Confidence.LOW,
+    dry_run: bool = False,
+    approval: ApprovalPolicy | None = None,
 ) -> Scenario:
     """A session that concludes with low confidence, and a stage that acts on it."""
     looked = (call(LOOKER, 0, asks("look", "disk-full")), call(LOOKER, 1, says(VERDICT.format(outcome=outcome))))
     summary = call("2.executive summary/1.Summarizer", 0, says("The disk was full."))
+    server: dict[str, Any] = {"approval": approval, "approval_is_set": True} if approval else {}
     made = scenario(Recording(calls=(*looked, *turns, summary)), directory, **server)
     (first,) = made.chain.stages
     agent = first.agents[0].model_copy(update={"agent_name": "Remediator", "type": AgentType.ACTION, "dry_run": dry_run})
@@ -61,7 +65,7 @@ async def test_an_approved_action_runs_once_is_verified_shown_and_replayed(datab
         call(REMEDIATOR, 1, says("Restarted.")),
         call(REMEDIATOR, 2, asks("look", "after")),
         call(REMEDIATOR, 3, GONE),
-        **ASKS_FOR_CHANGES,
+        approval=ApprovalPolicy.UNLESS_READ_ONLY,
     )
     async with site(database_url, tmp_path, made) as one:
         assert await one.work() == "waiting"
@@ -144,7 +148,7 @@ async def test_a_dry_run_shows_what_it_would_do_and_asks_and_changes_nothing(dat
         call(REMEDIATOR, 0, asks("act", "restart"), asks("look", "beside")),
         call(REMEDIATOR, 1, says("I would restart it.\n\n```symptom\nsymptom: unknown\n```")),
         dry_run=True,
-        **ASKS_FOR_CHANGES,
+        approval=ApprovalPolicy.UNLESS_READ_ONLY,
     )
     async with site(database_url, tmp_path, made) as one:
         assert await one.work() == "completed"
@@ -162,13 +166,12 @@ async def test_a_symptom_that_nothing_shows_to_be_gone_is_not_verified_and_a_fai
         call(REMEDIATOR, 1, says("Restarted.")),
         call(REMEDIATOR, 2, says("It is surely gone.\n\n```symptom\nsymptom: gone\n```")),
     )
-    allowed = {"approval": ApprovalPolicy.NEVER, "approval_is_set": True}
-    async with site(database_url, tmp_path, acting(tmp_path, *turns, **allowed)) as one:
+    async with site(database_url, tmp_path, acting(tmp_path, *turns, approval=ApprovalPolicy.NEVER)) as one:
         assert await one.work() == "completed"
         (action,) = (await detail(one))["actions"]
         assert (action["outcome"], action["approved_by"], action["verified"]) == ("succeeded", None, "unknown")
     # The model of the second one has nothing to say after the call.
-    async with site(database_url, tmp_path, acting(tmp_path, *turns[:1], **allowed)) as one:
+    async with site(database_url, tmp_path, acting(tmp_path, *turns[:1], approval=ApprovalPolicy.NEVER)) as one:
         assert await one.work() == "completed"
         failed = await detail(one)
         assert [stage["status"] for stage in failed["stages"]] == ["completed", "failed", "completed"]
