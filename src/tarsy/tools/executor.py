@@ -253,7 +253,7 @@ class McpToolExecutor:
         if isinstance(result, CallResult):
             return UnmaskedResult(clip_content(render(result)), is_error=bool(result.is_error))
         # The end of the call was not seen.
-        fate = "It can be called again without harm." if tool.safe_to_repeat else f"{LOST_CALL}: check before calling it again."
+        fate = f"{LOST_CALL}: {'it can be called again without harm' if tool.safe_to_repeat else 'check before calling it again'}."
         if isinstance(result, LostCall):
             return UnmaskedResult(f"{result.error}. {result.reaction} {fate}", is_error=True)
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {fate} Ask for less, or use another tool."

@@ -122,7 +122,7 @@ def masked_arguments_note(tool: str) -> str:
     )
 
 
-# Begins the request to verify, by which a resumed run recognises that it was made.
+# A resumed run recognises by its text that it was made.
 VERIFICATION_REQUEST = (
     "Before you end: find out whether the symptom that the alert reports is gone now. Look with calls that only read, the way that the alert and "
     "the analysis did. If nothing was changed, say so. Then give your report in the form described."

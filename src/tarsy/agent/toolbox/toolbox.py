@@ -14,7 +14,7 @@ from tarsy.agent.prompt.nudges import dry_run_note
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import BUILT_IN_SERVER, ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.domain.tool import BUILT_IN_SERVER, LOST_CALL, ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
 
 log = structlog.get_logger(__name__)
@@ -66,7 +66,7 @@ class BudgetedTools(ToolWrapper):
         left = self._ceilings.seconds_left
         with anyio.move_on_after(math.inf if left is None else left):
             return await super().execute(call, on_output)
-        content = f"{call.name} did not answer before the time of this investigation was up."
+        content = f"{call.name} did not answer before the time of this investigation was up. {LOST_CALL}."
         waited = milliseconds_since(started, self._clock)
         # Not as a timeout of the tool: after several of those, an agent gives up, and here it has to conclude.
         return ToolResult(call=call, content=content, is_error=True, started_at=started_at, duration_ms=waited)
@@ -143,7 +143,7 @@ class DryRunTools(ToolWrapper):
 
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         tool = self._catalog.find(call.name)
-        if tool is None or not tool.may_change:
+        if tool and not tool.may_change:
             return await super().execute(call, on_output)
         return ToolResult(call=call, content=dry_run_note(call.name), is_error=True, refused=True, started_at=self._clock.now())
 
@@ -182,7 +182,8 @@ class GuardedTools(ToolWrapper):
             raise
         except Exception as error:  # cancellation passes: it is no Exception
             log.exception("tool.broke", tool=call.name)
-            return ToolResult(call=call, content=f"{call.name} broke: {self._mask(str(error))}", is_error=True, started_at=started_at)
+            content = f"{call.name} broke: {self._mask(str(error))}. {LOST_CALL}."
+            return ToolResult(call=call, content=content, is_error=True, started_at=started_at)
 
 
 def toolbox(  # noqa: PLR0913 - a parameter for each wrapper

@@ -287,7 +287,7 @@ def _unfit_action_stages(config: Config, files: ConfigFiles) -> Iterator[Problem
         has_acted = False
         for index, stage in enumerate(config.chains[chain_id].stages):
             place: KeyPath = ("agent_chains", chain_id, "stages", index)
-            kinds = [config.agents[entry.name].type for entry in stage.agents if entry.name in config.agents]
+            kinds = [entry.type or config.agents[entry.name].type for entry in stage.agents if entry.name in config.agents]
             if AgentKind.ACTION not in kinds:
                 if has_acted:
                     message = f'stage "{stage.name}" investigates after a stage that acts on the verdict'

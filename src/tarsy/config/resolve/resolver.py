@@ -15,7 +15,7 @@ from tarsy.config.resolve.resolved import (
     ResolvedStage,
     resolved_server,
 )
-from tarsy.config.schema.agents import SkillsKeys
+from tarsy.config.schema.agents import AgentKind, SkillsKeys
 from tarsy.config.schema.budget import ceiling_of
 from tarsy.config.schema.chains import ChainConfig, StageConfig
 from tarsy.config.schema.configuration import Config, with_any_model
@@ -141,7 +141,13 @@ class _ChainResolver:
         own = Layer.of(Level.STAGE, stage)
         agents = tuple(
             self._agent(
-                f"{stage.name} / {entry.name}", (*path, "agents", number), entry.name, own, Layer.of(Level.STAGE_AGENT, entry), adds=entry
+                f"{stage.name} / {entry.name}",
+                (*path, "agents", number),
+                entry.name,
+                own,
+                Layer.of(Level.STAGE_AGENT, entry),
+                kind=AgentType.ACTION if entry.type is AgentKind.ACTION else None,
+                adds=entry,
             )
             for number, entry in enumerate(stage.agents)
         )

@@ -46,7 +46,8 @@ from tarsy.domain.verdict import Confidence
 class StageAgentConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, ServersKey, FallbackKey, SkillsKeys, BudgetKey):
     name: StageAgentName = Field(description="Name of an entry of `agents`, or of a built-in agent.")
     type: AgentKindName | None = Field(
-        default=None, description="The same type as in the agent's definition, or `orchestrator` for an agent that has `sub_agents` here."
+        default=None,
+        description="The same type as in the agent's definition; or `orchestrator` for an agent that has `sub_agents` here, or `action`.",
     )
 
     @field_validator("type")
@@ -54,8 +55,8 @@ class StageAgentConfig(SubAgentKeys, ProviderKey, BackendKeys, LimitKeys, Server
     def _is_the_agents_own(cls, kind: AgentKind | None, info: ValidationInfo) -> AgentKind | None:
         names, name = known_names(info), info.data.get("name")
         own = names.agents.get(name) if names and isinstance(name, str) else None
-        same = own is None or kind is None or kind == own or {kind, own} == {AgentKind.DEFAULT, AgentKind.ORCHESTRATOR}
-        if not same:
+        may_become = {AgentKind.DEFAULT: {AgentKind.ORCHESTRATOR, AgentKind.ACTION}, AgentKind.ORCHESTRATOR: {AgentKind.DEFAULT}}
+        if own and kind and kind not in {own, *may_become.get(AgentKind(own), ())}:
             lines = f"define another agent and name it here:\nagents:\n  {name}-{kind}: {{type: {kind}}}"
             raise refuse(f'agent "{name}" has type {own}, and a stage cannot change it', lines)
         return kind
