@@ -6,36 +6,17 @@ from typing import Any
 import pytest
 
 from support.approving import Site, site
-from support.queue_scenario import Scenario, asks, call, says, scenario
+from support.queue_scenario import GONE, REMEDIATOR, VERDICT, Scenario, acting, asks, call, says, scenario
 from support.replaying import replayed
-from tarsy.config.resolve.resolved import ResolvedStage
 from tarsy.db.session.recordings import RecordingSource
-from tarsy.domain.execution import AgentType
 from tarsy.domain.recording import RecordedCall, Recording
 from tarsy.domain.tool import ApprovalPolicy
 from tarsy.domain.verdict import Confidence
 
-LOOKER, REMEDIATOR = "0.look/1.Looker", "1.act/1.Remediator"
-VERDICT = """\
-## Do now
-Restart the cart.
-
-## Why
-The disk is full [A1: "look disk-full: done"].
-
-```verdict
-outcome: {outcome}
-object: Deployment/shop/cart
-mechanism: The disk is full.
-confidence_object: low
-confidence_mechanism: low
-evidence: [A1]
-category: capacity
-```"""
-GONE = says('Restarted; it answers [B2: "look after: done"].\n\n```symptom\nsymptom: gone\n```')
+LOOKER = "0.look/1.Looker"
 
 
-def acting(
+def remediating(
     directory: Path,
     *turns: RecordedCall,
     outcome: str = "fault",
@@ -47,11 +28,7 @@ def acting(
     looked = (call(LOOKER, 0, asks("look", "disk-full")), call(LOOKER, 1, says(VERDICT.format(outcome=outcome))))
     summary = call("2.executive summary/1.Summarizer", 0, says("The disk was full."))
     server: dict[str, Any] = {"approval": approval, "approval_is_set": True} if approval else {}
-    made = scenario(Recording(calls=(*looked, *turns, summary)), directory, **server)
-    (first,) = made.chain.stages
-    agent = first.agents[0].model_copy(update={"agent_name": "Remediator", "type": AgentType.ACTION, "dry_run": dry_run})
-    stages = (first, ResolvedStage(name="act", agents=(agent,), min_confidence=needs))
-    return Scenario(made.chain.model_copy(update={"stages": stages}))
+    return acting(scenario(Recording(calls=(*looked, *turns, summary)), directory, **server), needs=needs, dry_run=dry_run)
 
 
 async def detail(one: Site) -> dict[str, Any]:
@@ -59,7 +36,7 @@ async def detail(one: Site) -> dict[str, Any]:
 
 
 async def test_an_approved_action_runs_once_is_verified_shown_and_replayed(database_url: str, tmp_path: Path) -> None:
-    made = acting(
+    made = remediating(
         tmp_path,
         call(REMEDIATOR, 0, asks("act", "restart")),
         call(REMEDIATOR, 1, says("Restarted.")),
@@ -105,7 +82,7 @@ async def test_an_approved_action_runs_once_is_verified_shown_and_replayed(datab
 async def test_an_action_never_starts_on_a_verdict_below_what_its_stage_needs(
     database_url: str, tmp_path: Path, outcome: str, reason: str
 ) -> None:
-    made = acting(tmp_path, outcome=outcome, needs=Confidence.HIGH)
+    made = remediating(tmp_path, outcome=outcome, needs=Confidence.HIGH)
     async with site(database_url, tmp_path, made) as one:
         assert await one.work() == "completed"
         done = await detail(one)
@@ -122,7 +99,7 @@ async def test_an_action_never_starts_on_a_verdict_below_what_its_stage_needs(
 async def test_without_a_policy_every_call_of_an_agent_that_acts_waits_and_a_rejected_one_is_no_action(
     database_url: str, tmp_path: Path
 ) -> None:
-    made = acting(
+    made = remediating(
         tmp_path,
         call(REMEDIATOR, 0, asks("look", "first"), asks("act", "restart")),
         call(REMEDIATOR, 1, says("I changed nothing.")),
@@ -143,7 +120,7 @@ async def test_without_a_policy_every_call_of_an_agent_that_acts_waits_and_a_rej
 
 
 async def test_a_dry_run_shows_what_it_would_do_and_asks_and_changes_nothing(database_url: str, tmp_path: Path) -> None:
-    made = acting(
+    made = remediating(
         tmp_path,
         call(REMEDIATOR, 0, asks("act", "restart"), asks("look", "beside")),
         call(REMEDIATOR, 1, says("I would restart it.\n\n```symptom\nsymptom: unknown\n```")),
@@ -166,12 +143,12 @@ async def test_a_symptom_that_nothing_shows_to_be_gone_is_not_verified_and_a_fai
         call(REMEDIATOR, 1, says("Restarted.")),
         call(REMEDIATOR, 2, says("It is surely gone.\n\n```symptom\nsymptom: gone\n```")),
     )
-    async with site(database_url, tmp_path, acting(tmp_path, *turns, approval=ApprovalPolicy.NEVER)) as one:
+    async with site(database_url, tmp_path, remediating(tmp_path, *turns, approval=ApprovalPolicy.NEVER)) as one:
         assert await one.work() == "completed"
         (action,) = (await detail(one))["actions"]
         assert (action["outcome"], action["approved_by"], action["verified"]) == ("succeeded", None, "unknown")
     # The model of the second one has nothing to say after the call.
-    async with site(database_url, tmp_path, acting(tmp_path, *turns[:1], approval=ApprovalPolicy.NEVER)) as one:
+    async with site(database_url, tmp_path, remediating(tmp_path, *turns[:1], approval=ApprovalPolicy.NEVER)) as one:
         assert await one.work() == "completed"
         failed = await detail(one)
         assert [stage["status"] for stage in failed["stages"]] == ["completed", "failed", "completed"]

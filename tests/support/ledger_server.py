@@ -5,6 +5,7 @@ It speaks the protocol by hand, so that starting one costs milliseconds.
 
 import json
 import os
+import signal
 import sys
 import time
 from typing import Any
@@ -30,6 +31,13 @@ def execute(name: str, key: str) -> str:
     descriptor = os.open(os.environ["LEDGER"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(descriptor, line.encode())
     os.close(descriptor)
+    kill = os.path.join(os.path.dirname(os.environ["LEDGER"]), "kill")  # noqa: PTH118, PTH120 - importing pathlib takes longer than the call
+    if os.path.exists(kill):  # noqa: PTH110
+        with open(kill) as file:  # noqa: PTH123
+            victim, pid = file.read().split()
+        if victim == key:
+            os.remove(kill)  # noqa: PTH107
+            os.kill(int(pid), signal.SIGKILL)
     if name == "wait":
         time.sleep(60)
     if name == "dump":

@@ -14,6 +14,7 @@ from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCall
 from tarsy.domain.session import NewSession
 from tarsy.domain.stage import ParallelType
 from tarsy.domain.tool import ApprovalPolicy, ToolCalling
+from tarsy.domain.verdict import Confidence
 
 SERVER = Path(__file__).with_name("ledger_server.py")
 # Tool calls of the whole scenario by key, and whether they may be repeated when nobody knows what became of them.
@@ -93,6 +94,35 @@ def sending(made: "Scenario") -> "Scenario":
     sent = tuple(looker.model_copy(update={"agent_name": name, "description": f"Looks {name}"}) for name in ("Left", "Right"))
     lead = looker.model_copy(update={"sub_agents": sent})
     return Scenario(made.chain.model_copy(update={"stages": (stage.model_copy(update={"agents": (lead,)}),)}))
+
+
+# Of an agent that called the tool `look` first, with this key.
+VERDICT = """\
+## Do now
+Restart the cart.
+
+## Why
+The disk is full [A1: "look disk-full: done"].
+
+```verdict
+outcome: {outcome}
+object: Deployment/shop/cart
+mechanism: The disk is full.
+confidence_object: low
+confidence_mechanism: low
+evidence: [A1]
+category: capacity
+```"""
+GONE = says('Restarted; it answers [B2: "look after: done"].\n\n```symptom\nsymptom: gone\n```')
+REMEDIATOR = "1.act/1.Remediator"
+
+
+def acting(made: "Scenario", *, needs: Confidence = Confidence.LOW, dry_run: bool = False) -> "Scenario":
+    """The scenario with a stage that acts on its verdict."""
+    (first,) = made.chain.stages
+    agent = first.agents[0].model_copy(update={"agent_name": "Remediator", "type": AgentType.ACTION, "dry_run": dry_run})
+    stages = (first, ResolvedStage(name="act", agents=(agent,), min_confidence=needs))
+    return Scenario(made.chain.model_copy(update={"stages": stages}))
 
 
 def short(pause: float) -> Recording:

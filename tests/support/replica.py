@@ -7,25 +7,25 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from tarsy import server
+from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.run.journal import PostgresJournal
-from tarsy.domain.step import Committed, Step
 from tarsy.domain.work import RetryPolicy
 from tarsy.notify import delivery
 from tarsy.queue import pool
 from tarsy.server import run_server
 from tarsy.settings import ProcessRole, Settings
-from tarsy.wiring import configured
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["support.replica"])
@@ -47,12 +47,13 @@ queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:
-    """How a replica runs. `kill_at` ends it right before or right after the step of that number."""
+    """How a replica runs. `kill_at` ends it right before or right after the durable write of that number, `kill_during` within the tool call with that key."""
 
     url: str
     directory: Path
     kill_at: int | None = None
     before: bool = False
+    kill_during: str = ""
     workers: int = 2
     cap: int = 100
     heartbeat: str = "1s"
@@ -116,7 +117,10 @@ def _serve(replica: Replica) -> None:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1, closefd=False), os.fdopen(2, "w", buffering=1, closefd=False)
-        configured.PostgresJournal = _deadly(replica)
+        _count_writes(replica)
+        if replica.kill_during:
+            # The tool server ends this process, between the effect of the call and its answer.
+            (replica.directory / "kill").write_text(f"{replica.kill_during} {os.getpid()}")
         if (seconds := replica.notification_seconds) is not None:
             delivery.SEND_SECONDS = seconds
             delivery.RETRY = RetryPolicy(max_attempts=50, first_delay=seconds, max_delay=seconds)
@@ -133,21 +137,24 @@ def _serve(replica: Replica) -> None:
         anyio.run(run_server, settings)
 
 
-def _deadly(replica: Replica) -> type[PostgresJournal]:
-    class DeadlyJournal(PostgresJournal):
-        begun = 0
-        done = 0
+def _count_writes(replica: Replica) -> None:
+    """Number the steps of runs, and what is stored about approvals, and end the process at the chosen one."""
+    begun = done = 0
 
-        async def commit(self, step: Step) -> Committed:
-            cls = type(self)
-            cls.begun += 1
-            if replica.before and cls.begun == replica.kill_at:
+    def counting(write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def counted(*arguments: Any) -> Any:
+            nonlocal begun, done
+            begun += 1
+            if replica.before and begun == replica.kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
-            committed = await super().commit(step)
-            cls.done += 1
-            replica.steps_file.write_text(str(cls.done))
-            if not replica.before and cls.done == replica.kill_at:
+            written = await write(*arguments)
+            done += 1
+            replica.steps_file.write_text(str(done))
+            if not replica.before and done == replica.kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return committed
+            return written
 
-    return DeadlyJournal
+        return counted
+
+    for kind, name in ((PostgresJournal, "commit"), (ApprovalRepository, "request"), (ApprovalRepository, "start")):
+        setattr(kind, name, counting(getattr(kind, name)))

@@ -73,7 +73,11 @@ async def test_a_bug_in_an_adapter_is_the_calls_failure_told_without_its_secrets
     tools = toolbox(Servers(), (), tool_calling=ToolCalling.NATIVE, mask=Masker((), custom=[("hunter2", "***")]), clock=CLOCK)
     await tools.list_tools()
     result = await tools.execute(ToolCall("1", "k8s.pods", "break"), ignored)
-    assert (result.content, result.is_error, result.refused) == ("k8s.pods broke: password=***. Whether it took effect is unknown.", True, False)
+    assert (result.content, result.is_error, result.refused) == (
+        "k8s.pods broke: password=***. Whether it took effect is unknown.",
+        True,
+        False,
+    )
 
 
 async def test_a_built_in_tool_stands_beside_those_of_the_servers_and_never_reaches_them() -> None:
