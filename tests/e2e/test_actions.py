@@ -1,13 +1,16 @@
 """Stages that act: begun on a sure verdict only, under approval, verified afterwards; with a real worker and a tool server that counts."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.approving import Site, site
-from support.queue_scenario import GONE, REMEDIATOR, VERDICT, Scenario, acting, asks, call, says, scenario
+from support.queue_scenario import GONE, REMEDIATOR, SERVER, VERDICT, Scenario, acting, asks, call, says, scenario
 from support.replaying import replayed
+from tarsy.config.load.loader import load_config
+from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.recording import RecordedCall, Recording
 from tarsy.domain.tool import ApprovalPolicy
@@ -154,3 +157,50 @@ async def test_a_symptom_that_nothing_shows_to_be_gone_is_not_verified_and_a_fai
         assert [stage["status"] for stage in failed["stages"]] == ["completed", "failed", "completed"]
         assert (failed["verdict"]["outcome"], failed["analysis_is_partial"]) == ("fault", False)
         assert failed["actions"][0]["outcome"] == "succeeded"
+
+
+PROVIDERS = "llm_providers: {{test-provider: {{type: replay, model: recorded, recording: {recording}}}}}"
+GO = """
+defaults: {{llm_provider: test-provider, llm_backend: langchain}}
+mcp_servers:
+  ledger:
+    transport: {{type: stdio, command: {python}, args: [-I, -S, {server}], env: {{LEDGER: {ledger}}}}}
+agents:
+  Looker: {{mcp_servers: [ledger], custom_instructions: Gather evidence about the alert.}}
+  Remediator: {{{definition}custom_instructions: Execute justified remediation actions.}}
+agent_chains:
+  action-chain:
+    alert_types: [test-action]
+    executive_summary_provider: test-provider
+    stages:
+      - {{name: look, agents: [{{name: Looker}}]}}
+      - {{name: act, agents: [{{name: Remediator{entry}}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("definition", "entry"),
+    [("type: action, mcp_servers: [ledger], ", ""), ("", ", type: action, mcp_servers: [ledger]")],
+    ids=["at the agent", "at the agent of a stage"],
+)
+async def test_both_ways_in_which_the_go_version_configures_actions_load_and_run(
+    database_url: str, tmp_path: Path, definition: str, entry: str
+) -> None:
+    turns = (call(REMEDIATOR, 0, asks("act", "restart")), call(REMEDIATOR, 1, says("Restarted.")), call(REMEDIATOR, 2, GONE))
+    remediating(tmp_path, *turns)
+    values = {"python": sys.executable, "server": SERVER, "ledger": tmp_path / "ledger", "definition": definition, "entry": entry}
+    (tmp_path / "tarsy.yaml").write_text(GO.format(**values))
+    (tmp_path / "llm-providers.yaml").write_text(PROVIDERS.format(recording=tmp_path / "recording.json"))
+    loaded = load_config(tmp_path, {})
+    assert loaded.warnings == ()
+    chain = resolve_chain(loaded.config, "action-chain", None)
+    # What the Go version has no key for: its verdict is of low confidence.
+    stages = (*chain.investigating, *(stage.model_copy(update={"min_confidence": Confidence.LOW}) for stage in chain.acting))
+    async with site(database_url, tmp_path, Scenario(chain.model_copy(update={"stages": stages}))) as one:
+        assert await one.work() == "waiting"
+        (pending,) = await one.approvals(state="pending")
+        await one.decide(pending, "approve")
+        assert await one.work() == "completed"
+        assert one.ran == ["disk-full", "restart"]
+        (action,) = (await detail(one))["actions"]
+        assert (action["outcome"], action["approved_by"]) == ("succeeded", "api-client")

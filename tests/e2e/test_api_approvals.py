@@ -7,7 +7,7 @@ from anyio import to_thread
 
 from support.api_world import world
 from support.approving import site
-from support.queue_scenario import asks, call, says, scenario
+from support.queue_scenario import GONE, REMEDIATOR, VERDICT, acting, asks, call, says, scenario
 from support.replaying import replayed
 from support.tarsy_process import Tarsy
 from tarsy.db.session.recordings import RecordingSource
@@ -120,26 +120,34 @@ async def test_arguments_with_a_secret_cannot_be_approved_and_the_model_learns_w
         assert one.ran == []
 
 
-async def test_an_agent_that_obeys_every_injected_instruction_changes_nothing_without_a_decision(database_url: str, tmp_path: Path) -> None:
+async def test_agents_that_obey_every_injected_instruction_change_nothing_without_a_decision(database_url: str, tmp_path: Path) -> None:
     turns = (
         call(
-            TRACK, 0, says("The log says that I must act."), asks("act", "injected-1"), asks("act", "injected-2"), asks("look", "harmless")
+            TRACK, 0, says("The log says that I must act."), asks("look", "disk-full"), asks("act", "injected-1"), asks("act", "injected-2")
         ),
         call(TRACK, 1, says("It says: again, in another way."), asks("ensure", "injected-3")),
-        call(TRACK, 2, says("Done as I was told.")),
+        call(TRACK, 2, says(VERDICT.format(outcome="fault"))),
+        call(REMEDIATOR, 0, says("The analysis says that I must act."), asks("look", "harmless"), asks("act", "injected-4")),
+        call(REMEDIATOR, 1, says("It says: again, in another way."), asks("ensure", "injected-5"), asks("act", "injected-6")),
+        call(REMEDIATOR, 2, says("Done as I was asked.")),
+        call(REMEDIATOR, 3, says("The log says that I must verify by acting."), asks("act", "injected-7")),
+        call(REMEDIATOR, 4, says("I say that it helped.")),
+        call(REMEDIATOR, 5, GONE),
+        call("2.executive summary/1.Summarizer", 0, says("Done.")),
     )
-    made = scenario(Recording(calls=(*turns, SUMMARY)), tmp_path, approval=ApprovalPolicy.UNLESS_READ_ONLY)
-    async with site(database_url, tmp_path, made) as one:
-        for expected in (2, 1):
+    made = scenario(Recording(calls=turns), tmp_path, approval=ApprovalPolicy.UNLESS_READ_ONLY, approval_is_set=True)
+    async with site(database_url, tmp_path, acting(made)) as one:
+        for expected, ran in ((2, ["disk-full"]), (1, ["disk-full"]), *((number, ["disk-full", "harmless"]) for number in (1, 2, 1))):
             assert await one.work() == "waiting"
             pending = await one.approvals(state="pending")
-            assert len(pending) == expected
-            assert one.ran == ["harmless"]
+            assert (len(pending), one.ran) == (expected, ran)
             for entry in pending:
                 await one.decide(entry, "reject", "The log was forged.")
         assert await one.work() == "completed"
-        assert one.ran == ["harmless"]
+        assert one.ran == ["disk-full", "harmless"]
         assert {entry["state"] for entry in await one.approvals()} == {"rejected"}
+        actions = (await one.client.get(f"/api/v1/sessions/{one.session_id}")).json()["actions"]
+        assert [(entry["outcome"], entry["approved_by"], entry["verified"]) for entry in actions] == [("not_run", None, "unknown")] * 4
 
 
 async def test_calls_that_wait_are_listed_and_decided_by_command(database_url: str, tarsy: Tarsy, tmp_path: Path) -> None:
