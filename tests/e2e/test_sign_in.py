@@ -130,11 +130,18 @@ async def test_a_callback_works_once_and_only_in_the_browser_that_began(database
             stolen = await thief.get(address)
         first = await client.get(address)
         again = await client.get(address)
-        replayed = await client.get(address, headers={"Cookie": f"tarsy_sign_in={pending}"})
-    assert [answer.status_code for answer in (stolen, first, again, replayed)] == [403, 303, 403, 403]
+        # The code again, also in another sign-in: the provider refuses it.
+        await client.get("/api/v1/sign-in")
+        query = parse_qs(urlsplit(address).query) | {"state": [client.cookies["tarsy_sign_in"].split(".")[0]]}
+        with capture_logs() as logs:
+            spent = await client.get("/api/v1/sign-in/callback", params=query)
+            replayed = await client.get(address, headers={"Cookie": f"tarsy_sign_in={pending}"})
+    assert [answer.status_code for answer in (stolen, first, again, replayed, spent)] == [403, 303, 403, 403, 403]
     assert {"HttpOnly", "SameSite=lax", "Path=/"} <= set(first.headers["set-cookie"].split("; "))
-    for refused in (stolen, again, replayed):
+    for refused in (stolen, again, replayed, spent):
         assert "start again" in refused.text
+    reasons = [entry["reason"] for entry in logs if entry["event"] == "sign_in.refused"]
+    assert [reason.startswith("the provider refused the code: ") for reason in reasons] == [True, True], reasons
 
 
 async def come_back(client: httpx.AsyncClient, provider: HostileProvider, **parameters: str) -> tuple[httpx.Response, str]:
@@ -219,6 +226,7 @@ async def test_an_answer_of_another_issuer_is_refused(database_url: str, key: RS
         silent, _ = await come_back(client, provider)
     assert [other.status_code, right.status_code, silent.status_code] == [403, 303, 403]
     assert "https://evil.example" in reason
+    assert "could not be verified" in other.text
 
 
 async def test_a_provider_that_fails_or_refuses_is_named_as_the_cause(database_url: str, key: RSAKey) -> None:
