@@ -1,5 +1,6 @@
 """Reviews of sessions, the triage of sessions and incidents, and how often verdicts were right, over HTTP."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ async def _post(api: World, path: str, body: dict[str, Any]) -> httpx.Response:
     return await api.client.post(f"/api/v1/{path}", json=body)
 
 
-async def test_a_session_is_reviewed_with_one_word_and_described_later(database_url: str) -> None:
+async def test_a_session_is_reviewed_with_one_word_described_later_acknowledged_assigned_and_commented(database_url: str) -> None:
     async with world(database_url) as api:
         engine = create_engine(database_url)
         session_id, other = await _concluded(api, engine), await _concluded(api, engine)
@@ -50,6 +51,10 @@ async def test_a_session_is_reviewed_with_one_word_and_described_later(database_
         kept = (await _post(api, path, {"useful": False})).json()
         unreviewed = (await api.client.get("/api/v1/sessions", params={"reviewed": False})).json()["sessions"]
         reviewed = (await api.client.get("/api/v1/sessions", params={"reviewed": True})).json()["sessions"]
+        triaged = await api.client.patch(f"/api/v1/sessions/{session_id}/triage", json={"acknowledged": True, "assignee": "ada"})
+        assert triaged.status_code == 200, triaged.text
+        await _post(api, f"sessions/{session_id}/comments", {"text": "The password hunter2 is in the log."})
+        triage = (await api.client.get(f"/api/v1/{path}")).json()["triage"]
         refused = await _post(api, f"sessions/{running}/review", {"useful": True})
         unknown = await _post(api, "sessions/00000000-0000-4000-8000-000000000009/review", {"useful": True})
         audited = await api.services.system.audit.of_session(session_id)
@@ -58,7 +63,14 @@ async def test_a_session_is_reviewed_with_one_word_and_described_later(database_
     assert [one["id"] for one in unreviewed] == [other]
     assert [one["id"] for one in reviewed] == [session_id]
     assert (refused.status_code, "after it has ended" in refused.json()["detail"], unknown.status_code) == (409, True, 404)
-    assert [entry.action for entry in audited].count(AuditAction.SESSION_REVIEWED) == 3
+    assert (triage["acknowledged_by"], triage["assignee"]) == ("api-client", "ada")
+    assert [(one["author"], one["text"]) for one in triage["comments"]] == [("api-client", "The password [MASKED] is in the log.")]
+    actions = Counter(entry.action for entry in audited)
+    assert (actions[AuditAction.SESSION_REVIEWED], actions[AuditAction.SESSION_ASSIGNED], actions[AuditAction.SESSION_COMMENTED]) == (
+        3,
+        1,
+        1,
+    )
 
 
 async def test_figures_tell_how_often_each_confidence_was_right(database_url: str) -> None:

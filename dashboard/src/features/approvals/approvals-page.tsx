@@ -1,7 +1,9 @@
 /** The tool calls of all sessions that wait for a person. */
+import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { pendingApprovals } from "@/api/approvals";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
@@ -13,7 +15,10 @@ export function ApprovalsPage() {
   const { data, error, refetch } = useQuery(pendingApprovals);
   return (
     <Stack spacing={2}>
-      <Typography variant="h1">Approvals</Typography>
+      <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", flexWrap: "wrap", gap: 2 }}>
+        <Typography variant="h1">Approvals</Typography>
+        <NotifyButton />
+      </Stack>
       {error && <Failure what="The approvals could not be loaded." error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the approvals" />}
       {data?.approvals.length === 0 && <Nothing title="No call waits for an approval">Tools that may change something ask before each call.</Nothing>}
@@ -25,5 +30,16 @@ export function ApprovalsPage() {
         </ApprovalCard>
       ))}
     </Stack>
+  );
+}
+
+/** Asks the browser for the permission to notify, once. */
+function NotifyButton() {
+  const [permission, setPermission] = useState("Notification" in window ? Notification.permission : "denied");
+  if (permission !== "default") return null;
+  return (
+    <Button size="small" color="inherit" onClick={() => void Notification.requestPermission().then(setPermission)}>
+      Notify me of new calls
+    </Button>
   );
 }
