@@ -128,7 +128,8 @@ class SubAgentKeys(OrchestratorKey):
 
 class AgentConfig(SubAgentKeys, BackendKeys, LimitKeys, ServersKey, SkillsKeys, BudgetKey):
     type: AgentKindName = Field(
-        default=AgentKind.DEFAULT, description="What the agent does; one of type `action` may change something, in a stage after the analysis."
+        default=AgentKind.DEFAULT,
+        description="What the agent does; one of type `action` may change something, in a stage after the analysis.",
     )
     description: Text = Field(default="", description="For people, and for agents that may send this one.")
     custom_instructions: Text = Field(default="", description="What this agent should do; part of its prompt.")
