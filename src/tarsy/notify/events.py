@@ -142,6 +142,8 @@ async def _with_details(
     if "approval_id" in payload:
         return await _with_approval(connection, event, payload["approval_id"])
     is_budget = row["parked_by_budget"] is not None
+    if event.session_id and event.kind in {EventKind.VERDICT, EventKind.FAILED}:
+        event = replace(event, actions=await read_actions(connection, event.session_id))
     match event.kind:
         case EventKind.WAITING if row["status"] != SessionStatus.WAITING or (row["has_approvals"] and not is_budget):
             return None
@@ -159,12 +161,9 @@ async def _with_details(
                 mechanism=judged.verdict.mechanism if judged else "",
                 summary=row["executive_summary"] or "",
                 command=first_command(row["final_analysis"] or ""),
-                actions=await read_actions(connection, event.session_id or ""),
                 quotations=str(read(CitationCounts, row["citations"])) if row["citations"] else "",
                 cost=str(read(Spending, row)) if row["usd"] is not None else "",
             )
-        case EventKind.FAILED:
-            return replace(event, actions=await read_actions(connection, event.session_id or ""))
         case _:
             return event
 

@@ -28,7 +28,7 @@ const STATUSES = {
   expired: { label: "Expired", tone: "warning", icon: TimerOff },
 } satisfies Record<NotificationStatus, BadgeStyle>;
 
-const EVENTS: Record<NotificationItem["kind"], string> = { started: "Started", verdict: "Verdict", failed: "Failed", waiting: "Waiting", budget: "Waiting for budget", resolved: "Resolved" };
+const EVENTS: Record<NotificationItem["kind"], string> = { started: "Started", verdict: "Verdict", failed: "Failed", waiting: "Waiting", budget: "Waiting for budget", decided: "Call decided", answered: "Question answered", resolved: "Resolved" };
 
 const ROW = { display: "grid", columnGap: 2, rowGap: 0.25, alignItems: "center", px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } } as const;
 
