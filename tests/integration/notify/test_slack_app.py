@@ -38,6 +38,7 @@ from tarsy.domain.claim import CHAT_ANSWER, Claim
 from tarsy.domain.notification import EventKind, NotificationRule
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
+from tarsy.notify.delivery import send_test
 from tarsy.notify.policy import SLACK_REPLIES, NotificationPolicy, SlackApp
 from tarsy.notify.senders.slack import Button, SlackSender
 
@@ -344,6 +345,8 @@ async def test_a_mention_is_investigated_once_and_the_result_is_posted_in_its_th
         await world.intake.finish(begun)
         updated, reply = await world.delivered(SLACK_REPLIES, "5.1", "5.3")
         assert (updated[0], updated[1]["ts"], reply[1]["thread_ts"]) == ("chat.update", "5.1", "5.0")
+        # A sample belongs to no thread.
+        assert await send_test(SLACK_REPLIES, world.app.sender()) == "only what someone asks for in Slack is posted there"
         # The rule for this channel does not post it a second time.
         assert await world.delivered("on-call") == []
         assert len(await world.intake.sessions()) == 1

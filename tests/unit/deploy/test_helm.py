@@ -121,17 +121,58 @@ def test_services_policies_and_the_autoscaler_select_what_exists(release: str) -
     for selector in selectors:
         assert sum(selector.items() <= labels.items() for labels in pods) == 1, selector
     (autoscaler,) = of_kind(objects, "HorizontalPodAutoscaler").values()
-    scaled = workloads[autoscaler["spec"]["scaleTargetRef"]["name"]]
-    assert "replicas" not in scaled["spec"]
+    assert autoscaler["spec"]["scaleTargetRef"]["name"] in workloads
     (ingress,) = of_kind(objects, "Ingress").values()
     backend = ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"]
     assert backend in of_kind(objects, "Service")
 
 
+def test_the_number_of_replicas_is_the_operators_unless_the_autoscaler_decides() -> None:
+    fixed, scaled = (
+        of_kind(rendered(*MINIMAL, more), "Deployment")["tarsy"]["spec"] for more in ("replicas=3", "autoscaling.enabled=true")
+    )
+    assert fixed["replicas"] == 3
+    assert "replicas" not in scaled
+
+
+def test_network_policies_let_in_the_ingress_and_prometheus_and_only_tarsy_reaches_the_database_and_the_tool_server() -> None:
+    objects = rendered(*COMPLETE, "networkPolicy.allowedNamespaces={edge,metrics}")
+    policies = {name: one["spec"] for name, one in of_kind(objects, "NetworkPolicy").items()}
+    ours = of_kind(objects, "Deployment")["tarsy"]["spec"]["selector"]["matchLabels"]
+    assert policies.keys() == {"tarsy", "tarsy-postgresql", "tarsy-kubernetes-mcp-server"}
+    assert all(policy["policyTypes"] == ["Ingress", "Egress"] for policy in policies.values())
+    (entry,) = policies["tarsy"]["ingress"]
+    assert entry["from"][0]["namespaceSelector"]["matchExpressions"][0]["values"] == ["edge", "metrics"]
+    for name in ("tarsy-postgresql", "tarsy-kubernetes-mcp-server"):
+        (entry,) = policies[name]["ingress"]
+        assert entry["from"] == [{"podSelector": {"matchLabels": ours}}]
+    assert "egress" not in policies["tarsy-postgresql"]
+    assert {"ports": [{"port": 4317}]} in policies["tarsy"]["egress"]
+
+
+def test_the_ingress_has_its_host_class_annotations_and_certificate() -> None:
+    (ingress,) = of_kind(rendered(*COMPLETE, "ingress.host=tarsy.acme.test"), "Ingress").values()
+    assert ingress["metadata"]["annotations"] == {"a/b": "c"}
+    assert ingress["spec"]["ingressClassName"] == "nginx"
+    assert ingress["spec"]["rules"][0]["host"] == "tarsy.acme.test"
+    assert ingress["spec"]["tls"] == [{"hosts": ["tarsy.acme.test"], "secretName": "tarsy-tls"}]
+    assert not of_kind(rendered(*MINIMAL), "Ingress")
+
+
+def test_secrets_come_from_a_secret_that_exists_or_from_that_of_the_chart() -> None:
+    (stored,) = of_kind(rendered(*COMPLETE), "Secret").values()
+    assert stored["stringData"] == {"TARSY_API_TOKENS": "alice:admin=x", "POSTGRES_PASSWORD": "secret"}
+    for objects, name in ((rendered(*MINIMAL), "tarsy"), (rendered(*COMPLETE), stored["metadata"]["name"])):
+        assert tarsy(objects)["envFrom"] == [{"secretRef": {"name": name}}]
+    everything_else = [one for one in rendered(*COMPLETE) if one["kind"] != "Secret"]
+    assert "alice:admin" not in yaml.safe_dump(everything_else)
+
+
 def test_the_autoscaler_follows_a_metric_that_tarsy_has() -> None:
     (autoscaler,) = of_kind(rendered(*COMPLETE), "HorizontalPodAutoscaler").values()
-    metric = autoscaler["spec"]["metrics"][0]["external"]["metric"]["name"]
-    assert f"| `{metric}` | gauge |" in (ROOT / "docs" / "metrics.md").read_text()
+    (metric,) = autoscaler["spec"]["metrics"]
+    assert metric["external"]["target"] == {"type": "Value", "value": "60"}
+    assert f"| `{metric['external']['metric']['name']}` | gauge |" in (ROOT / "docs" / "metrics.md").read_text()
 
 
 @pytest.mark.parametrize("values", [MINIMAL, COMPLETE])

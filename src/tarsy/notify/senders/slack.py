@@ -14,6 +14,7 @@ import structlog
 from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.notification import EventKind, MessageThread, Notification, NotificationEvent, PostedMessage
 from tarsy.domain.notification_text import Markup, escape
+from tarsy.domain.session import SlackThread
 from tarsy.kit.text import clip
 from tarsy.notify.senders.sender import Delivered, NotDelivered, Sender, retry_after
 
@@ -56,6 +57,8 @@ class SlackSender:
     markup = Markup.SLACK
 
     async def send(self, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered:
+        if self.channel is None and notification.event.slack_thread is None:
+            return NotDelivered("only what someone asks for in Slack is posted there")
         # Large, and needed only where Slack is configured.
         from aiohttp import ClientError  # noqa: PLC0415
         from slack_sdk.errors import SlackApiError, SlackClientError  # noqa: PLC0415
@@ -110,8 +113,8 @@ class SlackSender:
     async def _place(self, client: Any, event: NotificationEvent, message: PostedMessage | None) -> tuple[str, str | None]:
         """Return the channel of a new message, and the message in whose thread it is posted."""
         if self.channel is None:
-            asked = event.slack_thread
-            return (asked.channel, asked.ts) if asked else ("", None)
+            asked = cast("SlackThread", event.slack_thread)
+            return asked.channel, asked.ts
         if message:
             return message.channel, message.parent or message.ts
         return self.channel, await self._alert_message(client, self.channel, event)
