@@ -3,7 +3,7 @@
 import json
 import socket
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,8 @@ class HttpFault:
     """What the server was asked, and what it should do wrong before any tool is called."""
 
     refuse_all_with: int | None = None
+    # Whether a request with this `Authorization` header is admitted; None: all are.
+    admits: Callable[[str], Awaitable[bool]] | None = None
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list[tuple[str, str, dict[str, str]]])
     queries: list[str] = field(default_factory=list[str])
     sessions: set[str] = field(default_factory=set[str])
@@ -70,6 +72,8 @@ class HttpFault:
         self.queries.append(request.url.query)
         if request.url.path == "/cleanup":
             return Response(status_code=204)
+        if self.admits is not None and not await self.admits(request.headers.get("authorization", "")):
+            return Response("who are you?", status_code=401)
         if self.refuse_all_with is not None:
             return Response("who are you? password=hunter2", status_code=self.refuse_all_with)
         if request.method == "DELETE" and self.ignores_farewells:

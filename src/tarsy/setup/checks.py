@@ -3,7 +3,7 @@
 import ipaddress
 import shutil
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
@@ -211,8 +211,7 @@ async def check_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> Ser
     if command and not variables(command) and shutil.which(command, path=env.get("PATH")) is None:
         remedy = _REMEDIES.get(command, f"install {command}, or write its full path")
         return ServerCheck(warn("tools", f"{server.name}: the program {command} was not found", remedy))
-    texts: Iterable[str] = (*transport.args, *transport.env.values(), transport.url or "", transport.bearer_token or "")
-    missing = sorted({name for text in texts for name in variables(text)} - env.keys() - {"SESSION_ID"})
+    missing = sorted(variables(transport.model_dump_json()) - env.keys())
     if missing:
         remedy = f"set {' and '.join(missing)} in the environment or in .env"
         return ServerCheck(warn("tools", f"{server.name}: {', '.join(missing)} is not set", remedy))

@@ -24,6 +24,17 @@ class StdioEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """The client that gets access tokens for a server; `parameters` are further fields of the token request."""
+
+    token_url: str
+    client_id: str
+    client_secret: str
+    scope: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HttpEndpoint:
     """A server behind a URL; `sse`: it uses the older protocol with two channels."""
 
@@ -33,6 +44,7 @@ class HttpEndpoint:
     timeout: float | None
     cleanup_url: str | None
     sse: bool
+    oauth: OAuthClient | None = None
 
 
 Endpoint = StdioEndpoint | HttpEndpoint
@@ -60,6 +72,14 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
                 # The HTTP library would refuse such a header later, and quote it.
                 if not (value.isascii() and value.isprintable()):
                     raise ValueError(f"the header {name} holds a line break or another character that no header can hold")
+            oauth = transport.oauth
+            client = oauth and OAuthClient(
+                token_url=expand(oauth.token_url),
+                client_id=expand(oauth.client_id).strip(),
+                client_secret=expand(oauth.client_secret).strip(),
+                scope=expand(oauth.scope),
+                parameters=tuple((name, expand(value)) for name, value in oauth.parameters.items()),
+            )
             return HttpEndpoint(
                 url=expand(transport.url),
                 headers=headers,
@@ -67,6 +87,7 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
                 timeout=transport.timeout,
                 cleanup_url=expand_for_session(transport.session_cleanup_url) if transport.session_cleanup_url else None,
                 sse=transport.type == "sse",
+                oauth=client,
             )
         case other:
             raise ValueError(f"transport.type '{other}' is not one of stdio, http, sse")
@@ -81,9 +102,11 @@ def credentials(transport: ResolvedTransport, endpoint: Endpoint, env: Mapping[s
             named = [value for name, value in endpoint.headers.items() if _CREDENTIAL_NAME.search(name)]
             # With and without a scheme, as in `Bearer x`.
             found = [*named, *(value.partition(" ")[2] for value in named)]
+            found += [endpoint.oauth.client_secret] if endpoint.oauth else []
     single = (transport.command, transport.url, transport.bearer_token, transport.session_cleanup_url)
     templates = [text for text in single if text]
     templates += [*transport.args, *transport.env.values(), *transport.custom_headers.values()]
+    templates += [transport.oauth.client_secret, *transport.oauth.parameters.values()] if transport.oauth else []
     found += [env[name] for text in templates for name in variables(text) if _CREDENTIAL_NAME.search(name)]
     return frozenset(value for value in map(str.strip, found) if len(value) >= _MIN_CREDENTIAL)
 

@@ -57,7 +57,7 @@ class AuthRejected(ToolServerError):  # noqa: N818 - as above
         super().__init__(
             server,
             f"Tool server '{server}' does not accept our credentials ({failure}). Nothing in the call can change that; "
-            f"an operator has to check mcp_servers.{server}.transport.bearer_token and custom_headers.",
+            f"an operator has to check mcp_servers.{server}.transport.bearer_token, oauth and custom_headers.",
         )
 
 

@@ -4,7 +4,8 @@ import re
 import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from itertools import pairwise
 
 import anyio
@@ -15,6 +16,7 @@ from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import HttpEndpoint
 from tarsy.tools.failures import HttpFailure, failures
+from tarsy.tools.oauth import AuthorizedTransport, NoTokenError
 from tarsy.tools.stdio import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES
 
 # Enough of an error page to recognise it.
@@ -56,11 +58,14 @@ def http_client(
     `on_failure` is called after each failure, for a transport that would otherwise wait for ever. `wrap` adds a transport around ours.
     """
     context = _ssl_context(verify=endpoint.verify_ssl)
-    direct = httpx2.AsyncHTTPTransport(verify=context, limits=_LIMITS, proxy=proxy_for(url or endpoint.url))
+    transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(verify=context, limits=_LIMITS, proxy=proxy_for(url or endpoint.url))
+    if endpoint.oauth is not None:
+        new_client = partial(http_client, replace(endpoint, headers={}, oauth=None), url=endpoint.oauth.token_url)
+        transport = AuthorizedTransport(transport, endpoint.oauth, new_client)
     return httpx2.AsyncClient(
         headers=dict(endpoint.headers),
         timeout=httpx2.Timeout(endpoint.timeout or CONNECT_TIMEOUT, read=READ_TIMEOUT),
-        transport=wrap(ObservedTransport(direct, on_failure)),
+        transport=wrap(ObservedTransport(transport, on_failure)),
     )
 
 
@@ -85,6 +90,10 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._inner.handle_async_request(request)
+        except NoTokenError:
+            if self._on_failure is not None:
+                self._on_failure()
+            raise
         except httpx2.TransportError as error:
             unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
             self._record(request, None, f"{type(error).__name__} {error}".strip(), unsent=unsent)

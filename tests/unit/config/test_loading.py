@@ -200,6 +200,7 @@ def test_a_secret_in_the_file_is_warned_of(directory: ConfigDirectory) -> None:
         """
 mcp_servers:
   m: {transport: {type: http, url: 'https://u:pw@h/', bearer_token: abc, custom_headers: {X-Api-Key: k, Accept: json}}}
+  o: {transport: {type: http, url: 'https://h/', oauth: {token_url: 'https://h/', client_id: c, client_secret: s}}}
   n: {transport: {type: stdio, command: c, env: {API_TOKEN: t, OTHER: "{{.KUBECONFIG}}", DB_PASSWORD: "{{.KUBECONFIG}}"}}}
 """
     )
@@ -207,6 +208,7 @@ mcp_servers:
         "m.transport.bearer_token",
         "m.transport.custom_headers.X-Api-Key",
         "m.transport.url",
+        "o.transport.oauth.client_secret",
         "n.transport.env.API_TOKEN",
     ]
 

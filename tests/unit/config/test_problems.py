@@ -94,6 +94,11 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
             "write type: http, or remove it",
         ),
         (
+            "mcp_servers: {m: {transport: {type: http, url: 'http://h', bearer_token: t, oauth: {token_url: 'http://h', client_id: c, client_secret: s}}}}",
+            "a server gets either bearer_token or a token of oauth",
+            "remove one of them",
+        ),
+        (
             "mcp_servers: {m: {transport: {type: http, url: 'http://{{.SESSION_ID}}/'}}}",
             "{{.SESSION_ID}} is known only while a session runs",
             "use it in custom_headers or session_cleanup_url",

@@ -10,7 +10,7 @@ from support.config_directory import ConfigDirectory
 from tarsy.config.resolve.redaction import redacted, redacted_chain, redacted_text
 from tarsy.config.resolve.resolver import resolve_chain
 
-SECRETS = {f"s3cr3t-{n}" for n in range(11)}
+SECRETS = {f"s3cr3t-{n}" for n in range(12)}
 FILE = """
 system: {dashboard_url: "https://user:s3cr3t-0@tarsy.example.com/"}
 mcp_servers:
@@ -21,13 +21,14 @@ mcp_servers:
       bearer_token: s3cr3t-3
       custom_headers: {X-Anything: s3cr3t-4, X-Session: "{{.SESSION_ID}}"}
       session_cleanup_url: "https://a:s3cr3t-5@h/{{.SESSION_ID}}"
+  oauth: {transport: {type: http, url: "https://h/", oauth: {token_url: "https://h/t", client_id: c, client_secret: s3cr3t-11}}}
   local:
     transport:
       type: stdio
       command: c
       args: [--token, s3cr3t-6, "--password=s3cr3t-7", --verbose, plain, -e, GITHUB_TOKEN=s3cr3t-9, -H, "Authorization: Bearer s3cr3t-10", auth, "API_KEY={{.KUBECONFIG}}"]
       env: {ANY: s3cr3t-8, KUBE: "{{.KUBECONFIG}}"}
-agents: {A: {mcp_servers: [remote, local]}}
+agents: {A: {mcp_servers: [remote, local, oauth]}}
 agent_chains: {c: {alert_types: [t], stages: [{name: s, agents: [{name: A}]}]}}
 """
 

@@ -58,7 +58,9 @@ SECRET = """
 mcp_servers:
   m:
     transport: {type: http, url: "https://u:{{.TOKEN}}@h/", bearer_token: "{{.TOKEN}}", custom_headers: {X: "{{.SESSION_ID}} {{.TOKEN}}"}}
-agents: {A: {mcp_servers: [m]}}
+  o:
+    transport: {type: http, url: "https://h/", oauth: {token_url: "https://h/token", client_id: c, client_secret: "{{.TOKEN}}"}}
+agents: {A: {mcp_servers: [m, o]}}
 agent_chains: {c: {alert_types: [t], stages: [{name: s, agents: [{name: A, llm_provider: p}]}]}}
 """
 PROVIDER = "llm_providers: {p: {type: openai, model: m, base_url: 'https://u:{{.TOKEN}}@proxy.example.com/v1', api_key_env: TOKEN}}"
@@ -74,7 +76,11 @@ def test_a_snapshot_never_holds_a_secret(directory: ConfigDirectory) -> None:
 
 def test_a_variable_that_a_used_entry_needs_must_be_set(directory: ConfigDirectory) -> None:
     problems = directory.problems(SECRET, PROVIDER)
-    assert {problem.path for problem in problems} == {"llm_providers.p", "mcp_servers.m.transport.url"}
+    assert {problem.path for problem in problems} == {
+        "llm_providers.p",
+        "mcp_servers.m.transport.url",
+        "mcp_servers.o.transport.oauth.client_secret",
+    }
     assert all("TOKEN is not set" in problem.message for problem in problems)
 
 

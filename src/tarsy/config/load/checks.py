@@ -399,7 +399,7 @@ def _transport_remarks(servers: Mapping[str, MCPServerConfig], source: Source) -
         for path, text in server.transport.texts():
             place = ("mcp_servers", name, "transport", *path)
             match path:
-                case ("bearer_token",):
+                case ("bearer_token",) | ("oauth", "client_secret"):
                     is_secret = bool(text)
                 case ("env" | "custom_headers", str() as key):
                     is_secret = bool(text) and _SECRET_NAME.search(key) is not None

@@ -14,7 +14,7 @@ from tarsy.config.templates import expand, names_session, variables
 
 DIRECTORY_VARIABLE = "TARSY_CONFIG_DIR"
 DEFAULT_DIRECTORY = Path("config")
-_EXPANDED_WHEN_USED = frozenset({"command", "args", "env", "url", "bearer_token", "custom_headers", "session_cleanup_url"})
+_EXPANDED_WHEN_USED = frozenset({"command", "args", "env", "url", "bearer_token", "oauth", "custom_headers", "session_cleanup_url"})
 
 
 def find_directory(directory: Path | None, env: Mapping[str, str]) -> Path | None:

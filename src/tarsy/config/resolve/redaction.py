@@ -12,7 +12,7 @@ from tarsy.config.schema.configuration import Config
 
 HIDDEN = "***"
 _SECRET_MAPPINGS = frozenset({"env", "custom_headers"})
-_SECRET_KEYS = frozenset({"bearer_token"})
+_SECRET_KEYS = frozenset({"bearer_token", "client_secret"})
 # Of an address, the credentials before the @ and the secrets in the query are hidden.
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET_WORD = r"(?:token|password|passwd|secret|api[-_]?key|access[-_]?key|credential|auth|signature|sig)"  # noqa: S105 - words that announce a secret

@@ -59,6 +59,14 @@ class ResolvedSummarization(Resolved):
     backend: LLMBackend | None = None
 
 
+class ResolvedOAuth(Resolved):
+    token_url: str
+    client_id: str
+    client_secret: str
+    scope: str = ""
+    parameters: Mapping[str, str] = {}
+
+
 class ResolvedTransport(Resolved):
     """How a tool server is reached; strings may contain `{{.VAR}}` and, in headers and the cleanup URL, `{{.SESSION_ID}}`."""
 
@@ -73,6 +81,7 @@ class ResolvedTransport(Resolved):
     custom_headers: Mapping[str, str] = {}
     session_cleanup_url: str | None = None
     shared_connection: bool = False
+    oauth: ResolvedOAuth | None = Field(default=None, exclude_if=lambda client: client is None)
 
 
 class ResolvedMcpServer(Resolved):
@@ -286,14 +295,16 @@ def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
     if provider and backend is None:
         backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
     resolved = resolved_provider(provider_name, provider) if provider_name and provider else None
-    masking = server.data_masking
+    masking, oauth = server.data_masking, server.transport.oauth
     patterns = tuple((custom.pattern, custom.replacement) for custom in masking.custom_patterns)
     return resolved_from(
         server,
         ResolvedMcpServer,
         name=name,
         approval_is_set="approval" in server.model_fields_set,
-        transport=resolved_from(server.transport, ResolvedTransport, type=server.transport.type.value),
+        transport=resolved_from(
+            server.transport, ResolvedTransport, type=server.transport.type.value, oauth=oauth and resolved_from(oauth, ResolvedOAuth)
+        ),
         masking=resolved_from(masking, ResolvedMasking, custom_patterns=patterns),
         summarization=resolved_from(own, ResolvedSummarization, provider=resolved, backend=backend),
     )

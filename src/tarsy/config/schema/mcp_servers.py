@@ -60,6 +60,18 @@ def _without_session(value: str) -> str:
 PlainText = Annotated[Text, AfterValidator(_without_session)]
 
 
+class OAuthConfig(Section):
+    token_url: Annotated[WebAddress, AfterValidator(_without_session)] = Field(
+        description="The token endpoint of the authorization server."
+    )
+    client_id: PlainText = Field(description="The client that the authorization server knows TARSy as.")
+    client_secret: PlainText = Field(description="Its secret; write `{{.NAME}}` for a variable of the environment.")
+    scope: PlainText = Field(default="", description="The requested scopes, with blanks between them.")
+    parameters: Mapping[str, PlainText] = Field(
+        default={}, description="Further fields of the token request, such as `resource` or `audience`."
+    )
+
+
 class TransportConfig(Section):
     type: TransportType = Field(description="`stdio` starts a program, `http` is streamable HTTP, `sse` the older HTTP transport.")
     command: PlainText | None = Field(default=None, validate_default=True, description="stdio: the program.")
@@ -71,6 +83,10 @@ class TransportConfig(Section):
         default=None, validate_default=True, description="http, sse: the address."
     )
     bearer_token: PlainText | None = Field(default=None, description="http, sse: sent as `Authorization: Bearer`.")
+    oauth: OAuthConfig | None = Field(
+        default=None,
+        description="http, sse: get access tokens with OAuth client credentials, and a new one when the server refuses one (401).",
+    )
     verify_ssl: Switch = Field(default=True, description="http, sse: check the server's certificate.")
     timeout: Duration | None = Field(default=None, description="http, sse: longest wait for a response.")
     custom_headers: Mapping[str, Text] = Field(default={}, description="http, sse: further headers; may contain `{{.SESSION_ID}}`.")
@@ -106,7 +122,14 @@ class TransportConfig(Section):
             raise refuse(f"{info.field_name} has no meaning for type {kind}", "write type: stdio, or remove it")
         return value
 
-    @field_validator("url", "bearer_token", "custom_headers", "session_cleanup_url", "timeout")
+    @field_validator("oauth")
+    @classmethod
+    def _one_kind_of_token(cls, oauth: OAuthConfig | None, info: ValidationInfo) -> OAuthConfig | None:
+        if oauth is not None and info.data.get("bearer_token"):
+            raise refuse("a server gets either bearer_token or a token of oauth", "remove one of them")
+        return oauth
+
+    @field_validator("url", "bearer_token", "oauth", "custom_headers", "session_cleanup_url", "timeout")
     @classmethod
     def _only_for_remote(cls, value: Any, info: ValidationInfo) -> Any:
         if value and info.data.get("type") is TransportType.STDIO:
@@ -132,6 +155,9 @@ class TransportConfig(Section):
         yield from ((("args", index), value) for index, value in enumerate(self.args))
         yield from ((("env", name), value) for name, value in self.env.items())
         yield from ((("custom_headers", name), value) for name, value in self.custom_headers.items())
+        if self.oauth is not None:
+            yield from ((("oauth", name), getattr(self.oauth, name)) for name in ("token_url", "client_id", "client_secret", "scope"))
+            yield from ((("oauth", "parameters", name), value) for name, value in self.oauth.parameters.items())
 
 
 class CustomPatternConfig(Section):

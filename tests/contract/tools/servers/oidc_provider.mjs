@@ -17,9 +17,17 @@ server.listen(0, "127.0.0.1", () => {
         grant_types: ["authorization_code"],
         response_types: ["code"],
       },
+      {
+        client_id: "tarsy agents",
+        client_secret: "secret: of/agents",
+        redirect_uris: [],
+        grant_types: ["client_credentials"],
+        response_types: [],
+      },
     ],
+    features: { clientCredentials: { enabled: true }, introspection: { enabled: true }, revocation: { enabled: true } },
     pkce: { required: () => true },
-    scopes: ["openid", "profile", "email", "groups"],
+    scopes: ["openid", "profile", "email", "groups", "tools"],
     claims: { openid: ["sub"], profile: ["preferred_username"], email: ["email", "email_verified"], groups: ["groups"] },
     findAccount: (_context, id) => ({
       accountId: id,
