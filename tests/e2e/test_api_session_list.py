@@ -15,7 +15,7 @@ from support.api_world import AT, World, world
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.db.processes import ProcessRepository
-from tarsy.db.session.sorting import SessionOrder, SessionSort, SortOrder, ordered_page
+from tarsy.db.session.sorting import SessionOrder, ordered_page
 from tarsy.db.tables import (
     alert_sessions,
     incidents,
@@ -25,6 +25,7 @@ from tarsy.db.tables import (
     work,
 )
 from tarsy.domain.diagnosis import LiveProcess
+from tarsy.domain.session_sort import SessionSort, SortOrder
 from tarsy.domain.status import SessionStatus
 
 

@@ -56,7 +56,7 @@ def list_sessions(  # noqa: PLR0913, PLR0917 - the options of a command
 ) -> None:
     """List sessions, newest first unless --sort says otherwise."""
     from tarsy.cli.client import call_server_or_database
-    from tarsy.db.session.sorting import SessionSort
+    from tarsy.domain.session_sort import SessionSort
     from tarsy.domain.status import SessionStatus
     from tarsy.domain.verdict import Confidence, VerdictOutcome
 

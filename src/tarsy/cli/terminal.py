@@ -99,7 +99,7 @@ def explained() -> Generator[None]:
         sys.exit(130)
     except Exception as error:
         first = next(leaves(error))
-        if isinstance(first, _explained_errors()):
+        if isinstance(first, ServerRefusedError) or isinstance(first, _explained_errors()):  # noqa: SIM101 - only the first is quick to import
             text = str(first)
         elif isinstance(first, OSError) and first.filename:
             # A file that cannot be read or written.
@@ -126,7 +126,6 @@ def _explained_errors() -> tuple[type[Exception], ...]:
         CannotServeError,
         GitError,
         DatabaseUnavailableError,
-        ServerRefusedError,
         NotReplayableError,
         EvalError,
         RecordingUnreadableError,

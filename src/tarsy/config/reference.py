@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tarsy.config.file_names import PROVIDERS_FILE, TARSY_FILE
 from tarsy.config.load.retired_keys import STRATEGIES
 from tarsy.config.parsed_data import as_list, as_mapping, list_at, mapping_at
 from tarsy.config.resolve.hierarchy import BUILT_IN
 from tarsy.config.schema import documents
-from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
+from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument
 from tarsy.config.schema.mcp_servers import GROUPS, PATTERNS
 from tarsy.config.schema.providers import LLMProviderConfig
 from tarsy.config.schema.values import NO_EFFECT, Section

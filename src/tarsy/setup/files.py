@@ -13,10 +13,10 @@ from tempfile import NamedTemporaryFile
 import yaml
 from dotenv.parser import parse_stream
 
+from tarsy.config.file_names import PROVIDERS_FILE, TARSY_FILE
 from tarsy.config.load.environment import DEFAULT_DIRECTORY
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.schema.configuration import choose_default_provider
-from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE
 from tarsy.settings import Settings
 from tarsy.setup.recipes import Recipe, StepRefusedError, with_server
 from tarsy.setup.template_files import CannotAddError, CannotMergeError, FileChange, local_model, merge, planned_files

@@ -13,9 +13,9 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from tarsy.config.file_names import TARSY_FILE
 from tarsy.config.load.environment import piece_files
 from tarsy.config.load.source import read_source
-from tarsy.config.schema.documents import TARSY_FILE
 
 _COMMENT = re.compile(r"( *)#")
 

@@ -1,7 +1,7 @@
 """`tarsy sessions`: what its help says."""
 
 from tarsy.cli.sessions import SORT_HELP
-from tarsy.db.session.sorting import SessionSort
+from tarsy.domain.session_sort import SessionSort
 
 
 def test_the_help_names_every_order_of_the_list() -> None:

@@ -21,7 +21,8 @@ from tarsy.api.schemas.trace import Timeline
 from tarsy.api.schemas.view import IdPrefix, Name, Request, SessionId, StorableText, UtcTime
 from tarsy.api.services import AuthorDep, IdentityDep, ServicesDep
 from tarsy.db.session.listing import SessionFilter
-from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder, SessionSort, SortOrder
+from tarsy.db.session.sorting import NEWEST_FIRST, SessionOrder
+from tarsy.domain.session_sort import SessionSort, SortOrder
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.verdict import Confidence, VerdictOutcome
 

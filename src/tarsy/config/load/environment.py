@@ -7,9 +7,9 @@ from typing import Any
 
 from dotenv import dotenv_values
 
+from tarsy.config.file_names import PROVIDERS_FILE, TARSY_DIRECTORY, TARSY_FILE
 from tarsy.config.parsed_data import as_list, as_mapping
 from tarsy.config.problems import ConfigError, KeyPath, Problem
-from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_DIRECTORY, TARSY_FILE
 from tarsy.config.templates import expand, names_session, variables
 
 DIRECTORY_VARIABLE = "TARSY_CONFIG_DIR"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tarsy.config.file_names import PROVIDERS_FILE, TARSY_FILE
 from tarsy.config.load.checks import (
     ConfigFiles,
     check_config,
@@ -29,7 +30,7 @@ from tarsy.config.schema.configuration import (
     MCPServerRegistry,
     choose_default_provider,
 )
-from tarsy.config.schema.documents import PROVIDERS_FILE, TARSY_FILE, ProvidersDocument, TarsyDocument
+from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument
 from tarsy.config.schema.notify import SLACK_TARGET
 from tarsy.config.schema.values import KnownNames, as_text
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, Field
 
+from tarsy.config.file_names import PROVIDERS_FILE, TARSY_FILE
 from tarsy.config.parsed_data import as_mapping, mapping_at
 from tarsy.config.schema.agents import AgentConfig
 from tarsy.config.schema.chains import ChainConfig, DefaultsConfig
@@ -19,11 +20,6 @@ from tarsy.config.schema.routes import MuteConfig, RouteConfig, SenderConfig
 from tarsy.config.schema.skills import SkillSourceConfig
 from tarsy.config.schema.system import QueueConfig, SystemConfig
 from tarsy.config.schema.values import Section
-
-TARSY_FILE = "tarsy.yaml"
-# Beside tarsy.yaml: further parts of the same document, one file for each team or purpose.
-TARSY_DIRECTORY = "tarsy.d"
-PROVIDERS_FILE = "llm-providers.yaml"
 
 
 class TarsyDocument(Section):

@@ -6,42 +6,11 @@ of an order the newest are first among equals too; the other direction is the ex
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tarsy.db.tables import CONFIDENCE_RANK, RUN_TIME, SEVERITY_RANK, VERIFIED_CITATIONS
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.session_sort import SessionSort, SortOrder
 from tarsy.domain.work import WorkState
-
-
-class SessionSort(StrEnum):
-    """How a list of sessions is sorted."""
-
-    CREATED = "created"
-    # The order in which waiting sessions are begun.
-    QUEUE = "queue"
-    ALERT_TYPE = "alert_type"
-    # Of its incident.
-    SEVERITY = "severity"
-    OUTCOME = "outcome"
-    CONFIDENCE = "confidence"
-    # The number of verified ones.
-    CITATIONS = "citations"
-    AGENTS = "agents"
-    FALLBACKS = "fallbacks"
-    QUESTIONS = "questions"
-    SCORE = "score"
-    DURATION = "duration"
-    TOKENS = "tokens"
-    COST = "cost"
-
-
-class SortOrder(StrEnum):
-    ASC = "asc"
-    DESC = "desc"
-
-    @property
-    def reverse(self) -> "SortOrder":
-        return SortOrder.DESC if self is SortOrder.ASC else SortOrder.ASC
 
 
 @dataclass(frozen=True, slots=True)
