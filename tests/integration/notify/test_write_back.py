@@ -9,7 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from support.intake_world import intake_world
 from support.note_services import NoteServices, note_services
+from support.notify_world import NotifyWorld
 from tarsy.config.load.loader import load_config
 from tarsy.domain.notification import EventKind, Notification, NotificationEvent, NotificationStatus, notifications_of
 from tarsy.domain.write_back import is_own_write_back
@@ -246,3 +248,35 @@ async def test_what_tarsy_wrote_is_dropped_when_the_service_reports_it(
 def test_what_people_write_and_what_only_quotes_a_note_is_not_dropped_as_one(body: dict[str, Any]) -> None:
     delivery = parse_delivery(parse_request(orjson.dumps(body).decode()))
     assert delivery.remark != "TARSy wrote this note itself"
+
+
+TRIGGERED: Mapping[str, dict[str, Any]] = {
+    "pages": {"event": {"event_type": "incident.triggered", "data": {"id": "PT4KHLK", "type": "incident", "title": "cart leaks"}}},
+    "alerts": opsgenie("", "Create"),
+}
+
+
+@pytest.mark.parametrize("report", ["PagerDuty", "Opsgenie"])
+async def test_the_verdict_is_a_note_on_the_incident_that_the_alert_came_from_and_its_report_changes_nothing(
+    report: str, services: NoteServices, policy: NotificationPolicy, database_url: str
+) -> None:
+    target, webhook = REPORTS[report]
+    path = PATHS[target][1]
+    async with intake_world(database_url) as intake:
+        world = NotifyWorld(intake, policy)
+        await world.feed().advance()
+
+        async def receive(body: dict[str, Any]) -> None:
+            await intake.acceptance().accept(parse_delivery(parse_request(orjson.dumps(body).decode())), author="test")
+
+        await receive(TRIGGERED[target])
+        await intake.finish(await intake.begin())
+        await world.feed().advance()
+        assert await world.deliver(target) == 1
+        (note,) = services.texts(path)
+        (delivered,) = [one for one in await world.stored() if one.target == target]
+        assert note.endswith(f"TARSy notification {delivered.id}")
+        before = await intake.rows("SELECT * FROM alerts"), await intake.incidents(), await intake.sessions()
+        intake.later(minutes=1)
+        await receive(webhook(note))
+        assert (await intake.rows("SELECT * FROM alerts"), await intake.incidents(), await intake.sessions()) == before

@@ -64,32 +64,26 @@ class WriteBackSender:
 
     async def send(self, notification: Notification, thread: MessageThread | None = None) -> Delivered | NotDelivered:
         del thread
-        write_backs = self.write_backs(notification)
-        written = False
-        missing = NotDelivered(f"no alert of this event names anything in {self.service}")
+        written, missing = False, NotDelivered(f"no alert of this event names anything in {self.service}")
         try:
             async with httpx.AsyncClient(
                 verify=tls_context(),
                 timeout=None,  # noqa: S113 - the caller limits the time
                 headers={"Accept": "application/json", "User-Agent": f"TARSy/{__version__}", **self.headers},
             ) as client:
-                for one in write_backs:
-                    response, listed = await _read(client, "GET", one.listed_at)
-                    if response.is_success and notification.id in listed:
-                        written = True
-                        continue
-                    if response.is_success:
-                        response, listed = await _read(client, "POST", one.posted_to, json=one.body)
+                for one in self.write_backs(notification):
+                    response, text = await _read(client, "GET", one.listed_at)
+                    if response.is_success and notification.id not in text:
+                        response, text = await _read(client, "POST", one.posted_to, json=one.body)
                     if response.is_success:
                         written = True
                         continue
-                    refused = NotDelivered(
-                        f"HTTP {response.status_code} {clip(listed, _SHOWN_CHARACTERS, notice='…')}".strip(), _pause(response)
+                    missing = NotDelivered(
+                        f"HTTP {response.status_code} {clip(text, _SHOWN_CHARACTERS, notice='…')}".strip(), _pause(response)
                     )
                     # Alerts of several senders may be one incident, and someone may have deleted an object.
                     if response.status_code != HTTPStatus.NOT_FOUND:
-                        return refused
-                    missing = refused
+                        return missing
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return NotDelivered(f"{self.service} cannot be reached: {type(error).__name__}")
         return Delivered() if written else missing
