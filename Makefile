@@ -97,7 +97,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check
 
 types: $(INSTALLED)
-	$(BIN)/pyright --threads 2
+	$(BIN)/pyright
 
 imports: $(INSTALLED)
 	$(BIN)/lint-imports
