@@ -55,12 +55,12 @@ _FIRST_FIRING = (
 async def maintain_incidents(current: Callable[[], "IncidentMaintenance"]) -> None:
     """Run a round every now and then until cancelled, each with the maintenance of the configuration in force."""
     while True:
+        # Replicas that were started together should not all run at once.
+        await anyio.sleep(PAUSE_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311 - spreads rounds, guards nothing
         try:
             await current().round()
         except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
             log.warning("incidents.upkeep_failed", error=str(error) or type(error).__name__)
-        # Replicas that were started together should not all run at once.
-        await anyio.sleep(PAUSE_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311 - spreads rounds, guards nothing
 
 
 @dataclass(slots=True)

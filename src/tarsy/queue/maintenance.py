@@ -50,16 +50,18 @@ class Retention:
 
     async def run(self) -> None:
         """Clean up now and then, until cancelled."""
+        # Not at once: a process that starts has sessions to run, and many (replays, evals) end before there is anything to clean up.
+        pause = SHORTEST_PAUSE_SECONDS
         while True:
+            # Replicas that were started together should not all run at once.
+            with anyio.move_on_after(pause * random.uniform(0.8, 1.2)):  # noqa: S311 - spreads rounds, guards nothing
+                await self._reconfigured.wait()
+                self._reconfigured = anyio.Event()
             try:
                 await self.clean_up()
             except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
                 log.warning("retention.failed", error=str(error))
             pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
-            # Replicas that were started together should not all run at once.
-            with anyio.move_on_after(pause * random.uniform(0.8, 1.2)):  # noqa: S311 - spreads rounds, guards nothing
-                await self._reconfigured.wait()
-                self._reconfigured = anyio.Event()
 
     async def clean_up(self) -> None:
         """Do one round."""
