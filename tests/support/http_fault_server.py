@@ -165,11 +165,11 @@ def _result(message: dict[str, Any], result: dict[str, Any], headers: dict[str, 
 
 
 def _packed(message: dict[str, Any], *, large: bool, as_event: bool) -> Response:
-    """Some 300 kB on the wire that are 300 MB when they are unpacked."""
+    """Some 100 kB on the wire that are 100 MB when they are unpacked."""
     packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     begin = f'{{"jsonrpc": "2.0", "id": {json.dumps(message["id"])}, "result": {{"content": [{{"type": "text", "text": "unpacked'
     body = [packer.compress(f"event: message\ndata: {begin}".encode() if as_event else begin.encode())]
-    body += [packer.compress(b"x" * 1024 * 1024) for _ in range(300 if large else 0)]
+    body += [packer.compress(b"x" * 1024 * 1024) for _ in range(100 if large else 0)]
     body += [packer.compress(b'"}]}}\n\n'), packer.flush()]
     kind = "text/event-stream" if as_event else "application/json"
     return Response(b"".join(body), media_type=kind, headers={"content-encoding": "gzip"})

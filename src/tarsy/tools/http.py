@@ -24,7 +24,9 @@ BODY_EXCERPT = 500
 # One answer, decompressed; the same limit as for a message of a stdio server.
 MAX_BODY_BYTES = MAX_MESSAGE_BYTES
 # An empty line ends a server-sent event; a line ends with CRLF, LF or CR.
-_EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_LINE_END = rb"(?:\r\n|\n|\r(?!\n))"
+# Not `{2}`: with a repetition the search is four times slower.
+_EVENT_END = re.compile(_LINE_END + _LINE_END)
 _LONGEST_EVENT_END = 4
 # A server of the older protocol acknowledges a message at once, and answers on its other channel.
 ACKNOWLEDGE_SECONDS = 5.0
