@@ -34,7 +34,7 @@ ROOM = 8 * 1024**3
 RENDERER = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
 
 # `make test` tries the same examples in every run, so that it fails only for what changed; `make chaos` looks for new ones.
-hypothesis.settings.register_profile("steady", max_examples=50, derandomize=True, deadline=None)
+hypothesis.settings.register_profile("steady", max_examples=20, derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile("steady")
 

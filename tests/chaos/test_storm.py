@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(900 if ROUND
 
 REPLICAS = 3
 CONNECTIONS = 64
-PROBLEMS = 40
-ALERTS = 10_000 if ROUNDS else 640
+PROBLEMS = 40 if ROUNDS else 12
+ALERTS = 10_000 if ROUNDS else 240
 MEMBERS = 4
 CONFIG = """
 queue: {worker_count: 2, max_concurrent_sessions: 12, poll_interval: 200ms, graceful_shutdown_timeout: 1s}

@@ -60,7 +60,7 @@ def session() -> Iterator[requests.Session]:
 @pytest.mark.timeout(600)
 @schema.parametrize()
 @settings(
-    # For each operation; with the profile of `make chaos` forty times as many, and new ones each time.
+    # For each operation; with the profile of `make chaos` a hundred times as many, and new ones each time.
     max_examples=settings().max_examples // 10,
     database=None,
     phases=[Phase.explicit, Phase.generate],
