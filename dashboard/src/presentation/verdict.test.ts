@@ -25,7 +25,7 @@ test("an object is named with its kind and place, and only with what is known", 
 });
 
 test("the reason of a confidence is what lowered it, or what it means", () => {
-  expect(describeConfidence({ ...verdict, confidence_mechanism: "high" })).toBe("Medium, though more was claimed: one link is inferred.");
+  expect(describeConfidence({ ...verdict, confidence_mechanism: "high" })).toBe("Medium, although the agent claimed more: one link is inferred.");
   expect(describeConfidence({ ...verdict, confidence_reason: "" })).toBe("Object high (observed directly, alternatives excluded), mechanism medium (one link is inferred).");
   expect(describeConfidence({ ...verdict, confidence_object: "low", confidence_mechanism: "low", confidence_reason: "" })).toBe("Low: a correlation.");
 });

@@ -47,7 +47,7 @@ const MEANING = {
 /** Explains the confidence: what the agent claimed, or why it was lowered. */
 export function describeConfidence(verdict: Pick<Verdict, "confidence" | "confidence_object" | "confidence_mechanism" | "confidence_reason">): string {
   const { confidence_object: object, confidence_mechanism: mechanism, confidence_reason: reason } = verdict;
-  if (reason !== "") return `${capital(verdict.confidence)}, though more was claimed: ${reason}.`;
+  if (reason !== "") return `${capital(verdict.confidence)}, although the agent claimed more: ${reason}.`;
   if (object === mechanism) return `${capital(object)}: ${MEANING[object]}.`;
   return `Object ${object} (${MEANING[object]}), mechanism ${mechanism} (${MEANING[mechanism]}).`;
 }

@@ -41,7 +41,8 @@ def test_the_verdict_shows_cause_confidence_and_what_to_do_now(browser: Browser,
         expect(verdict).to_contain_text("Deployment shop/cart")
         expect(verdict).to_contain_text("A new pod of the cart does not start.")
         expect(verdict).to_contain_text("Suspected fault")
-        expect(verdict).to_contain_text("Low, though more was claimed: a link of the chain of causes cites words that were not seen.")
+        reason = "a link of the chain of causes cites words that were not seen"
+        expect(verdict).to_contain_text(f"Low, although the agent claimed more: {reason}.")
         expect(verdict).to_contain_text("yesterday")
         expect(verdict.locator("dd").get_by_text("Yes", exact=True)).to_be_visible()
         expect(verdict.get_by_role("link", name="A1 (not verified)")).to_be_visible()

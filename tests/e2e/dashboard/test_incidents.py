@@ -109,7 +109,7 @@ def test_the_front_page_lists_incidents_and_its_filters_are_in_the_address(brows
         page.get_by_role("button", name="All 2").click()
         expect(page.locator("[data-row-link]")).to_have_count(2)
         assert page.url.endswith("/?state=all")
-        page.get_by_label("Label, as cluster=eu1").fill("cluster=us1")
+        page.get_by_label("Label, such as cluster=eu1").fill("cluster=us1")
         expect(page.locator("[data-row-link]")).to_have_count(1)
         page.reload()
         expect(page.locator("[data-row-link]")).to_have_count(1)

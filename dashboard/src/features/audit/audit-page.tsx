@@ -63,14 +63,19 @@ const TABLE = {
   fontSize: "0.85rem",
   "& th, & td": { px: 1, py: 0.5, textAlign: "left", verticalAlign: "top" },
   "& td": { borderTop: 1, borderColor: "divider", overflowWrap: "anywhere" },
-  "& td:not(:last-of-type)": { whiteSpace: "nowrap" },
+  "& td:not(:last-of-type)": { whiteSpace: { md: "nowrap" } },
+  // On a narrow screen the columns have their width from the screen, and the details are on a line of their own.
+  "& tr": { display: { xs: "grid", md: "table-row" }, gridTemplateColumns: "1fr 1fr 1.2fr 1.4fr" },
+  "& td:last-of-type": { gridColumn: "1 / -1", borderTop: { xs: 0, md: 1 }, borderColor: "divider", pt: { xs: 0, md: 0.5 } },
+  "& td:last-of-type:empty": { display: { xs: "none", md: "table-cell" } },
+  "& th:last-of-type": { display: { xs: "none", md: "table-cell" } },
 } as const;
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
   return (
     // Focusable, so that it can be scrolled by keyboard.
     <Box tabIndex={0} role="region" aria-label="Entries" sx={{ overflowX: "auto" }}>
-      <Box component="table" sx={{ ...TABLE, minWidth: 860 }}>
+      <Box component="table" sx={TABLE}>
         <thead>
           <tr>
             {["Time", "Who", "From", "What", "Details"].map((name) => (

@@ -12,7 +12,7 @@ test("two sessions are compared by verdict, evidence, turns and cost", () => {
   const citations = { cited: 2, verified: 2, id_only: 0, failed: 0, uncited: 0 };
   const figures = new Map(figuresOf([session({ verdict, citations }), session({ recorded: true })], [trace, undefined]).map(({ name, values }) => [name, values]));
   expect(figures.get("Verdict")).toEqual(["Fault", "No verdict"]);
-  expect(figures.get("At fault")).toEqual(["Pod shop/web", "not named"]);
+  expect(figures.get("Object")).toEqual(["Pod shop/web", "not named"]);
   expect(figures.get("Evidence")).toEqual(["2 quotations verified, 0 failed, 0 by id only.", "not checked"]);
   expect(figures.get("Models")).toEqual(["m1", "m1 (recorded)"]);
   expect(figures.get("Turns")).toEqual(["1", "…"]);

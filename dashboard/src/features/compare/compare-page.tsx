@@ -84,8 +84,8 @@ export function figuresOf(sessions: readonly [SessionDetail, SessionDetail], tra
   const figure = (name: string, value: (session: SessionDetail, trace: TraceList | undefined) => string): Figure => ({ name, values: [value(sessions[0], traces[0]), value(sessions[1], traces[1])] });
   return [
     figure("Verdict", statusLabel),
-    figure("At fault", ({ verdict }) => (verdict && verdictObject(verdict)) ?? "not named"),
-    figure("Because", ({ verdict }) => verdict?.mechanism ?? ""),
+    figure("Object", ({ verdict }) => (verdict && verdictObject(verdict)) ?? "not named"),
+    figure("Mechanism", ({ verdict }) => verdict?.mechanism ?? ""),
     figure("Confidence", ({ verdict }) => (verdict ? CONFIDENCE_BADGES[verdict.confidence].label : "")),
     figure("Evidence", ({ citations }) => (citations ? citationSummary(citations) : "not checked")),
     figure("Models", ({ stages, recorded }) => {

@@ -47,7 +47,7 @@ export function Filters({ search, onChange, searchBox, totals, sources, children
       <Choice label="Opened" value={search.since ?? ""} onValue={(since) => set({ since })} all="Any time">
         {Object.entries(PERIODS).map(([period, { label }]) => [period, label])}
       </Choice>
-      <SearchBox label="Label, as cluster=eu1" text={search.label ?? ""} onText={(label) => set({ label })} />
+      <SearchBox label="Label, such as cluster=eu1" text={search.label ?? ""} onText={(label) => set({ label })} />
       <Choice label="Order" value={search.by ?? ""} onValue={(by) => set({ by })} all="Worst first">
         {[["opened", "Latest first"]]}
       </Choice>

@@ -72,14 +72,16 @@ export function NotificationsPage() {
   );
 }
 
+const TOGGLE = { px: { xs: 0.45, sm: 1 }, py: 0.25, whiteSpace: "nowrap" } as const;
+
 function StatusFilter({ status, onChange }: { status: NotificationStatus | undefined; onChange: (status: NotificationStatus | undefined) => void }) {
   return (
     <ToggleButtonGroup exclusive size="small" aria-label="Status" value={status ?? "all"} onChange={(_, chosen: NotificationStatus | "all" | null) => onChange(chosen === "all" ? undefined : (chosen ?? status))}>
-      <ToggleButton value="all" sx={{ py: 0.25 }}>
+      <ToggleButton value="all" sx={TOGGLE}>
         All
       </ToggleButton>
       {Object.entries(STATUSES).map(([value, { label }]) => (
-        <ToggleButton key={value} value={value} sx={{ py: 0.25 }}>
+        <ToggleButton key={value} value={value} sx={TOGGLE}>
           {label}
         </ToggleButton>
       ))}
@@ -138,7 +140,7 @@ function Notification({ item }: { item: NotificationItem }) {
   const again = useMutation({ mutationFn: () => sendAgain(item.id), onSuccess: () => client.invalidateQueries({ queryKey: ["notifications"] }) });
   const isGivenUp = item.status === "dead_letter" || item.status === "expired";
   return (
-    <Box component="li" sx={{ ...ROW, gridTemplateColumns: { xs: "minmax(0, 1fr) auto", sm: "130px minmax(0, 1fr) auto auto" } }}>
+    <Box component="li" sx={{ ...ROW, gridTemplateColumns: { xs: "minmax(0, 1fr) auto", sm: "130px minmax(0, 1fr) auto 104px" } }}>
       <Typography variant="body2" component="div">
         <Badge badge={STATUSES[item.status]} />
       </Typography>
@@ -158,11 +160,13 @@ function Notification({ item }: { item: NotificationItem }) {
         <RelativeTime at={item.delivered_at ?? item.created_at} />
       </Typography>
       {isGivenUp && (
-        <Allowed operation="sendNotificationAgain">
-          <Button size="small" variant="outlined" loading={again.isPending} onClick={() => again.mutate()}>
-            Send again
-          </Button>
-        </Allowed>
+        <Box sx={{ order: { xs: 1, sm: 0 }, gridColumn: { xs: "1 / -1", sm: "auto" }, justifySelf: { sm: "end" }, my: { xs: 0.5, sm: 0 } }}>
+          <Allowed operation="sendNotificationAgain">
+            <Button size="small" variant="outlined" loading={again.isPending} onClick={() => again.mutate()} sx={{ whiteSpace: "nowrap" }}>
+              Send again
+            </Button>
+          </Allowed>
+        </Box>
       )}
     </Box>
   );
