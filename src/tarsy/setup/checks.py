@@ -21,7 +21,7 @@ from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import ErrorChunk, ErrorCode, GenerateInput, LLMBackend, TextChunk, ThinkingChunk
 from tarsy.domain.tool import ToolCatalog
 from tarsy.setup.recipes import StepRefusedError
-from tarsy.tools.executor import McpToolServers
+from tarsy.tools.executor import McpToolServers, probe
 
 
 class FindingStatus(StrEnum):
@@ -215,15 +215,16 @@ async def check_server(server: ResolvedMcpServer, env: Mapping[str, str]) -> Ser
     if missing:
         remedy = f"set {' and '.join(missing)} in the environment or in .env"
         return ServerCheck(warn("tools", f"{server.name}: {', '.join(missing)} is not set", remedy))
-    catalog = ToolCatalog()
+    catalog, refusal = ToolCatalog(), None
     with anyio.move_on_after(TOOLS_SECONDS) as limit:
         async with McpToolServers(env=env).open_servers({server.name: server}, call_timeout=TOOLS_SECONDS, execution_id="doctor") as tools:
             catalog = await tools.list_tools()
+            refusal = None if catalog.warnings else await probe(tools, server)
     remedy = f"try it by hand: tarsy tools list {server.name}"
     if limit.cancelled_caught and not catalog.tools:
         return ServerCheck(fail("tools", f"{server.name} did not list its tools within {TOOLS_SECONDS:.0f} s", remedy))
-    if catalog.warnings:
-        return ServerCheck(fail("tools", "\n".join(catalog.warnings), remedy))
+    if problems := (*catalog.warnings, *([refusal] if refusal else [])):
+        return ServerCheck(fail("tools", "\n".join(problems), remedy))
     names = tuple(tool.name.removeprefix(f"{server.name}.") for tool in catalog.tools)
     counted = f"{server.name}: {len(names)} tools"
     if reasons := {name: reason for listing in catalog.listings for name, reason in listing.needs_approval.items()}:

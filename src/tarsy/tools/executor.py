@@ -1,6 +1,7 @@
 """The tools of one execution: opened, called, masked and closed. Every failure of a call is a result with words for the model."""
 
 import difflib
+import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -125,6 +126,15 @@ async def close_all(servers: Sequence[ToolServer]) -> None:
         await for_each(servers, ToolServer.close, name=lambda server: f"close {server.name}")
     for server in servers:
         server.abort()
+
+
+async def probe(tools: "UnmaskedTools", server: ResolvedMcpServer) -> str | None:
+    """Make the call that the configuration names for a test of the server; return why it failed, or None."""
+    if server.probe is None:
+        return None
+    call = ToolCall("probe", str(ToolName(server.name, server.probe.tool)), json.dumps(server.probe.arguments))
+    result = await tools.execute(call, lambda _output: None)
+    return f"Tool server '{server.name}' is connected, but the probe {call.name} failed: {result.content}" if result.is_error else None
 
 
 # ---- masking

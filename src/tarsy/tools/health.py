@@ -11,7 +11,8 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.domain.tool_pin import pin_problem
 from tarsy.kit.clock import Clock, SystemClock
-from tarsy.tools.executor import close_all
+from tarsy.kit.text import clip
+from tarsy.tools.executor import McpToolExecutor, close_all, probe
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.server import ReadPin, ToolServer
 
@@ -23,6 +24,9 @@ INTERVAL_SECONDS = 15.0
 CHECKS_PER_LISTING = 4
 # A server that takes longer for a ping is of no use to an agent.
 PING_SECONDS = 10.0
+PROBE_SECONDS = 30.0
+# Of what a server answers to a probe.
+MAX_REFUSAL = 1_000
 # Sent to servers in place of an execution's id.
 MONITOR_ID = "health-monitor"
 
@@ -100,8 +104,14 @@ class HealthMonitor:
 
     async def _watch(self, server: ToolServer) -> None:
         logged, listing = None, None
+        executor = McpToolExecutor({server.name: server}, call_timeout=PROBE_SECONDS, clock=self._clock)
+        probed, refusal = None, None
         for check in itertools.count(1):
             problem = await _check(server)
+            if problem is None and server.listing is not probed and server.name in self._configs:
+                probed, refusal = server.listing, await probe(executor, self._configs[server.name])
+                refusal = refusal and server.masker.mask(clip(refusal, MAX_REFUSAL))
+            problem = problem or refusal
             # It may have been removed while this check ran.
             if (before := self._reports.get(server.name)) is not None:
                 state = ServerState.CONNECTED if problem is None else ServerState.FAILED

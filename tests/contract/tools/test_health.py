@@ -9,9 +9,9 @@ import psutil
 from support.http_fault_server import http_fault_server
 from support.opening import fault, server, stdio
 from support.own_processes import children
-from tarsy.config.resolve.resolved import ResolvedTransport
+from tarsy.config.resolve.resolved import ResolvedProbe, ResolvedTransport
 from tarsy.domain.tool import ApprovalPolicy, ServerHealth, ServerState
-from tarsy.setup.checks import check_server
+from tarsy.setup.checks import FindingStatus, check_server
 from tarsy.tools.health import HealthMonitor
 
 
@@ -75,6 +75,31 @@ async def test_a_server_that_goes_and_comes_back_is_seen_going_and_coming_back()
             await until(monitor, "remote", ServerState.CONNECTED)
             assert monitor.warnings == ()
             tasks.cancel_scope.cancel()
+
+
+async def test_a_probe_finds_a_token_that_is_needed_only_for_calls() -> None:
+    async with http_fault_server() as remote:
+        transport = ResolvedTransport(type="http", url=remote.url)
+        servers = {
+            name: server(name, transport).model_copy(update={"probe": ResolvedProbe(tool=tool, arguments={"text": "x"})})
+            for name, tool in (("good", "echo"), ("bad", "status_401"), ("gone", "no_such_tool"))
+        }
+        monitor = HealthMonitor(servers, env={}, interval=0.02)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(monitor.run)
+            await until(monitor, "good", ServerState.CONNECTED)
+            bad, gone = [await until(monitor, name, ServerState.FAILED) for name in ("bad", "gone")]
+            assert bad.error is not None
+            assert (
+                "connected, but the probe bad.status_401 failed: Tool server 'bad' does not accept our credentials (HTTP 401" in bad.error
+            )
+            assert "hunter2" not in bad.error
+            assert gone.error is not None
+            assert "'gone.no_such_tool' is not a tool that may be used" in gone.error
+            tasks.cancel_scope.cancel()
+        good, bad = [(await check_server(servers[name], {})).finding for name in ("good", "bad")]
+    assert (good.status, bad.status) == (FindingStatus.OK, FindingStatus.FAIL)
+    assert "does not accept our credentials (HTTP 401" in bad.text
 
 
 async def test_the_names_of_a_servers_tools_are_known_once_it_has_been_seen() -> None:

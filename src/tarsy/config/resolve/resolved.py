@@ -84,6 +84,11 @@ class ResolvedTransport(Resolved):
     oauth: ResolvedOAuth | None = Field(default=None, exclude_if=lambda client: client is None)
 
 
+class ResolvedProbe(Resolved):
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
 class ResolvedMcpServer(Resolved):
     name: str
     transport: ResolvedTransport
@@ -96,6 +101,7 @@ class ResolvedMcpServer(Resolved):
     approval_is_set: bool = Field(default=False, exclude_if=not_)
     # In seconds.
     approval_expiry: float = Field(default=APPROVAL_EXPIRY, exclude_if=lambda seconds: seconds == APPROVAL_EXPIRY)
+    probe: ResolvedProbe | None = Field(default=None, exclude_if=lambda probe: probe is None)
     pin: PinMode = Field(default=PinMode.REPORT, exclude_if=lambda mode: mode is PinMode.REPORT)
     masking: ResolvedMasking = ResolvedMasking()
     summarization: ResolvedSummarization = ResolvedSummarization()
@@ -305,6 +311,7 @@ def resolved_server(config: Config, name: str) -> ResolvedMcpServer:
         transport=resolved_from(
             server.transport, ResolvedTransport, type=server.transport.type.value, oauth=oauth and resolved_from(oauth, ResolvedOAuth)
         ),
+        probe=server.probe and resolved_from(server.probe, ResolvedProbe),
         masking=resolved_from(masking, ResolvedMasking, custom_patterns=patterns),
         summarization=resolved_from(own, ResolvedSummarization, provider=resolved, backend=backend),
     )

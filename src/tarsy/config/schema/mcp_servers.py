@@ -194,6 +194,11 @@ class ServerSummarizationConfig(Section):
     llm_backend: Backend | None = Field(default=None, description="Unset: as for the provider.")
 
 
+class ProbeConfig(Section):
+    tool: Name = Field(description="A tool of the server that only reads.")
+    arguments: dict[str, Any] = Field(default={}, description="Its arguments.")
+
+
 class MCPServerConfig(Section):
     transport: TransportConfig = Field(description="How to reach the server.")
     instructions: Text = Field(default="", description="What agents should know about the server's tools; part of their prompt.")
@@ -208,6 +213,11 @@ class MCPServerConfig(Section):
     )
     approval_expiry: Duration = Field(
         default=APPROVAL_EXPIRY, description="How long a call waits for a decision; after that it is refused."
+    )
+    probe: ProbeConfig | None = Field(
+        default=None,
+        description="A call that fails if the server's own credentials are wrong; many servers list their tools without checking them. "
+        "TARSy makes it at its start and once a minute, and reports a failure like that of a connection.",
     )
     pin: PinMode = Field(
         default=PinMode.REPORT,
