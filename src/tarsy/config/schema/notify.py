@@ -15,6 +15,7 @@ from tarsy.config.schema.write_back import (
     JiraTargetConfig,
     OpsgenieTargetConfig,
     PagerDutyTargetConfig,
+    WriteBackConfig,
 )
 from tarsy.config.templates import variables
 from tarsy.domain.access_role import AccessRole
@@ -100,9 +101,7 @@ class TargetConfig(Section):
         return self
 
     @property
-    def write_back(
-        self,
-    ) -> PagerDutyTargetConfig | OpsgenieTargetConfig | GrafanaTargetConfig | JiraTargetConfig | GitHubTargetConfig | None:
+    def write_back(self) -> WriteBackConfig | None:
         return self.pagerduty or self.opsgenie or self.grafana or self.jira or self.github
 
     def variables(self) -> frozenset[str]:

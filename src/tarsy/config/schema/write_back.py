@@ -37,3 +37,6 @@ class GitHubTargetConfig(Section):
     repository: Name = Field(pattern=r"^[\w.-]+/[\w.-]+$", description="Repository of the issues, such as `example/operations`.")
     issue_label: Name = Field(default="github_issue", description="Label of alerts that holds the number of the issue, such as `12`.")
     api_url: WebAddress = Field(default="https://api.github.com", description="Address of the REST API.")
+
+
+WriteBackConfig = PagerDutyTargetConfig | OpsgenieTargetConfig | GrafanaTargetConfig | JiraTargetConfig | GitHubTargetConfig

@@ -23,6 +23,7 @@ from tarsy.config.schema.write_back import (
     JiraTargetConfig,
     OpsgenieTargetConfig,
     PagerDutyTargetConfig,
+    WriteBackConfig,
 )
 from tarsy.domain.notification import MessageThread, Notification
 from tarsy.domain.notification_text import Markup
@@ -32,7 +33,6 @@ from tarsy.kit.text import clip
 from tarsy.notify.senders.sender import Delivered, NotDelivered, retry_after
 from tarsy.notify.senders.webhook import tls_context
 
-WriteBackConfig = PagerDutyTargetConfig | OpsgenieTargetConfig | GrafanaTargetConfig | JiraTargetConfig | GitHubTargetConfig
 _JIRA_ISSUE = r"[A-Z][A-Z0-9_]*-[0-9]+"
 _GITHUB_ISSUE = r"[0-9]+"
 # Enough to see what the service complains about.
