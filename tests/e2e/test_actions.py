@@ -1,10 +1,12 @@
 """Stages that act: begun on a sure verdict only, under approval, verified afterwards; with a real worker and a tool server that counts."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from support.approving import Site, site
 from support.queue_scenario import GONE, REMEDIATOR, SERVER, VERDICT, Scenario, acting, asks, call, says, scenario
@@ -12,9 +14,12 @@ from support.replaying import replayed
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.db.session.recordings import RecordingSource
+from tarsy.domain.notification import EventKind, NotificationEvent
+from tarsy.domain.notification_text import Markup, render
 from tarsy.domain.recording import RecordedCall, Recording
 from tarsy.domain.tool import ApprovalPolicy
 from tarsy.domain.verdict import Confidence
+from tarsy.notify.events import read_event
 
 LOOKER = "0.look/1.Looker"
 
@@ -65,6 +70,12 @@ async def test_an_approved_action_runs_once_is_verified_shown_and_replayed(datab
         assert [stage["stage_type"] for stage in done["stages"]] == ["investigation", "action", "exec_summary"]
         report = (await one.client.get(f"/api/v1/sessions/{one.session_id}/report", params={"format": "md"})).text
         assert "approved by api-client, the symptom is gone" in report
+        ended = {"session_id": one.session_id, "at": done["completed_at"]}
+        async with one.running.engine.connect() as connection:
+            event = await read_event(connection, EventKind.VERDICT, ended, dashboard_url=None)
+        assert event
+        assert json.loads(TypeAdapter(NotificationEvent).dump_json(event))["actions"] == [shown]
+        assert f"{action['call']}: succeeded, approved by api-client, the symptom is gone" in render(event, Markup.NONE)
         asked = await one.ground.fetch(
             "SELECT m.content FROM messages m JOIN agent_executions e ON e.id = m.execution_id "
             "WHERE e.agent_name = 'Remediator' AND m.role = 'user' ORDER BY m.sequence_number"

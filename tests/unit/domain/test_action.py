@@ -1,5 +1,6 @@
 """What became of calls that may change something, as their timeline and their approvals tell it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -122,3 +123,5 @@ def test_a_notification_shows_each_action_in_a_line_of_its_own() -> None:
     actions = actions_of(acted(result(2, **approved)))
     text = render(NotificationEvent(kind=EventKind.VERDICT, at=NOW, title="Down", actions=actions), Markup.NONE)
     assert text.splitlines()[-1] == 'cluster.restart {"name": "cart"}: succeeded, approved by ada'
+    mentions = NotificationEvent(kind=EventKind.VERDICT, at=NOW, title="Down", actions=(replace(actions[0], call="c.d <!channel> @ada"),))
+    assert not {"<!channel>", "@ada"} & set(render(mentions, Markup.SLACK).split())
