@@ -65,14 +65,16 @@ class ToolDefinition:
     description: str = ""
     parameters_schema: dict[str, Any] = field(default_factory=dict[str, Any])
     read_only: bool = False
+    # It declares that it changes something, whatever its name says.
+    changes: bool = False
     idempotent: bool = False
     # Each call waits for a person's approval.
     needs_approval: bool = False
 
     @property
     def may_change(self) -> bool:
-        """Return whether a call may change something: neither the annotation nor the name marks the tool as read-only."""
-        return not (self.read_only or begins_with_reading_verb(self.name.rpartition(".")[2]))
+        """Return whether a call may change something: by the tool's annotations, or else unless its name begins with a reading verb."""
+        return self.changes or not (self.read_only or begins_with_reading_verb(self.name.rpartition(".")[2]))
 
     @property
     def dispatches_agent(self) -> bool:

@@ -233,11 +233,12 @@ class ToolServer:
                 name=str(ToolName(self.name, tool.name)),
                 description=f"{self.masker.mask(_description(tool))}{_APPROVAL_NOTE if tool.name in reasons else ''}".strip(),
                 parameters_schema={name: _masked(value, self.masker) for name, value in tool.input_schema.items()},
-                read_only=bool(tool.annotations and tool.annotations.read_only_hint),
-                idempotent=bool(tool.annotations and tool.annotations.idempotent_hint),
+                read_only=bool(hints.read_only_hint),
+                changes=hints.read_only_hint is False or (hints.destructive_hint is True and not hints.read_only_hint),
+                idempotent=bool(hints.idempotent_hint),
                 needs_approval=tool.name in reasons,
             )
-            for tool in tools
+            for tool, hints in ((tool, tool.annotations or ToolHints()) for tool in tools)
         )
 
     def _approval_reasons(self, listed: Iterable[ListedTool]) -> Mapping[str, str]:

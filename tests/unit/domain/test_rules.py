@@ -148,3 +148,5 @@ def test_a_call_needs_an_approval_by_what_its_tool_declares_and_else_by_the_begi
 )
 def test_a_tool_may_change_something_unless_it_or_its_name_says_that_it_reads(name: str, read_only: bool, may_change: bool) -> None:  # noqa: FBT001 - a table
     assert ToolDefinition(name, "", read_only=read_only).may_change is may_change
+    # Its own word counts for more than its name.
+    assert ToolDefinition(name, "", changes=True).may_change
