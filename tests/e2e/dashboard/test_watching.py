@@ -14,13 +14,12 @@ from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
-# A headless browser shows no notification and hides no tab: both are replaced here. The permission is the browser's own.
+# A headless browser shows no notification, hides no tab, and its shell denies every permission: all are replaced here.
 RECORDER = """
-const real = window.Notification
 window.notified = []
 window.Notification = class {
-    static get permission() { return real.permission }
-    static requestPermission() { return real.requestPermission() }
+    static permission = "PERMISSION"
+    static requestPermission() { return Promise.resolve(this.permission) }
     constructor(title, options) { window.notified.push({ title, tag: options.tag }) ; window.last = this }
     close() {}
 }
@@ -54,8 +53,7 @@ def set_hidden(page: Page, *, hidden: bool) -> None:
 def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(browser: Browser, configured: Served, silent: Silent) -> None:
     session = silent("Nothing to be heard from shop.")
     with open_page(browser, configured.url) as page, configured.client() as http:
-        page.context.grant_permissions(["notifications"], origin=configured.url)
-        page.add_init_script(RECORDER)
+        page.add_init_script(RECORDER.replace("PERMISSION", "granted"))
         watch(page, session)
         assert_accessible(page, "watched")
 
@@ -84,9 +82,8 @@ def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(brow
 def test_without_permission_to_notify_only_the_tab_has_a_mark(browser: Browser, configured: Served, silent: Silent) -> None:
     session = silent()
     with open_page(browser, configured.url) as page, configured.client() as http:
-        page.add_init_script(RECORDER)
+        page.add_init_script(RECORDER.replace("PERMISSION", "denied"))
         watch(page, session)
-        assert page.evaluate("Notification.permission") != "granted"
         set_hidden(page, hidden=True)
         http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
         page.wait_for_function(f"() => {ICON} === '/icon-news.svg'", timeout=PATIENCE_MS)
