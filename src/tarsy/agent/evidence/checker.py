@@ -11,7 +11,19 @@ from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 
-from tarsy.agent.evidence.figures import Dimension, Figure, ages, any_agrees, between, clock, counts, counts_before, figures, whole_less
+from tarsy.agent.evidence.figures import (
+    Dimension,
+    Figure,
+    ages,
+    any_agrees,
+    between,
+    clock,
+    counts,
+    counts_before,
+    figures,
+    is_converted,
+    whole_less,
+)
 from tarsy.agent.evidence.names import is_instance, is_seen, names
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something
 from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements, visible
@@ -335,7 +347,10 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
 
 
 def _unfounded_figures(claim: Statement, analysis: str, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
-    """Yield the figures and large counts of a statement, but for times of day, that no result it cites has, and that are not the time between two times cited."""
+    """Yield the figures and large counts of a statement that no result it cites has, and that are not the time between two times cited.
+
+    Of the times of day these are the converted ones.
+    """
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
     claimed = list(figures(claim.text))
     quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
@@ -345,7 +360,8 @@ def _unfounded_figures(claim: Statement, analysis: str, cited: Sequence[CheckedC
     counted = [figure for one in found for figure, _ in counts_before(statement, one.citation.start - claim.start)]
     for figure in (*claimed, *(one for one in counted if one.readings[0].value > _MOST_COUNTED)):
         # Most figures are in the words quoted; the whole results are read for the others alone.
-        if figure.has(Dimension.CLOCK) or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
+        is_time = figure.has(Dimension.CLOCK) and not is_converted(figure)
+        if is_time or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
             continue
         # `-Xmx1500m` has a figure whose unit only Java knows.
         if any(figure.text.strip() in (one.citation.quotation or "") for one in found):
@@ -453,7 +469,7 @@ def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
 
 def _unstated_of(verdict: Verdict, claims: Sequence[Statement]) -> Iterator[str]:
     texts = (text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations)))
-    stated = [figure for text in texts for figure in figures(text)]
+    stated = [figure for text in texts for figure in (*figures(text), *counts(text))]
     return (figure.text for figure in figures(verdict.mechanism) if not any_agrees(figure, stated))
 
 

@@ -98,7 +98,7 @@ _FRACTION = re.compile(r"(?<![\w./:-])(\d{1,6})/(\d{1,6})(?![\w/.])")
 # `02:00-03:00` is a range; only after seconds, minus and a time are a zone.
 _CLOCK = re.compile(
     r"(?<![\w:.])(?:(?P<date>\d{4}-\d\d-\d\d)[T ])?(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>[.,]\d+)?)?"
-    r"(?:\s?(?P<half>[ap])\.?m\b\.?)?"
+    r"(?:\s?(?P<half>[apAP])\.?[mM]\b\.?)?"
     r"(?:\s?(?P<zone>Z\b|UTC[+-]\d{1,2}(?::?\d\d)?|GMT[+-]\d{1,2}|[A-Z]{2,4}T\b|UTC\b|GMT\b|MSK\b|\+\d\d:?\d\d\b|(?(second)-\d\d:?\d\d\b|(?!))))?"
     r"(?:,? on (?P<day>\d{4}-\d\d-\d\d))?(?!\w|:\w)"
 )
@@ -131,6 +131,8 @@ _ZONES = {
     "PST": -8.0,
     "PDT": -7.0,
 }
+# Significant digits of a number that "about" may round by a tenth.
+_ROUNDED_DIGITS = 2
 _HEDGE = re.compile(
     r"(?:about|around|approx\.?|approximately|roughly|nearly|almost|some|circa|ca\.?|over|more than|less than|under|at least|up to|~|≈|>|<)\s*$",
     re.IGNORECASE,
@@ -236,8 +238,8 @@ def counts(text: str) -> Iterator[Figure]:
 def _readings(text: str, found: re.Match[str]) -> Iterator[Reading]:
     number = re.sub(r"[,  ]", "", found["number"])
     slack = 1.0
-    if _HEDGE.search(text, max(0, found.start() - 16), found.start()):
-        # About 4,000 has one significant digit.
+    # About 4,000 has one significant digit; about 2.36 was not rounded.
+    if len(number.replace(".", "").strip("0")) <= _ROUNDED_DIGITS and _HEDGE.search(text, max(0, found.start() - 16), found.start()):
         whole = number.partition(".")[0]
         slack = max(10.0 ** (len(whole) - len(whole.rstrip("0"))), float(number) * 0.1) / _last_digit(number)
     yield from _read(number, found["unit"], max(slack, 1.0))
@@ -263,7 +265,7 @@ def _last_digit(number: str) -> float:
 
 def _clock(found: re.Match[str], zone: str | None) -> Reading:
     # 12 am is midnight.
-    hour = int(found["hour"]) % 12 + (12 if found["half"] == "p" else 0) if found["half"] else int(found["hour"])
+    hour = int(found["hour"]) % 12 + (12 if found["half"] in "pP" else 0) if found["half"] else int(found["hour"])
     seconds = hour * 3600 + int(found["minute"]) * 60 + int(found["second"] or 0) - _offset(zone or "") * 3600
     seconds += float((found["fraction"] or "0").replace(",", "."))
     written = found["date"] or found["day"]
@@ -272,6 +274,12 @@ def _clock(found: re.Match[str], zone: str | None) -> Reading:
     except ValueError:
         day = None
     return Reading(Dimension.CLOCK, (day or 0) * _DAY + seconds, 1.0 if found["second"] else 60.0, is_dated=day is not None)
+
+
+def is_converted(one: Figure) -> bool:
+    """Whether a time of day is written in a zone other than UTC."""
+    found = _CLOCK.match(one.text)
+    return bool(found and found["zone"] and _offset(found["zone"]))
 
 
 def clock(at: datetime) -> Figure:

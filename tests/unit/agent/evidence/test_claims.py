@@ -137,6 +137,15 @@ def test_a_decimal_number_must_be_in_a_row_that_is_quoted() -> None:
     assert contradicted('Since version 3.1 the share is 41 % [A1: "share of errors  0.41"].') == [""]
 
 
+def test_a_converted_time_must_be_in_a_cited_result() -> None:
+    claim = '## Why\n- since 09:12 UTC, that is {} IST, cart-7f fails [A1: "cart-7f exceeded its memory limit of 512Mi at 93% after 1200s; restarts 14; 2026-03-10T09:12:41Z"]\n'
+    assert shown(claim.format("14:42") + RULED_OUT)[0] is Confidence.HIGH
+    assert shown(claim.format("15:42") + RULED_OUT) == (
+        Confidence.MEDIUM,
+        "15:42 IST is in no result that its link of the chain of causes cites",
+    )
+
+
 def test_an_address_is_a_name_as_a_whole() -> None:
     among = seen(A1="cart-7f  10.20.14.42\ncart-8a  10.20.24.14")
     assert among.holds_name("10.20.14.42")

@@ -1,6 +1,5 @@
 """The checker measured with analyses whose authors knew only its rules: see tests/corpus/evidence/README.md."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +33,8 @@ class _Example:
     checked: CheckedAnalysis
     # None: it has no verdict that could be shown.
     shown: Confidence | None
+    # By the label of its author, the rules lower it to medium, and no further.
+    by_rule_medium: bool
 
 
 @cache
@@ -66,27 +67,27 @@ def _examples(corpus: str, kind: str) -> Iterator[_Example]:
         verdict = read_verdict(text)
         checked = check(without_verdict(text).strip(), seen, verdict)
         shown, _ = shown_confidence(verdict, checked, seen) if verdict else (None, "")
-        yield _Example(file.name, bool(about.get("full")), checked, shown)
+        yield _Example(file.name, bool(about.get("full")), checked, shown, about.get("expected") == "medium")
 
 
-@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth"])
+@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth"])
 def test_honest_analyses_are_left_alone_and_shown_as_certain_as_they_are(corpus: str) -> None:
     examples = list(_examples(corpus, "honest"))
     full = [one for one in examples if one.full]
     statements = sum(len(one.checked.statements) for one in examples)
     objections = {one.file: one.checked.failures for one in examples if one.checked.failures}
 
-    assert len(examples) >= 50
+    assert len(examples) >= 30
     assert sum(map(len, objections.values())) <= 0.02 * statements, objections
     assert sum(one.shown is Confidence.HIGH for one in full) >= 0.8 * len(full)
 
 
-@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth"])
+@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth"])
 def test_no_analysis_that_claims_more_than_was_seen_is_shown_as_certain(corpus: str) -> None:
     examples = list(_examples(corpus, "dishonest"))
-    shown = Counter(one.shown for one in examples)
+    medium = sum(one.shown is Confidence.MEDIUM and not one.by_rule_medium for one in examples)
 
     assert len(examples) >= 60
     assert [one.file for one in examples if one.shown is Confidence.HIGH] == []
-    # Most of the lies of `third` and `fourth` that are shown as medium are of the kinds that the rules lower to medium, and no further.
-    assert shown[Confidence.MEDIUM] <= {"third": 0.12, "fourth": 0.28}.get(corpus, 0.1) * len(examples)
+    # Most of the lies of `third` and `fourth` that are shown as medium are of the kinds that the rules lower to medium; they have no labels.
+    assert medium <= {"third": 0.12, "fourth": 0.28}.get(corpus, 0.1) * len(examples)
