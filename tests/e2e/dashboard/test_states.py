@@ -1,7 +1,7 @@
 """The states of a page: calls that wait for a person, sessions that did not end well, and lists that load or cannot be loaded."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -120,6 +120,7 @@ def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
         wait_for_end(http, hurried)
         page.goto(f"/sessions/{hurried}")
         expect_status(page, "Completed")
+        expect(page.get_by_text("This analysis is partial. The agent had to conclude")).to_be_visible()
         assert_accessible(page, "session-forced")
         running = silent()
         page.goto(f"/sessions/{running}")
@@ -182,3 +183,53 @@ def test_every_page_shows_that_it_loads_and_why_it_could_not_be_loaded(browser: 
             assert_fits(page)
             resize(page, DESKTOP)
             page.unroute(data)
+
+
+# Pages without data, and what they say then.
+EMPTY = {
+    "/incidents": "No incidents",
+    "/sessions/{crashloop}/trace": "No calls yet",
+    "/sessions/{crashloop}/compare": "There is no other session of this alert type",
+    "/reviews": "No reviews yet",
+    "/usage": "No model calls in this period",
+    "/notifications": "No targets are configured",
+    "/system": "No tool server is in use",
+    "/audit": "No entries match",
+}
+
+
+def without_data(value: Any) -> Any:
+    """Return the value with empty lists and zeros."""
+    if isinstance(value, dict):
+        return {name: without_data(one) for name, one in cast("dict[str, Any]", value).items()}
+    return [] if isinstance(value, list) else 0 if type(value) is int else value
+
+
+def test_pages_without_data_say_so(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    def empty(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json=without_data(response.json()))
+
+    with open_page(browser, server.url) as page:
+        page.route(re.compile("/api/v1/(?!me$|sessions/[^/?]*$|system/(config|queue|version))"), empty)
+        for address, text in EMPTY.items():
+            page.goto(address.format(**finished))
+            expect(page.get_by_text(text)).to_be_visible()
+            assert_accessible(page, f"empty-{address.split('/')[1]}")
+
+
+def test_a_server_that_does_not_respond_and_a_person_without_a_role_are_reported(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page, server.client() as http:
+        known = {**http.get("/api/v1/me").raise_for_status().json(), "login_required": True, "author": "ada", "role": None}
+        page.route("**/api/v1/me", lambda route: route.fulfill(json=known))
+        page.goto("/")
+        expect(page.get_by_text("ada is logged in, but has no role in TARSy.")).to_be_visible()
+        assert_accessible(page, "no-role")
+        page.unroute_all()
+        page.route("**/api/v1/me", lambda route: route.abort())
+        page.reload()
+        expect(page.get_by_text("TARSy is not responding.")).to_be_visible()
+        assert_accessible(page, "not-responding")
+        page.unroute_all()
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("navigation", name="Main")).to_be_visible()
