@@ -122,6 +122,13 @@ def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
         expect_status(page, "Completed")
         expect(page.get_by_text("This analysis is partial. The agent had to conclude")).to_be_visible()
         assert_accessible(page, "session-forced")
+        page.route(re.compile(f"/api/v1/sessions/{hurried}$"), with_actions)
+        page.reload()
+        actions = page.get_by_role("region", name="Actions")
+        for text in ("Approved by ada. The symptom is gone.", "Outcome unknown", "Not decided, or running", "was not begun"):
+            expect(actions.get_by_text(text)).to_be_visible()
+        assert_good_at_every_width(page, "session-actions")
+        page.unroute_all()
         running = silent()
         page.goto(f"/sessions/{running}")
         expect_status(page, "Running")
@@ -134,6 +141,23 @@ def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
         page.reload()
         expect_status(page, "Cancelled")
         assert_accessible(page, "session-cancelled")
+
+
+def with_actions(route: Route) -> None:
+    """As if a stage had acted, with every outcome."""
+    response, outcomes = route.fetch(), ("succeeded", "failed", "not_run", "dry_run", "unknown", "pending")
+    actions = [
+        {
+            "evidence_id": f"B{number}",
+            "call": f'cluster-admin.rollout_restart {{"namespace": "shop", "deployment": "{"cart-" * 12}{number}"}}',
+            "approved_by": "ada" if outcome == "succeeded" else None,
+            "outcome": outcome,
+            "verified": "yes" if outcome == "succeeded" else "unknown",
+        }
+        for number, outcome in enumerate(outcomes)
+    ]
+    left_out = ['Stage "roll back" was not begun: a stage before it failed, or a ceiling was met.']
+    route.fulfill(response=response, json={**response.json(), "actions": actions, "actions_left_out": left_out})
 
 
 def without_model(route: Route) -> None:
