@@ -1,8 +1,7 @@
 """kill -9 around calls that wait for a person, also in a stage that acts: each approved one runs at most once, and the others never."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,12 @@ import anyio
 import pytest
 from anyio import to_thread
 
+from support.approving import deciding
 from support.queue_ground import ROUNDS, Ground
 from support.queue_scenario import GONE, REMEDIATOR, VERDICT, acting, asks, call, says, scenario
 from support.replica import Replica, stop
 from support.story import check_ended, check_events, ledger, read_story
-from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.connection import create_engine
-from tarsy.db.errors import ConflictError
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.action import Action, ActionOutcome, Verified
 from tarsy.domain.approval import Approval, ApprovalState, CallOutcome
@@ -49,29 +47,6 @@ OUTCOMES = {
     CallOutcome.NOT_RUN: ActionOutcome.NOT_RUN,
     CallOutcome.UNKNOWN: ActionOutcome.UNKNOWN,
 }
-
-
-@asynccontextmanager
-async def deciding(ground: Ground) -> AsyncGenerator[ApprovalRepository]:
-    """Somebody who approves and rejects what waits, as its key says, and lets the rest expire."""
-    engine = create_engine(ground.url)
-    approvals = ApprovalRepository(engine, lambda _events: None)
-
-    async def decide() -> None:
-        while True:
-            for one in await approvals.list(state=ApprovalState.PENDING):
-                if "late" not in one.arguments:
-                    wanted = ApprovalState.APPROVED if "yes" in one.arguments else ApprovalState.REJECTED
-                    # On a slow machine it may have expired meanwhile.
-                    with suppress(ConflictError):
-                        await approvals.decide(one.id, wanted, actor="ada", reason="")
-            await anyio.sleep(0.05)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(decide)
-        yield approvals
-        tasks.cancel_scope.cancel()
-    await engine.dispose()
 
 
 async def lives(ground: Ground, site: Path, point: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Three replicas, many sessions, and somebody who kills, pauses and restarts at random: everything ends, nothing happens twice."""
+"""Three replicas, many sessions, some of which wait for a person, and somebody who kills, pauses and restarts at random: everything ends, nothing happens twice."""
 
 import os
 import random
@@ -10,28 +10,46 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
+from support.approving import deciding
 from support.queue_ground import ROUNDS, Ground
-from support.queue_scenario import scenario, short
+from support.queue_scenario import asks, call, says, scenario, short
 from support.replica import Replica, stop
 from support.story import FINAL, check_ended, check_events, ledger, read_story
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.programs import account_for, run
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
+from tarsy.domain.approval import ApprovalState, CallOutcome
+from tarsy.domain.recording import Recording
+from tarsy.domain.tool import ApprovalPolicy
 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if ROUNDS else 170)]
 
 REPLICAS = 3
 SESSIONS = 500 if ROUNDS else 24
+# Those that wait for a person, in addition.
+ASKING = 60 if ROUNDS else 4
 CAP = 6
 # In CI the chaos is over after this long, so that what is left can end; a long run goes on until most sessions have.
 CHAOS_SECONDS = 900 if ROUNDS else 12
 END_SECONDS = 600 if ROUNDS else 90
 PAUSE_SECONDS = 30.0 if ROUNDS else 5.0
+
+
+QUESTIONS = Recording(
+    calls=(
+        call("0.look/1.Looker", 0, asks("look", "look"), asks("act", "yes"), asks("act", "no")),
+        call("0.look/1.Looker", 1, asks("act", "late")),
+        call("0.look/1.Looker", 2, says("Done.")),
+        call("1.executive summary/1.Summarizer", 0, says("Done.")),
+    )
+)
+POLICY: dict[str, Any] = {"approval": ApprovalPolicy.DESTRUCTIVE, "approval_expiry": 3.0}
 
 
 @pytest.fixture
@@ -136,20 +154,30 @@ async def test_replicas_under_fire_end_every_session_once(server: EmbeddedServer
     await upgrade(engine)
     await engine.dispose()
     made = scenario(short(0.4), tmp_path)
-    ids = [await ground.submit(made) for _ in range(SESSIONS)]
+    asking = {await ground.submit(scenario(QUESTIONS, site, **POLICY)): site for site in (tmp_path / f"asking-{n}" for n in range(ASKING))}
+    ids = [*asking, *[await ground.submit(made) for _ in range(SESSIONS)]]
     replica = Replica(
         url=server.url, directory=tmp_path, workers=3, cap=CAP, heartbeat="500ms", orphan="3s", detection="500ms", replay_speed=1.0
     )
     chaos = Chaos(replica, Path(server.url.partition("host=")[2].partition("&")[0].replace("%2F", "/")))
-    try:
-        await chaos.reign(ground)
-        await ground.until_ended(*ids, within=END_SECONDS)
-    finally:
-        chaos.end()
+    async with deciding(ground) as approvals:
+        try:
+            await chaos.reign(ground)
+            await ground.until_ended(*ids, within=END_SECONDS)
+        finally:
+            chaos.end()
+        decided = {session_id: await approvals.list(session_id=session_id) for session_id in asking}
     ends = Counter(row["status"] for row in await ground.fetch("SELECT status FROM alert_sessions"))
     recovered = await ground.fetch("SELECT sum(recoveries) AS n FROM work")
-    print(f"\n{SESSIONS} sessions, {dict(chaos.deeds)}, recoveries {recovered[0]['n']}, ends {dict(ends)}")  # noqa: T201 - for `make chaos`
-    assert sum(ends.values()) == SESSIONS
+    print(f"\n{len(ids)} sessions, {dict(chaos.deeds)}, recoveries {recovered[0]['n']}, ends {dict(ends)}")  # noqa: T201 - for `make chaos`
+    assert sum(ends.values()) == len(ids)
+    for session_id, site in asking.items():
+        ran = Counter(line["key"] for line in ledger(site))
+        assert ran["yes"] <= 1, "an approved call ran twice"
+        for one in decided[session_id]:
+            assert one.outcome is not CallOutcome.RUNNING
+            assert ran[one.call_id] == 0 or one.outcome is not CallOutcome.NOT_RUN, one
+            assert one.state is ApprovalState.APPROVED or one.outcome is CallOutcome.NOT_RUN, one
     assert recovered[0]["n"] > 0, "nobody who had work was killed: the test proved nothing"
     # Who was unlucky four times is given up, by design; nobody else may fail.
     failed = await ground.fetch("SELECT error_message FROM alert_sessions WHERE status <> 'completed'")

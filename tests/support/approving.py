@@ -1,17 +1,22 @@
-"""A server with one session whose tool calls wait for a person, driven over HTTP and one piece of work at a time."""
+"""Sessions whose tool calls wait for a person: one on a server of its own, driven over HTTP, and somebody who decides about many."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx
+from sqlalchemy.exc import SQLAlchemyError
 
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
 from support.story import ledger
+from tarsy.db.approvals import ApprovalRepository
+from tarsy.db.connection import create_engine
+from tarsy.db.errors import ConflictError
+from tarsy.domain.approval import ApprovalState
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.settings import Settings
 from tarsy.wiring.application import Application, application
@@ -60,3 +65,26 @@ async def site(url: str, directory: Path, made: Scenario | str) -> AsyncGenerato
         transport = httpx.ASGITransport(app=running.api, client=("127.0.0.1", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield Site(ground, running, client, session_id)
+
+
+@asynccontextmanager
+async def deciding(ground: Ground) -> AsyncGenerator[ApprovalRepository]:
+    """Somebody who approves and rejects what waits, as its key says (`yes`, `no`), and lets the rest (`late`) expire."""
+    engine = create_engine(ground.url)
+    approvals = ApprovalRepository(engine, lambda _events: None)
+
+    async def decide() -> None:
+        while True:
+            # The database may be away; and on a slow machine a call may have expired meanwhile.
+            with suppress(ConflictError, SQLAlchemyError, OSError):
+                for one in await approvals.list(state=ApprovalState.PENDING):
+                    if "late" not in one.arguments:
+                        wanted = ApprovalState.APPROVED if "yes" in one.arguments else ApprovalState.REJECTED
+                        await approvals.decide(one.id, wanted, actor="ada", reason="")
+            await anyio.sleep(0.05)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(decide)
+        yield approvals
+        tasks.cancel_scope.cancel()
+    await engine.dispose()
