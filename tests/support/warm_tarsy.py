@@ -1,7 +1,8 @@
 """A process that has imported the program already and becomes `tarsy` for every command it is asked to run, in a fork of its own.
 
-A command imports for one second before it does anything, a server for three. Tests that run dozens of them would do little else;
-that both also start cold is shown by the tests of `tarsy serve`, of its processes, of `tarsy demo`, of `tarsy --help` and of the wheel.
+A command imports for one second before it does anything, a server for three, and one with a database of its own runs initdb for another.
+Tests that run dozens of them would do little else; that they also start cold is shown by the tests of `tarsy serve`, of its processes, of
+`tarsy demo`, of `tarsy --help` and of the wheel, that a data directory is made by those of the embedded server.
 """
 
 import atexit
@@ -17,10 +18,12 @@ import sys
 import tempfile
 import threading
 import traceback
+from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 PRELOADED = (
     "tarsy.server",
@@ -53,6 +56,7 @@ def warm_command() -> tuple[str, ...]:
 def _serve(address: str) -> None:
     for name in PRELOADED:
         import_module(name)
+    _copy_new_clusters(Path(address).parent)
     # A fork takes only the thread that calls it.
     assert threading.active_count() == 1
     # Nobody waits for the children here; their clients do.
@@ -68,6 +72,32 @@ def _serve(address: str) -> None:
                 if os.fork() == 0:
                     listening.close()
                     _become_tarsy(connection)
+
+
+def _copy_new_clusters(templates: Path) -> None:
+    """Let initdb make one data directory for each set of options; all others are copies of it."""
+    from tarsy.db.embedded import server  # noqa: PLC0415 - the test process imports this module too
+
+    run_program = server.run
+
+    def run(name: str, arguments: list[str], account: server.ServerAccount, **more: Any) -> None:
+        if name != "initdb":
+            run_program(name, arguments, account, **more)
+            return
+        _, made, *options = arguments
+        template = templates / sha256(repr(options).encode()).hexdigest()
+        if template.exists():
+            # Not shutil: the owner, which is not us if we are root, is part of the data.
+            subprocess.run(["cp", "-a", f"{template}/.", made], check=True)
+            return
+        run_program(name, arguments, account, **more)
+        copy = Path(tempfile.mkdtemp(dir=templates))
+        subprocess.run(["cp", "-a", f"{made}/.", copy], check=True)
+        # Another command may have been as quick.
+        with suppress(OSError):
+            copy.rename(template)
+
+    server.run = run
 
 
 def _become_tarsy(connection: socket.socket) -> NoReturn:
