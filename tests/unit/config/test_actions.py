@@ -49,6 +49,12 @@ def test_a_stage_that_acts_needs_high_confidence_and_approval_of_every_call_unle
     assert resolved(directory, server=", approval: never").mcp_servers["cluster"].for_actions.approval is ApprovalPolicy.NEVER
 
 
+def test_nothing_acts_unless_it_is_configured(directory: ConfigDirectory) -> None:
+    config = directory.load().config
+    assert config.chains
+    assert [chain_id for chain_id in config.chains if resolve_chain(config, chain_id, None).acting] == []
+
+
 def test_a_stage_may_ask_for_less_or_only_show_what_it_would_do(directory: ConfigDirectory) -> None:
     (act,) = resolved(directory, f"{LOOK}, {{name: act, agents: [{{name: Remediator}}], min_confidence: medium, dry_run: true}}").acting
     assert (act.min_confidence, act.agents[0].dry_run) == (Confidence.MEDIUM, True)
