@@ -58,7 +58,7 @@ async def test_an_empty_installation_says_so_and_every_step_wants_the_code(datab
         state = (await http.get("/api/v1/setup")).json()
         assert (state["needed"], state["open"], state["has_code"], state["model"]) == (True, False, True, None)
         assert {"google", "openai", "anthropic", "xai"} == {vendor["name"] for vendor in state["vendors"]}
-        assert [recipe["name"] for recipe in state["recipes"]] == ["kubernetes", "grafana", "github"]
+        assert [recipe["name"] for recipe in state["recipes"]] == ["kubernetes", "prometheus", "grafana", "github"]
         for step, body in (
             ("key", {"vendor": "openai", "key": KEY}),
             ("models", {"url": "http://127.0.0.1:9"}),

@@ -59,7 +59,7 @@ def npm_program(name: str) -> str:
     """The path of a third-party server's program."""
     path = SERVERS / "node_modules" / ".bin" / name
     if not path.exists():
-        pytest.fail(f"{name} is not installed; run: npm install --no-save --prefix tests/contract/tools/servers")
+        pytest.fail(f"{name} is not installed; run: npm install --no-save --ignore-scripts --prefix tests/contract/tools/servers")
     return str(path)
 
 

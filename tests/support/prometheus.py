@@ -41,6 +41,7 @@ receivers:
 @dataclass
 class Monitoring:
     alertmanager: int
+    prometheus: int
     # What the metric says.
     value: int = 1
 
@@ -54,7 +55,7 @@ class Monitoring:
 @contextmanager
 def monitoring(directory: Path, url: str) -> Generator[Monitoring]:
     """Let a rule of Prometheus fire while the metric is 1, and Alertmanager tell `url` of it."""
-    watched = Monitoring(_free_port())
+    watched = Monitoring(_free_port(), _free_port())
     with ExitStack() as stack:
         target = stack.enter_context(_metric(watched))
         (directory / "prometheus.yml").write_text(PROMETHEUS.format(target=target, alertmanager=watched.alertmanager))
@@ -76,7 +77,7 @@ def monitoring(directory: Path, url: str) -> Generator[Monitoring]:
                 "prometheus",
                 f"--config.file={directory}/prometheus.yml",
                 f"--storage.tsdb.path={directory}/prometheus",
-                f"--web.listen-address=127.0.0.1:{_free_port()}",
+                f"--web.listen-address=127.0.0.1:{watched.prometheus}",
                 "--rules.alert.resend-delay=1s",
                 log=directory / "prometheus.log",
             )
