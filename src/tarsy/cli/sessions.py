@@ -117,7 +117,7 @@ def show(
 
 
 def tree_lines(session: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the stages of a session, their agents and sub-agents as indented lines."""
+    """Yield the stages of a session, their agents and sub-agents as indented lines, and its actions."""
     from tarsy.kit.text import clip
 
     def short(text: str) -> str:
@@ -146,6 +146,10 @@ def tree_lines(session: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]
     for stage in session["stages"]:
         yield f"{stage['stage_name']}  ({stage['status']})"
         yield from agents(stage["id"], "  ")
+    for action in session["actions"]:
+        approved = f", approved by {action['approved_by']}" if action["approved_by"] else ""
+        yield f"action: {short(action['call'])}  ({action['outcome']}{approved}, verified: {action['verified']})"
+    yield from session["actions_left_out"]
 
 
 @app.command()
