@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from support.approving import Site, site
 from support.queue_scenario import GONE, REMEDIATOR, SERVER, VERDICT, Scenario, acting, asks, call, says, scenario
 from support.replaying import replayed
-from tarsy.cli.sessions import tree_lines
+from tarsy.cli.sessions import action_lines
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.db.session.recordings import RecordingSource
@@ -71,7 +71,7 @@ async def test_an_approved_action_runs_once_is_verified_shown_and_replayed(datab
         assert [stage["stage_type"] for stage in done["stages"]] == ["investigation", "action", "exec_summary"]
         report = (await one.client.get(f"/api/v1/sessions/{one.session_id}/report", params={"format": "md"})).text
         assert "approved by api-client, the symptom is gone" in report
-        assert [*tree_lines(done, [])][-1] == f"action: {action['call']}  (succeeded, approved by api-client, verified: yes)"
+        assert [*action_lines(done)] == [f"action: {action['call']}  (succeeded, approved by api-client, verified: yes)"]
         ended = {"session_id": one.session_id, "at": done["completed_at"]}
         async with one.running.engine.connect() as connection:
             event = await read_event(connection, EventKind.VERDICT, ended, dashboard_url=None)

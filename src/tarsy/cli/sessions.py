@@ -101,12 +101,13 @@ def show(
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Show the stages of a session with their agents and sub-agents, their tasks and how they ended."""
+    """Show the stages of a session with their agents and sub-agents, their tasks and how they ended, and its actions."""
     from tarsy.cli.client import TarsyClient, call_server_or_database
 
     async def read(client: TarsyClient) -> list[str]:
         session_id = await client.session_id(session)
-        return [*tree_lines(await client.session(session_id), await client.timeline(session_id))]
+        detail = await client.session(session_id)
+        return [*tree_lines(detail, await client.timeline(session_id)), *action_lines(detail)]
 
     lines = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
     if not lines:
@@ -117,7 +118,7 @@ def show(
 
 
 def tree_lines(session: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the stages of a session, their agents and sub-agents as indented lines, and its actions."""
+    """Yield the stages of a session, their agents and sub-agents as indented lines."""
     from tarsy.kit.text import clip
 
     def short(text: str) -> str:
@@ -146,9 +147,13 @@ def tree_lines(session: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]
     for stage in session["stages"]:
         yield f"{stage['stage_name']}  ({stage['status']})"
         yield from agents(stage["id"], "  ")
-    for action in session["actions"]:
-        approved = f", approved by {action['approved_by']}" if action["approved_by"] else ""
-        yield f"action: {short(action['call'])}  ({action['outcome']}{approved}, verified: {action['verified']})"
+
+
+def action_lines(session: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a session changed, or would have, and which of its stages did not act."""
+    for one in session["actions"]:
+        approved = f", approved by {one['approved_by']}" if one["approved_by"] else ""
+        yield f"action: {one['call']}  ({one['outcome']}{approved}, verified: {one['verified']})"
     yield from session["actions_left_out"]
 
 
