@@ -1,6 +1,8 @@
 """The first five minutes: samples on a recorded or a real model, refusals that help, `.env`, `tarsy demo`, `init` and `doctor`."""
 
 import json
+import os
+import pty
 import socket
 import subprocess
 import sys
@@ -189,6 +191,31 @@ def test_init_for_a_second_purpose_adds_what_the_first_lacks_and_keeps_what_was_
     assert (config.defaults.llm_provider, config.defaults.alert_type) == ("local", "my-alerts")
     tarsy("init", "local-model", "--model", "other", cwd=tmp_path)
     assert load_config(tmp_path / "config", {"KUBECONFIG": "k"}).config.llm_providers["local"].model == "other"
+
+
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_init_shows_what_it_would_change_and_asks_at_a_terminal(warm: tuple[str, ...], tmp_path: Path, options: tuple[str, ...]) -> None:
+    file = tmp_path / "config" / "tarsy.yaml"
+    file.parent.mkdir()
+    file.write_text("# Ours.\ndefaults:\n  alert_type: kubernetes  # the only one\n")
+    written = file.read_text()
+
+    def answered(answer: str) -> subprocess.CompletedProcess[str]:
+        ours, its = pty.openpty()
+        os.write(ours, f"{answer}\n".encode())
+        command = [*warm, "init", "kubernetes", *options]
+        done = subprocess.run(command, cwd=tmp_path, env=plain_environment(), stdin=its, capture_output=True, text=True, check=False)
+        os.close(ours)
+        os.close(its)
+        return done
+
+    no = answered("n")
+    assert (no.returncode, file.read_text()) == (1, written)
+    assert {one.name for one in file.parent.iterdir()} == {"tarsy.yaml"}
+    assert "\n+agents:\n" in no.stdout
+    yes = answered("y")
+    assert (yes.returncode, written in file.read_text()) == (0, not options)
+    assert "Make these changes?" not in answered("n").stdout
 
 
 @pytest.mark.parametrize("options", [(), ("--force",)])

@@ -112,8 +112,14 @@ def init(
     model: Annotated[str | None, typer.Option(help="local-model: the model's name there.", show_default=MODEL)] = None,
     *,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before an existing file is changed.")] = False,
 ) -> None:
-    """Write commented configuration files that work as they are. Existing files keep every line and get what is missing."""
+    """Write commented configuration files that work as they are. Existing files keep every line and get what is missing.
+
+    It shows the changes to existing files and, in a terminal, asks before it makes them.
+    """
+    from difflib import unified_diff
+
     from tarsy.setup.template_files import CannotAddError, local_model, planned_files
 
     replaced = [path for path, given in (("llm_providers.local.base_url", url), ("llm_providers.local.model", model)) if given]
@@ -122,6 +128,14 @@ def init(
     except CannotAddError as error:
         typer.echo(f"{error} Fix it, or use --force to overwrite it.", err=True)
         raise typer.Exit(1) from error
+    changes = ""
+    for file in planned:
+        before = file.path.read_text(encoding="utf-8", errors="replace") if file.path.exists() else file.text
+        lines = before.splitlines(keepends=True), file.text.splitlines(keepends=True)
+        changes += "".join(unified_diff(*lines, str(file.path), f"{file.path} (new)"))
+    typer.echo(harmless(changes), nl=False)
+    if changes and not yes and sys.stdin.isatty():
+        typer.confirm("Make these changes?", abort=True)
     directory.mkdir(parents=True, exist_ok=True)
     for file in planned:
         file.path.write_text(file.text, encoding="utf-8")
