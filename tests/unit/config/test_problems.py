@@ -83,7 +83,7 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
         ("defaults: {scoring: {agent: ScorngAgent}}", 'there is no agent "ScorngAgent"', 'did you mean "ScoringAgent"?'),
         ("agents: []", "this is not a mapping", ""),
         ("agents: {A: {mcp_servers: kubernetes-server}}", '"kubernetes-server" is not a list', ""),
-        ("agents: {A: {type: []}}", "this is not one of 'default', 'orchestrator', 'synthesis', 'exec_summary' or 'scoring'", ""),
+        ("agents: {A: {type: []}}", "this is not one of 'default', 'orchestrator', 'synthesis', 'exec_summary', 'scoring' or 'action'", ""),
         ("mcp_servers: {m: {instructions: x}}", "transport is missing", ""),
         ("mcp_servers: {m: {transport: {type: stdio}}}", "command is missing", "a stdio server is started by a command"),
         ("mcp_servers: {m: {transport: {type: sse}}}", "url is missing", "an sse server is reached by its address"),
