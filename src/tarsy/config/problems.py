@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 KeyPath = tuple[str | int, ...]
 
@@ -53,8 +54,14 @@ def dotted(path: KeyPath) -> str:
 
 def nearest(word: str, options: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Return the option that `word` is probably a misspelling of, if any."""
-    known = sorted(options)
     # 0.6 accepts a missing, doubled or swapped letter in words of three letters or more, and little else.
+    return _nearest(word, frozenset(options), cutoff)
+
+
+# A file written for another program has the same unknown keys in many sections.
+@lru_cache(maxsize=1_000)
+def _nearest(word: str, options: frozenset[str], cutoff: float) -> str | None:
+    known = sorted(options)
     near = difflib.get_close_matches(word.lower(), [option.lower() for option in known], n=1, cutoff=cutoff)
     return next(option for option in known if option.lower() == near[0]) if near else None
 
