@@ -19,6 +19,8 @@ from support.scraped import value
 from support.tarsy_process import Served, served
 from tarsy.telemetry.metrics import Metrics
 
+pytestmark = pytest.mark.xdist_group("monitoring")
+
 MONITORING = ROOT / "deploy" / "monitoring"
 RULES = MONITORING / "tarsy.rules.yaml"
 # Prometheus says where it listens, for whoever let the system choose.

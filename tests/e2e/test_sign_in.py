@@ -26,6 +26,8 @@ from tarsy.db.connection import create_engine
 from tarsy.domain.access_role import AccessRole
 from tarsy.setup.checks import FindingStatus
 
+pytestmark = pytest.mark.xdist_group("sign-in")
+
 URL = "http://localhost"
 CALLBACK = f"{URL}/api/v1/sign-in/callback"
 

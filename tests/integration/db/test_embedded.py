@@ -22,6 +22,8 @@ from anyio.streams.text import TextReceiveStream
 from tarsy.db.embedded.programs import EmbeddedPostgresError, error_line, remedy_for, running_postmaster
 from tarsy.db.embedded.server import DATABASE, EmbeddedServer, embedded_postgres
 
+pytestmark = pytest.mark.xdist_group("embedded")
+
 USER = Path(__file__).with_name("embedded_user.py")
 
 
