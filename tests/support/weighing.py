@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from tarsy.agent.budget.ceilings import TokenEstimate
+from tarsy.agent.budget.token_estimate import TokenEstimate
 from tarsy.agent.ports import LLMClient
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.usage import TokenUsage

@@ -134,16 +134,7 @@ class ModelCall:
                 raise
             if scope.cancelled_caught:
                 await self._receive(admission.timed_out(within))
-            for chunk in self._masker.finish():
-                await self._keep(chunk)
-            await self._show_text(self._router.finish())
-            # As it is stored, so that a worker that continues from there reads the same.
-            answer.text, answer.thinking = storable("".join(self._texts)), storable("".join(self._thoughts))
-            answer.unmasked = storable("".join(self._unmasked))
-            # Judged by the whole text: in however many chunks an answer comes, it is the same answer.
-            ends_in_thought = not answer.text.strip() or (bool(self._chunks) and isinstance(self._chunks[-1], ThinkingChunk))
-            stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
-            answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
+            await self._complete_answer()
             is_cut = scope.cancelled_caught or answer.looping
             # The vendor reports the usage at the end, which a call that is cut off here never reaches; a recording costs nothing.
             is_estimated = is_cut and answer.usage == TokenUsage() and request.provider.type is not ProviderType.REPLAY
@@ -186,6 +177,20 @@ class ModelCall:
                 ),
             )
         return CompletedCall(answer, interaction, self._current, frozenset(self._shown))
+
+    async def _complete_answer(self) -> None:
+        """Show what masking held back, and put the whole answer together."""
+        answer = self._answer
+        for chunk in self._masker.finish():
+            await self._keep(chunk)
+        await self._show_text(self._router.finish())
+        # As it is stored, so that a worker that continues from there reads the same.
+        answer.text, answer.thinking = storable("".join(self._texts)), storable("".join(self._thoughts))
+        answer.unmasked = storable("".join(self._unmasked))
+        # Judged by the whole text: in however many chunks an answer comes, it is the same answer.
+        ends_in_thought = not answer.text.strip() or (bool(self._chunks) and isinstance(self._chunks[-1], ThinkingChunk))
+        stuck_in_thought = ends_in_thought and not answer.tool_calls and find_loop(answer.thinking) is not None
+        answer.looping = answer.error is None and (stuck_in_thought or find_loop(answer.text) is not None)
 
     async def _receive(self, chunk: Chunk) -> None:
         """Take a chunk as the model sent it, then show what masking lets through."""

@@ -8,7 +8,7 @@ import structlog
 
 from tarsy.agent.agent import LAST_WRITE_SECONDS, execute
 from tarsy.agent.budget.ceilings import Ceilings
-from tarsy.agent.budget.ledger import SESSION, Ledger, share_of
+from tarsy.agent.budget.ledger import SESSION, AccountPath, Ledger, share_of
 from tarsy.agent.context_window import context_limit, side_limit
 from tarsy.agent.execution import (
     AgentServices,
@@ -31,6 +31,7 @@ from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.skills import AgentSkills, LoadSkill
 from tarsy.agent.toolbox.toolbox import BuiltInTool, DryRunTools, toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
+from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.evidence import ALERT, RUNBOOK
 from tarsy.domain.execution import AgentExecution, AgentType, ExecutionChange, ExecutionPlace
@@ -244,12 +245,7 @@ class AgentRunner:
             approved = ApprovedTools(tools, approvals)
             return DryRunTools(approved, clock=services.clock) if config.dry_run else approved
 
-        account, ceiling = (*SESSION, place.stage_id), config.budget
-        if job.dispatch and execution.parent_execution_id:
-            # The ceiling of a sub-agent is a share of what its parent has left.
-            account = (*account, execution.parent_execution_id)
-            ceiling = ceiling.lowered(share_of(job.ledger.accounts(account), job.dispatch.at_once))
-        path = job.ledger.open_execution(account, execution.id, ceiling)
+        path = _open_account(job, stage, execution, config.budget)
         is_live = config.provider.type is not ProviderType.REPLAY
         ceilings = Ceilings(job.ledger, place, path, services.prices, recorded=overrides.recorded_inputs, is_live=is_live)
         async with services.tools.open(config, servers, execution_id=execution.id, track=agent.track, tag=tag) as tools:
@@ -282,6 +278,15 @@ class AgentRunner:
                 # An agent that this run of its stage has just begun has stored nothing else.
                 is_new = job.stored is None and job.dispatch is None
                 return await execute(context, agent.stopping, StoredRun(begun=True) if is_new else None)
+
+
+def _open_account(job: StageJob, stage: Stage, execution: AgentExecution, ceiling: Ceiling) -> AccountPath:
+    """Open the account of an execution under that of its stage; that of a sub-agent is under its parent's, with a share of what is left there."""
+    account: AccountPath = (*SESSION, stage.id)
+    if job.dispatch and execution.parent_execution_id:
+        account = (*account, execution.parent_execution_id)
+        ceiling = ceiling.lowered(share_of(job.ledger.accounts(account), job.dispatch.at_once))
+    return job.ledger.open_execution(account, execution.id, ceiling)
 
 
 def continued_with(config: ResolvedAgentConfig, execution: AgentExecution) -> ResolvedAgentConfig:

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from itertools import takewhile
-from math import ceil
 from types import TracebackType
 from typing import Any, Self, assert_never
 from uuid import uuid4
@@ -17,7 +15,7 @@ from uuid import uuid4
 import anyio
 
 from tarsy.agent.budget.ledger import AccountPath, Ledger
-from tarsy.agent.context_window import tokens_of, tokens_of_tools
+from tarsy.agent.budget.token_estimate import TokenEstimate
 from tarsy.agent.ports import Prices
 from tarsy.domain.budget import (
     CONCLUSION_INPUT,
@@ -38,7 +36,7 @@ from tarsy.domain.budget import (
     longest_input,
     spent_by_call,
 )
-from tarsy.domain.conversation import Role, ToolCall
+from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteractionKind
@@ -47,7 +45,6 @@ from tarsy.domain.period_budget import BudgetWait, PeriodState
 from tarsy.domain.run_input import AnyInput, CeilingMet, PlacedInput
 from tarsy.domain.step import StoredRun
 from tarsy.domain.usage import Price, TokenUsage
-from tarsy.kit.text import estimate_tokens
 
 # The longest answer that is requested: a long analysis with its thinking. A longer one is cut, and continued like any cut answer.
 LONGEST_ANSWER = 16_000
@@ -81,10 +78,6 @@ _SIDE_CALLS = frozenset({_CORRECTION, _CONCLUSION, _ROOM, _SUPPORT})
 _CONCLUDING = frozenset(
     {LLMInteractionKind.FORCED_CONCLUSION, LLMInteractionKind.CORRECTION, LLMInteractionKind.SINGLE_SHOT, LLMInteractionKind.SUPPORT}
 )
-# Before the first usage report: logs, JSON and the vendors' own text around tools are denser than four bytes a token.
-_CAUTION = 1.8
-# And after it: the new part of a conversation may be denser than the old one.
-_MARGIN = 1.1
 
 
 class CeilingMetError(Exception):
@@ -98,43 +91,6 @@ class CeilingMetError(Exception):
         self.met = met
         self.waits = waits
         self.budget = budget
-
-
-class TokenEstimate:
-    """Estimates the tokens of a request before its model has counted them, and learns from each call how dense the conversation is."""
-
-    def __init__(self) -> None:
-        # Tokens of the model per token that the length of the text suggests.
-        self._density = _CAUTION
-
-    def tokens(self, request: GenerateInput) -> int:
-        return ceil(_plain_tokens(request) * self._density)
-
-    def opening(self, request: GenerateInput) -> int:
-        """Estimate the part of a conversation that cannot be shortened: all messages before the first answer."""
-        first = takewhile(lambda message: message.role is not Role.ASSISTANT, request.messages)
-        return ceil(sum(map(tokens_of, first)) * self._density)
-
-    def of_plain(self, tokens: int) -> int:
-        """Convert tokens by which conversations are shortened to those of the model."""
-        return ceil(tokens * self._density)
-
-    def plain(self, tokens: int) -> int:
-        """Convert tokens of the model to those by which conversations are shortened."""
-        return int(tokens / self._density)
-
-    def usage(self, request: GenerateInput, written: str) -> TokenUsage:
-        """Estimate what a call used that was cut off after it had `written` so much."""
-        given, said = self.tokens(request), estimate_tokens(written)
-        return TokenUsage(given, said, given + said)
-
-    def learn(self, request: GenerateInput, usage: TokenUsage) -> None:
-        if usage.input_tokens:
-            self._density = max(usage.input_tokens / _plain_tokens(request), 0.25) * _MARGIN
-
-
-def _plain_tokens(request: GenerateInput) -> int:
-    return sum(map(tokens_of, request.messages)) + tokens_of_tools(request.tools)
 
 
 class AdmittedCall:
