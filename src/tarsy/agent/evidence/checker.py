@@ -25,7 +25,7 @@ from tarsy.agent.evidence.figures import (
     whole_less,
 )
 from tarsy.agent.evidence.names import is_instance, is_seen, names
-from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something
+from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something, speaks_of_equality
 from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements, visible
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, ClaimSeverity, citations
 from tarsy.domain.evidence import Evidence
@@ -200,7 +200,7 @@ def check(
         masked = [one for one in claim.citations if masks(one.quotation or "") and checked[id(one)].status is CitationStatus.QUOTE_FOUND]
         if masked and not compares(claim.text, [mask for one in masked for mask in masks(one.quotation or "")]):
             # The rest of the words may show something by itself.
-            proving = {id(one) for one in masked if says_something(one.quotation or "")}
+            proving = {id(one) for one in masked if says_something(one.quotation or "") and not speaks_of_equality(claim.text)}
             checked |= {id(one): _failed(one, "a masked value shows nothing by itself") for one in masked if id(one) not in proving}
     checked |= {id(one): _failed(one, judged[one.start]) for one in found if one.start in judged}
     reviewed = tuple(_checked(claim, analysis, checked, seen) for claim in claims)
@@ -296,7 +296,7 @@ def _checked(claim: Statement, analysis: str, checked: Mapping[int, CheckedCitat
     own = [checked[id(one)] for one in claim.citations]
     support = _support(claim, [*own, *(checked[id(one)] for one in claim.below)], seen)
     contradicted = "" if support is Support.INFERENCE else next(_contradictions(claim, analysis, own, seen), "")
-    unfounded = next(_unfounded_figures(claim, analysis, own, seen), "") if support is Support.VERIFIED else ""
+    unfounded = next(_unfounded_figures(claim, own, seen), "") if support is Support.VERIFIED else ""
     unseen = tuple(name for name in names(claim.text) if not seen.holds_name(name))
     return CheckedStatement(statement=claim, support=support, contradicted=contradicted, unfounded=unfounded, unseen=unseen)
 
@@ -346,8 +346,8 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
             yield figure.text.strip()
 
 
-def _unfounded_figures(claim: Statement, analysis: str, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
-    """Yield the figures and large counts of a statement that no result it cites has, and that are not the time between two times cited.
+def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
+    """Yield the figures and large numbers of a statement that no result it cites has, and that are not the time between two times cited.
 
     Of the times of day these are the converted ones.
     """
@@ -356,9 +356,8 @@ def _unfounded_figures(claim: Statement, analysis: str, cited: Sequence[CheckedC
     quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
     quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
     known = (*quoted, *between(_clocks(claimed, quoted, found, seen)))
-    statement = analysis[claim.start : claim.end]
-    counted = [figure for one in found for figure, _ in counts_before(statement, one.citation.start - claim.start)]
-    for figure in (*claimed, *(one for one in counted if one.readings[0].value > _MOST_COUNTED)):
+    numbers = [one for one in _without_unit(claim.text) if "." in one.text or one.readings[0].value > _MOST_COUNTED]
+    for figure in (*claimed, *numbers):
         # Most figures are in the words quoted; the whole results are read for the others alone.
         is_time = figure.has(Dimension.CLOCK) and not is_converted(figure)
         if is_time or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):

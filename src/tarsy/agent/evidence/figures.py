@@ -75,6 +75,7 @@ _WORDS = {
 _TIME_UNIT = "|".join(sorted(_UNITS[Dimension.TIME], key=len, reverse=True))
 # `2m30s` and `35 min 48 s`.
 _COMPOUND = re.compile(rf"(?<![\w.:-])\d+(?:\.\d+)? ?(?:{_TIME_UNIT})(?: ?\d+(?:\.\d+)? ?(?:{_TIME_UNIT})){{1,5}}(?![\w])")
+_IN_WORDS = re.compile(rf"\b(?P<number>{'|'.join(_WORDS)})[ -](?P<unit>seconds?|minutes?|hours?|days?|weeks?)\b", re.IGNORECASE)
 _AGE = re.compile(r"(?<![\w.:-])(?:\d{1,4}[dhms]){1,4}(?![\w])")
 _COMPOUND_PART = re.compile(rf"(\d+(?:\.\d+)?) ?({_TIME_UNIT})")
 _MINUS = "[-\u2212]"
@@ -93,7 +94,14 @@ _METRIC = re.compile(
     re.IGNORECASE,
 )
 _METRIC_VALUE = re.compile(rf"(?:(?:min|max|last|avg|mean|p\d+|value)\s*[=:]\s*|[ \t]{{1,}})-?(?P<number>{_NUMBER})(?![\w.:%/])")
-_BARE = re.compile(r"(?<![\w.:,/@#+~-])(?<!\.\d)x?(?P<number>\d{1,3}(?:,\d{3})+|\d{1,18}(?:\.\d{1,9})?)(?![\w:@]|[./,-]\d)")
+_BARE = re.compile(
+    r"(?<![\w.:,/@#+~-])(?<!\.\d)x?(?P<number>\d{1,3}(?:,\d{3})+|\d{1,18}(?:\.\d{1,9})?)(?![\w:@]|[./,-]\d)(?:\s(?P<scale>thousand|million|billion)\b)?"
+)
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+# `2.4 to 2.6 s`: the first number has the unit of the second.
+_RANGE_WITH_UNIT = re.compile(
+    rf"(?<![\w.:/-])\d{{1,18}}(?:\.\d{{1,9}})?(?=\s?(?:and|or|to|[-\u2013\u2014])\s?(?:{_NUMBER})[  -]?(?:{_UNIT})(?!\w))", re.IGNORECASE
+)
 _FRACTION = re.compile(r"(?<![\w./:-])(\d{1,6})/(\d{1,6})(?![\w/.])")
 # `02:00-03:00` is a range; only after seconds, minus and a time are a zone.
 _CLOCK = re.compile(
@@ -192,6 +200,10 @@ def figures(text: str) -> Iterator[Figure]:
         parts = _COMPOUND_PART.findall(found[0])
         value = sum(float(number) * _UNITS[Dimension.TIME][unit] for number, unit in parts)
         yield Figure(found[0], found.start(), (Reading(Dimension.TIME, value, _UNITS[Dimension.TIME][parts[-1][1]] / 2),))
+    for found in _IN_WORDS.finditer(text):
+        number, factor = float(_WORDS[found["number"].lower()]), _UNITS[Dimension.TIME][found["unit"].lower()]
+        # "Forty minutes" is rounded.
+        yield Figure(found[0], found.start(), (Reading(Dimension.TIME, number * factor, max(0.5, number * 0.1) * factor),))
     spans = frozenset(place for start, end in taken for place in range(start, end))
     for pattern in (_KEYED, _WITH_UNIT):
         for found in pattern.finditer(text):
@@ -225,14 +237,20 @@ def _metric_values(text: str) -> Iterator[Figure]:
 
 def counts(text: str) -> Iterator[Figure]:
     """Yield the bare numbers of a text: neither versions, addresses and times nor numbers with a unit."""
-    taken = {place for pattern in (_CLOCK, _WITH_UNIT, _COMPOUND) for found in pattern.finditer(text) for place in range(*found.span())}
+    taken = {
+        place
+        for pattern in (_CLOCK, _WITH_UNIT, _COMPOUND, _RANGE_WITH_UNIT)
+        for found in pattern.finditer(text)
+        for place in range(*found.span())
+    }
     for found in _FRACTION.finditer(text):
         for group in (1, 2):
             yield Figure(found[group], found.start(group), (Reading(Dimension.COUNT, float(found[group]), 0.5),))
     for found in _BARE.finditer(text):
         if found.start() not in taken:
-            value = float(found["number"].replace(",", ""))
-            yield Figure(found["number"], found.start(), (Reading(Dimension.COUNT, value, _last_digit(found["number"]) / 2),))
+            number, scale = found["number"].replace(",", ""), _SCALES.get(found["scale"], 1.0)
+            reading = Reading(Dimension.COUNT, float(number) * scale, _last_digit(number) / 2 * scale)
+            yield Figure(found["number"], found.start(), (reading,))
 
 
 def _readings(text: str, found: re.Match[str]) -> Iterator[Reading]:

@@ -61,6 +61,10 @@ def compares(statement: str, masked: Sequence[str]) -> bool:
     return (_SAME if len(tags) == 1 else _DIFFERENT).search(statement) is not None
 
 
+def speaks_of_equality(statement: str) -> bool:
+    return (_SAME.search(statement) or _DIFFERENT.search(statement)) is not None
+
+
 class QuotableText:
     """A text prepared for many fast searches."""
 

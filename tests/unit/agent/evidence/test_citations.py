@@ -104,6 +104,9 @@ def test_a_row_with_a_masked_value_proves_nothing_by_its_name_and_key() -> None:
     assert set(statuses(f"The key has expired [{one}].", A1=table)) == {CitationStatus.FAILED}
     assert set(statuses(f"The keys differ [{one}; {other}].", A1=table)) == {CitationStatus.FAILED}
     assert set(statuses(f"The keys are the same [{one}; {other}].", A1=table)) == {CitationStatus.QUOTE_FOUND}
+    user = "DB_USER: catalog_owner  DB_PASSWORD: [MASKED_PASSWORD ~t8n]"
+    assert set(statuses(f'It has the same password as catalog [A1: "{user}"].', A1=user)) == {CitationStatus.FAILED}
+    assert set(statuses(f'It logs in as catalog_owner [A1: "{user}"].', A1=user)) == {CitationStatus.QUOTE_FOUND}
     log = "login of shop with [MASKED_PASSWORD ~k4f] was rejected by the server"
     assert set(statuses(f'It is rejected [A1: "{log}"].', A1=log)) == {CitationStatus.QUOTE_FOUND}
 

@@ -122,8 +122,16 @@ def test_a_large_count_that_no_cited_result_has_leaves_medium_confidence() -> No
         Confidence.MEDIUM,
         "380 is in no result that its link of the chain of causes cites",
     )
+    assert shown(WHY + '- waiting now: 83 [A4: "waiting{relation="items"}  38"]\n' + RULED_OUT, among=among)[0] is Confidence.MEDIUM
     # Rows can be counted.
     assert shown(WHY + claim.format("four") + RULED_OUT, among=among)[0] is Confidence.HIGH
+
+
+def test_a_number_may_be_rounded_to_thousands_or_millions_and_share_the_unit_of_the_next() -> None:
+    among = seen(**TEXTS, A4="keys loaded count=1481202 duration_ms=2411 and later duration_ms=2630")
+    rest = '[A4: "keys loaded count=1481202 duration_ms=2411 and later duration_ms=2630"]\n' + RULED_OUT
+    assert shown(f"{WHY}- it loaded 1.48 million keys in 2.4 to 2.6 s {rest}", among=among)[0] is Confidence.HIGH
+    assert shown(f"{WHY}- it loaded 4.2 million keys in 2.4 to 2.6 s {rest}", among=among)[0] is Confidence.MEDIUM
 
 
 def test_a_decimal_number_must_be_in_a_row_that_is_quoted() -> None:

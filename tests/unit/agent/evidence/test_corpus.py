@@ -70,7 +70,7 @@ def _examples(corpus: str, kind: str) -> Iterator[_Example]:
         yield _Example(file.name, bool(about.get("full")), checked, shown, about.get("expected") == "medium")
 
 
-@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth"])
+@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth", "sixth"])
 def test_honest_analyses_are_left_alone_and_shown_as_certain_as_they_are(corpus: str) -> None:
     examples = list(_examples(corpus, "honest"))
     full = [one for one in examples if one.full]
@@ -82,7 +82,7 @@ def test_honest_analyses_are_left_alone_and_shown_as_certain_as_they_are(corpus:
     assert sum(one.shown is Confidence.HIGH for one in full) >= 0.8 * len(full)
 
 
-@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth"])
+@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth", "sixth"])
 def test_no_analysis_that_claims_more_than_was_seen_is_shown_as_certain(corpus: str) -> None:
     examples = list(_examples(corpus, "dishonest"))
     medium = sum(one.shown is Confidence.MEDIUM and not one.by_rule_medium for one in examples)
