@@ -17,6 +17,7 @@ SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),te
 
 # Pages with thousands of rows keep both cores busy for two minutes, and their figures mean something only where nothing else runs.
 SMOOTHNESS := tests/e2e/dashboard/test_smoothness.py
+ADVERSARIES := tests/unit/evals/test_adversaries.py
 
 # Where .ci/node puts Node.js if the machine has none that is new enough.
 export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
@@ -110,9 +111,10 @@ pytest: installed $(SERVERS_MODULES)
 browser: installed $(SERVERS_MODULES)
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
 
-# Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program.
+# Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program,
+# and without all adversaries on all cases of the evals, who take a sixth of the time of the unit tests.
 unit: $(INSTALLED)
-	$(BIN)/pytest tests/unit -n 2 --dist loadgroup -p no:schemathesis -m "not growth" $(PYTEST_ARGS)
+	$(BIN)/pytest tests/unit --ignore=$(ADVERSARIES) -n 2 --dist loadgroup -p no:schemathesis -m "not growth" $(PYTEST_ARGS)
 
 dashboard-test: $(DASHBOARD_MODULES)
 ifneq ($(DASHBOARD),)
