@@ -23,7 +23,7 @@ LIMIT_SECONDS = 180.0
 # Far more than the limit, to see by how much it is missed.
 GIVE_UP_SECONDS = 900.0
 READY = re.compile(r"TARSy is ready: (http://\S+)")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
 
 
 class Stopwatch:
