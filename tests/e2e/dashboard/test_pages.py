@@ -30,7 +30,7 @@ PAGES = {
     "system": ("/system", "Effective configuration"),
     "usage": ("/usage", "This month"),
     "approvals": ("/approvals", "No call waits for an approval"),
-    "notifications": ("/notifications", "HTTP 502"),
+    "notifications": ("/notifications", "no answer within 15 s"),
     "reviews": ("/reviews", "Right verdicts by week"),
     "audit": ("/audit", "Alert submitted"),
 }
