@@ -132,7 +132,7 @@ class Seen:
     evidence: Mapping[str, Evidence]
     _texts: dict[str, QuotableText | None] = field(default_factory=dict[str, "QuotableText | None"])
     _names: dict[str, bool] = field(default_factory=dict[str, bool])
-    _figures: dict[str, tuple[Figure, ...]] = field(default_factory=dict[str, tuple[Figure, ...]])
+    _figures: dict[str, tuple[Figure, ...] | None] = field(default_factory=dict[str, "tuple[Figure, ...] | None"])
     _spent: list[int] = field(default_factory=list[int])
     _read_for_figures: list[int] = field(default_factory=list[int])
 
@@ -143,14 +143,14 @@ class Seen:
             self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text) if sum(self._spent) <= _MOST_READ else None
         return self._texts[evidence_id]
 
-    def figures(self, evidence_id: str) -> tuple[Figure, ...]:
-        """Return the figures and bare numbers of a result; none once the limit for one analysis is reached."""
+    def figures(self, evidence_id: str) -> tuple[Figure, ...] | None:
+        """Return the figures and bare numbers of a result; None once the limit for one analysis is reached."""
         if evidence_id not in self._figures:
             one = self.evidence[evidence_id]
             text = f"{one.arguments}\n{one.text}"
             self._read_for_figures.append(len(text))
             is_within = sum(self._read_for_figures) <= _MOST_READ_FOR_FIGURES
-            self._figures[evidence_id] = (*figures(text), *ages(text), *counts(text)) if is_within else ()
+            self._figures[evidence_id] = (*figures(text), *ages(text), *counts(text)) if is_within else None
         return self._figures[evidence_id]
 
     def holds_name(self, name: str) -> bool:
@@ -365,8 +365,9 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
         # `-Xmx1500m` has a figure whose unit only Java knows.
         if any(figure.text.strip() in (one.citation.quotation or "") for one in found):
             continue
-        shown = [other for one in found for other in seen.figures(one.citation.evidence_id)]
-        if shown and not any_agrees(figure, shown) and not any_agrees(_as_counts(figure), shown):
+        read = [seen.figures(one.citation.evidence_id) for one in found]
+        shown = [other for one in read if one is not None for other in one]
+        if None not in read and not any_agrees(figure, shown) and not any_agrees(_as_counts(figure), shown):
             yield figure.text.strip()
 
 

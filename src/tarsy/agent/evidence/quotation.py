@@ -135,8 +135,13 @@ class QuotableText:
     def _occurrences(self, wanted: str, after: int = 0) -> Iterator[tuple[int, int]]:
         """Yield where words occur, at most as many as are worth comparing; extended to whole words if spaces or marks differ."""
         # Most are copied character for character.
-        if (exact := self._text.find(wanted, after)) >= 0:
-            yield exact, exact + len(wanted)
+        exact = self._text.find(wanted, after)
+        if exact >= 0:
+            for _ in range(_MOST_PLACES):
+                yield exact, exact + len(wanted)
+                exact = self._text.find(wanted, exact + 1)
+                if exact < 0:
+                    return
             return
         at = self._normalised.find(wanted)
         for _ in range(_MOST_PLACES):

@@ -89,6 +89,12 @@ def test_a_quotation_stays_within_one_record_and_says_something(quotation: str, 
     assert statuses(f'It is so [A1: "{quotation}"].', A1=text) == [status]
 
 
+def test_words_may_be_left_out_in_any_of_several_rows_that_begin_alike() -> None:
+    rows = 'rate{service="shop"}   2026-03-10T08:50:00Z   12.1\nrate{service="shop"}   2026-03-10T08:58:00Z   748.2'
+    assert statuses('It is high [A1: "rate{service="shop"} … 748.2"].', A1=rows) == [CitationStatus.QUOTE_FOUND]
+    assert statuses('It is high [A1: "08:50:00Z … 748.2 and more"].', A1=rows) == [CitationStatus.FAILED]
+
+
 def test_masked_values_prove_only_whether_they_are_the_same() -> None:
     env = "cart PASSWORD=[MASKED_PASSWORD ~k4f]\nshop password: [MASKED_KUBERNETES_SECRET ~k4f]\npay PASSWORD=[MASKED_PASSWORD ~p9x]"
     cart, shop, pay = (f'A1: "{line}"' for line in env.splitlines())

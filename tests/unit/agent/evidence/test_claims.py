@@ -123,6 +123,10 @@ def test_a_large_count_that_no_cited_result_has_leaves_medium_confidence() -> No
         "380 is in no result that its link of the chain of causes cites",
     )
     assert shown(WHY + '- waiting now: 83 [A4: "waiting{relation="items"}  38"]\n' + RULED_OUT, among=among)[0] is Confidence.MEDIUM
+    # In a result without any number, too.
+    none = '- 1730 records were read [A4: "RoleBinding/invoicer -> Role/reader"]\n'
+    allowed = seen(A1=RESULT, A2=TEXTS["A2"], A4="RoleBinding/invoicer -> Role/reader")
+    assert shown(WHY + none + RULED_OUT, among=allowed)[0] is Confidence.MEDIUM
     # Rows can be counted.
     assert shown(WHY + claim.format("four") + RULED_OUT, among=among)[0] is Confidence.HIGH
 
