@@ -138,6 +138,8 @@ async def test_of_many_decisions_at_any_moment_none_is_lost(engine: AsyncEngine,
 
     async def decides(session_id: str) -> None:
         await anyio.sleep(dice.uniform(0, 1.0))
+        # One session at least is parked, however slowly the workers start.
+        await handler.looked.wait()
         await decide(engine, session_id)
 
     async with anyio.create_task_group() as tasks:

@@ -21,6 +21,7 @@ from tarsy.agent.evidence.figures import (
     counts,
     counts_before,
     figures,
+    in_words,
     is_converted,
     whole_less,
 )
@@ -296,7 +297,9 @@ def _checked(claim: Statement, analysis: str, checked: Mapping[int, CheckedCitat
     own = [checked[id(one)] for one in claim.citations]
     support = _support(claim, [*own, *(checked[id(one)] for one in claim.below)], seen)
     contradicted = "" if support is Support.INFERENCE else next(_contradictions(claim, analysis, own, seen), "")
-    unfounded = next(_unfounded_figures(claim, own, seen), "") if support is Support.VERIFIED else ""
+    # What to do names times and values that are not there yet.
+    is_action = claim.section is AnalysisSection.ACTIONS
+    unfounded = next(_unfounded_figures(claim, own, seen), "") if support is Support.VERIFIED and not is_action else ""
     unseen = tuple(name for name in names(claim.text) if not seen.holds_name(name))
     return CheckedStatement(statement=claim, support=support, contradicted=contradicted, unfounded=unfounded, unseen=unseen)
 
@@ -319,7 +322,6 @@ def _contradictions(claim: Statement, analysis: str, cited: Sequence[CheckedCita
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
     if not found:
         return
-    # What to do names times and values that are not there yet.
     if claim.section is not AnalysisSection.ACTIONS:
         yield from _contradicted_figures(claim, found, seen)
     yield from _contradicted_object(claim, found, seen)
@@ -329,10 +331,10 @@ def _contradictions(claim: Statement, analysis: str, cited: Sequence[CheckedCita
 def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
     """Yield the figures that agree with no figure quoted, where one of the same kind is quoted that nothing in the statement agrees with.
 
-    Of the numbers without a unit these are the decimal ones: others may be the number of an object, or count rows.
+    Of the numbers without a unit these are the decimal ones, where a quotation has one: others may be the number of an object, or count rows.
     """
-    claimed = [*figures(claim.text), *_decimals(claim.text)]
-    shown = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *_decimals(text))]
+    claimed = [*figures(claim.text), *in_words(claim.text), *_decimals(claim.text)]
+    shown = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *_single_decimal(text))]
     bare = [figure for one in found for figure in _without_unit(one.citation.quotation or "")]
     shown += [whole_less(one) for one in shown if one.has(Dimension.SHARE)] if any(_shows_rest(one) for one in found) else []
     clocks = _clocks(claimed, shown, found, seen)
@@ -352,7 +354,7 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
     Of the times of day these are the converted ones.
     """
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
-    claimed = list(figures(claim.text))
+    claimed = [*figures(claim.text), *in_words(claim.text)]
     quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
     quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
     known = (*quoted, *between(_clocks(claimed, quoted, found, seen)))
@@ -405,6 +407,11 @@ def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCita
 
 def _decimals(text: str) -> Iterator[Figure]:
     return (one for one in _without_unit(text) if "." in one.text)
+
+
+def _single_decimal(text: str) -> Sequence[Figure]:
+    found = list(_decimals(text))
+    return found if len(found) == 1 else ()
 
 
 def _without_unit(text: str) -> Iterator[Figure]:

@@ -75,7 +75,10 @@ _WORDS = {
 _TIME_UNIT = "|".join(sorted(_UNITS[Dimension.TIME], key=len, reverse=True))
 # `2m30s` and `35 min 48 s`.
 _COMPOUND = re.compile(rf"(?<![\w.:-])\d+(?:\.\d+)? ?(?:{_TIME_UNIT})(?: ?\d+(?:\.\d+)? ?(?:{_TIME_UNIT})){{1,5}}(?![\w])")
-_IN_WORDS = re.compile(rf"\b(?P<number>{'|'.join(_WORDS)})[ -](?P<unit>seconds?|minutes?|hours?|days?|weeks?)\b", re.IGNORECASE)
+_IN_WORDS = re.compile(
+    rf"\b(?P<number>{'|'.join(_WORDS)})[ -](?P<unit>seconds?|minutes?|hours?|days?|weeks?)(?= (?:later|earlier|before|after)\b)",
+    re.IGNORECASE,
+)
 _AGE = re.compile(r"(?<![\w.:-])(?:\d{1,4}[dhms]){1,4}(?![\w])")
 _COMPOUND_PART = re.compile(rf"(\d+(?:\.\d+)?) ?({_TIME_UNIT})")
 _MINUS = "[-\u2212]"
@@ -200,16 +203,20 @@ def figures(text: str) -> Iterator[Figure]:
         parts = _COMPOUND_PART.findall(found[0])
         value = sum(float(number) * _UNITS[Dimension.TIME][unit] for number, unit in parts)
         yield Figure(found[0], found.start(), (Reading(Dimension.TIME, value, _UNITS[Dimension.TIME][parts[-1][1]] / 2),))
-    for found in _IN_WORDS.finditer(text):
-        number, factor = float(_WORDS[found["number"].lower()]), _UNITS[Dimension.TIME][found["unit"].lower()]
-        # "Forty minutes" is rounded.
-        yield Figure(found[0], found.start(), (Reading(Dimension.TIME, number * factor, max(0.5, number * 0.1) * factor),))
     spans = frozenset(place for start, end in taken for place in range(start, end))
     for pattern in (_KEYED, _WITH_UNIT):
         for found in pattern.finditer(text):
             if found.start("number") not in spans and (readings := tuple(_readings(text, found))):
                 yield Figure(found[0], found.start("number"), readings)
     yield from _metric_values(text)
+
+
+def in_words(text: str) -> Iterator[Figure]:
+    """Yield the times between two events whose number is a word, as in "six minutes later"."""
+    for found in _IN_WORDS.finditer(text):
+        number, factor = float(_WORDS[found["number"].lower()]), _UNITS[Dimension.TIME][found["unit"].lower()]
+        # "Forty minutes" is rounded.
+        yield Figure(found[0], found.start(), (Reading(Dimension.TIME, number * factor, max(0.5, number * 0.1) * factor),))
 
 
 def clocks(text: str) -> Iterator[Figure]:

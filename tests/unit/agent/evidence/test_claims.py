@@ -138,6 +138,13 @@ def test_a_number_may_be_rounded_to_thousands_or_millions_and_share_the_unit_of_
     assert shown(f"{WHY}- it loaded 4.2 million keys in 2.4 to 2.6 s {rest}", among=among)[0] is Confidence.MEDIUM
 
 
+def test_a_duration_in_words_is_a_figure() -> None:
+    among = seen(A1="09:00:25 it began\n09:06:31 it waits for the lock\nafter 6s")
+    quoted = '[A1: "09:00:25 it began"; A1: "09:06:31 it waits for the lock"].'
+    assert not any(one.unfounded for one in check(f"Six minutes later it waits {quoted}", among).statements)
+    assert [one.unfounded for one in check(f"Twenty minutes later it waits {quoted}", among).statements] == ["Twenty minutes"]
+
+
 def test_a_decimal_number_must_be_in_a_row_that_is_quoted() -> None:
     among = seen(A1="rate of errors  14.2\nrate of answers  190.2\nshare of errors  0.41")
 
