@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from support.browser import PHONE, TABLET, ZOOMED, assert_accessible, assert_fits, assert_verdict_first, open_page, picture, resize
 from support.dashboard_sessions import wait_for_end
@@ -166,6 +166,23 @@ def test_an_incident_shows_its_history_and_its_investigation_links_back(browser:
         expect(page.get_by_text("Root cause").first).to_be_visible()
         page.get_by_role("link", name="back to the incident").click()
         expect(page.get_by_test_id("incident-state")).to_have_text("Open")
+
+
+def test_an_incident_without_investigations_and_without_another_one_says_so(browser: Browser, monitored: Served) -> None:
+    def alone(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json={**response.json(), "sessions": []})
+
+    with open_page(browser, monitored.url) as page:
+        page.goto("/incidents")
+        page.route(re.compile("/api/v1/incidents/[^/]+$"), alone)
+        page.locator("[data-row-link]").first.click()
+        expect(page.get_by_text("Not investigated yet")).to_be_visible()
+        assert_accessible(page, "incident-not-investigated")
+        page.get_by_role("button", name="Merge").click()
+        page.get_by_label("Search open incidents").fill("no such incident")
+        expect(page.get_by_text("There is no other open incident")).to_be_visible()
+        assert_accessible(page, "merge-none")
 
 
 def test_an_incident_is_muted_investigated_again_split_and_merged(browser: Browser, monitored: Served) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, open_page, picture
 from support.dashboard_sessions import wait_for_end
@@ -128,6 +128,18 @@ def test_a_step_of_a_sub_agent_is_forked_where_it_is_read(browser: Browser, conf
         expect(page.get_by_text("from turn 1 of LogAgent (A1)")).to_be_visible()
         page.get_by_role("list", name="Agents of send").get_by_role("button", name=re.compile("LogAgent")).click()
         expect(page.get_by_role("feed").get_by_text("Look at the nodes.").first).to_be_attached()
+
+
+def test_a_comparison_of_sessions_without_analyses_says_so(browser: Browser, configured: Served, session: str) -> None:
+    def without_analysis(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json={**response.json(), "final_analysis": None})
+
+    with open_page(browser, configured.url) as page:
+        page.route(re.compile("/api/v1/sessions/[^/]+$"), without_analysis)
+        page.goto(f"/sessions/{session}/compare?with={session}")
+        expect(page.get_by_text("Neither session has an analysis")).to_be_visible()
+        assert_accessible(page, "compare-without-analyses")
 
 
 def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, configured: Served, session: str) -> None:
