@@ -23,7 +23,7 @@ class ActionOutcome(StrEnum):
     SUCCEEDED = "succeeded"
     # The tool reported an error.
     FAILED = "failed"
-    # It was rejected, nobody approved it in time, or TARSy refused it.
+    # A person rejected it, its approval expired, or TARSy refused it.
     NOT_RUN = "not_run"
     DRY_RUN = "dry_run"
     # It did not answer in time, or its worker stopped: it may have taken effect. It is never repeated by itself.
@@ -48,7 +48,7 @@ class Action:
     evidence_id: str
     # As in `server.tool {"argument": "value"}`, masked.
     call: str
-    # None: the policy asked for no approval, or nobody approved it.
+    # None: the policy asked for no approval, or no person gave it.
     approved_by: str | None
     outcome: ActionOutcome
     verified: Verified

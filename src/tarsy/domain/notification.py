@@ -123,7 +123,7 @@ class NotificationEvent:
         return mine == others
 
     def expires_at(self, max_age: timedelta) -> datetime:
-        """Return the time after which it is not delivered any more: nobody is asked about a call that has expired."""
+        """Return the time after which it is not delivered any more: a call that has expired cannot be approved."""
         oldest = self.at + max_age
         return min(oldest, self.approval.expires_at) if self.kind is EventKind.WAITING and self.approval else oldest
 

@@ -230,7 +230,7 @@ class ActionView(View):
     evidence_id: str
     # As in `server.tool {"argument": "value"}`.
     call: str
-    # Absent if the policy asked for no approval, or nobody approved it.
+    # Absent if the policy asked for no approval, or no person gave it.
     approved_by: str | None
     outcome: ActionOutcome
     # Whether the symptom was gone afterwards, as a result shows that was read after the call.

@@ -126,7 +126,7 @@ class SlackSender:
 
     async def _change(self, client: Any, message: PostedMessage, text: str, blocks: list[dict[str, Any]] | None) -> bool:
         """Change a message; return whether it is still there."""
-        from slack_sdk.errors import SlackApiError  # noqa: PLC0415 - as above
+        from slack_sdk.errors import SlackApiError  # noqa: PLC0415 - needed only where Slack is configured
 
         try:
             await client.chat_update(channel=message.channel, ts=message.ts, text=text, blocks=blocks)
@@ -143,7 +143,7 @@ class SlackSender:
 
     async def _alert_message(self, client: Any, channel: str, event: NotificationEvent) -> str | None:
         """Return the latest message that contains a fingerprint of the alerts, however it is spaced and capitalised, of one page of the history."""
-        from slack_sdk.errors import SlackApiError  # noqa: PLC0415 - as above
+        from slack_sdk.errors import SlackApiError  # noqa: PLC0415 - needed only where Slack is configured
 
         # An empty one would be in every message.
         fingerprints = [folded for fingerprint in event.fingerprints if (folded := _folded(fingerprint))]
