@@ -30,7 +30,7 @@ class SchemaFile(StrEnum):
 @app.command()
 def check(config: Directory = None) -> None:
     """Report all problems of the configuration; exit status 1 if there are any."""
-    from tarsy.cli.doctor_checks import approval_remarks, namesake_remarks, price_remarks, token_remarks
+    from tarsy.cli.config_remarks import approval_remarks, namesake_remarks, price_remarks, token_remarks
     from tarsy.config.load.display import check_report
     from tarsy.settings import API_TOKENS
 

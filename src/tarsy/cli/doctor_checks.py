@@ -4,23 +4,22 @@ import platform
 import shutil
 import socket
 import sys
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import assert_never
 
 import anyio
 
-from tarsy.agent.budget.unpriced import REMEDY, unpriced_ceilings
 from tarsy.api.auth import check_bind
 from tarsy.api.oidc import OidcProvider, SignInRefusedError
 from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.cli.client import is_tarsy
+from tarsy.cli.config_remarks import price_remarks, token_remarks
 from tarsy.cli.db import opened_engine
 from tarsy.cli.environment import process_settings
-from tarsy.config.load.loader import LoadedConfig, load_config, providers_source, tarsy_source
-from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.resolve.resolved import ResolvedMcpServer, resolved_provider
+from tarsy.config.load.loader import LoadedConfig, load_config
+from tarsy.config.problems import ConfigError
+from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.schema.oidc import OidcConfig
 from tarsy.db import migrate
@@ -29,10 +28,8 @@ from tarsy.db.incident.refusals import RefusalRepository, refusal_warnings
 from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
-from tarsy.domain.tool import ALLOWING, ApprovalPolicy
 from tarsy.kit.data_directory import default_data_dir
-from tarsy.llm.prices import PriceList
-from tarsy.settings import API_TOKENS, CannotServeError, Settings
+from tarsy.settings import CannotServeError, Settings
 from tarsy.setup.checks import Finding, FindingStatus, check_model, check_server, fail, ok, warn
 from tarsy.wiring.infrastructure import llm_client
 from tarsy.wiring.installation import models_in_use, servers_in_use
@@ -187,17 +184,6 @@ async def check_sign_in(oidc: OidcConfig) -> Finding:
     return ok("sign-in", f"{oidc.issuer} answers")
 
 
-def token_remarks(setting: str | None) -> Sequence[Problem]:
-    """Return a remark for each token of the environment that names no role, or one if the setting cannot be read."""
-    try:
-        tokens = read_tokens(setting)
-    except TokenSettingError as error:
-        return [Problem(API_TOKENS, 0, "", str(error))]
-    message = "{} has no role: it is a responder's token that may also erase sessions and change the configuration, which will end"
-    remedy = "write {0}:admin=… or {0}:responder=…"
-    return [Problem(API_TOKENS, 0, "", message.format(name), remedy.format(name)) for name in tokens.by_name if name not in tokens.roles]
-
-
 def check_default_model(loaded: LoadedConfig) -> Finding:
     """Report the default model and the keys that are set."""
     config, env = loaded.config, loaded.env
@@ -247,47 +233,3 @@ async def check_tools(loaded: LoadedConfig) -> list[Finding]:
         return listed
     nothing = "no tool server can be used: agents could read the alert, but could not examine your systems yet"
     return [*listed, fail("tools", nothing, "fix one of the servers above" if listed else "add a tool server to mcp_servers in tarsy.yaml")]
-
-
-def approval_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
-    """Return a remark for each tool server whose tools may need an approval; only the server itself knows which: the doctor asks it."""
-    source = tarsy_source(loaded.directory)
-    found: list[Problem] = []
-    for name, server in loaded.config.mcp_servers.items():
-        path = ("mcp_servers", name, "approval")
-        match server.approval:
-            case ApprovalPolicy.NEVER:
-                continue
-            case ApprovalPolicy.DESTRUCTIVE:
-                # The built-in servers only read.
-                if server.tools is not None or not source.holds(path[:2]):
-                    continue
-                tools = "calls of tools that may destroy something"
-            case ApprovalPolicy.UNLESS_READ_ONLY:
-                tools = "calls of tools that do not declare readOnlyHint"
-            case ApprovalPolicy.ALWAYS:
-                tools = "calls of all tools"
-            case _:
-                assert_never(server.approval)
-        message = f"{tools} need a person's approval (approval: {server.approval})"
-        found.append(source.problem(path, message, f"`tarsy doctor` lists the tools; to let agents call one without asking, {ALLOWING}"))
-    return found
-
-
-async def price_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
-    """Return a remark for each ceiling that does not count the calls of some model, because its price is unknown."""
-    prices = PriceList(loaded.config.system.cost_estimation, loaded.env)
-    found = await unpriced_ceilings(loaded.config, prices, datetime.now(UTC))
-    source = tarsy_source(loaded.directory) if found else None
-    return [source.problem(one.path, one.message, REMEDY) for one in found] if source else []
-
-
-def namesake_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
-    """Return a remark for each configured model that is priced by its name alone: it may be the vendor's behind a gateway, or cost nothing."""
-    prices, source = PriceList(loaded.config.system.cost_estimation, loaded.env), providers_source(loaded.directory)
-    remedy = "give its own price under system.cost_estimation.model_rates, or set `free: true`"
-    return [
-        source.problem(("llm_providers", name, "model"), f"at an address that is not the vendor's, it is priced like {namesake}", remedy)
-        for name, provider in loaded.config.llm_providers.items()
-        if (namesake := prices.priced_like(resolved_provider(name, provider), datetime.now(UTC)))
-    ]
