@@ -8,6 +8,7 @@ import useAutocomplete from "@mui/material/useAutocomplete";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Search } from "lucide-react";
+import type { KeyboardEvent } from "react";
 import { Fragment, useDeferredValue, useState } from "react";
 import { foundIncidents } from "@/api/incidents";
 import { foundSessions } from "@/api/sessions";
@@ -30,6 +31,10 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
   const items = paletteItems(typed, sessionId, sessions.data?.sessions ?? [], incidents.data?.incidents ?? []);
   const highlighted = items.find(({ key }) => key === moved?.key) ?? items[0];
   const go = useGo(onHelp);
+  const choose = (item: Item | undefined): void => {
+    onClose();
+    if (item) go(item.target);
+  };
   const { getRootProps, getInputProps, getListboxProps, getOptionProps } = useAutocomplete({
     open: true,
     autoHighlight: true,
@@ -45,17 +50,21 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
       setMoved(null);
     },
     onHighlightChange: (_, item) => setMoved(item),
-    onChange: (_, item) => {
-      onClose();
-      if (item) go(item.target);
-    },
+    onChange: (_, item) => choose(item ?? undefined),
     onClose: (_, reason) => {
       if (reason === "escape") onClose();
     },
   });
+  // Enter chooses the item that is shown as highlighted. When items arrive above it, such as those of a session whose page is still loading,
+  // the library would choose the item that was highlighted before.
+  const enter = (event: KeyboardEvent & { defaultMuiPrevented?: boolean }): void => {
+    if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+    event.defaultMuiPrevented = true;
+    choose(highlighted);
+  };
   return (
     <Dialog open onClose={onClose} aria-label="Go to" fullWidth maxWidth="sm" slotProps={{ paper: { sx: { position: "absolute", top: { xs: 8, sm: "12vh" }, m: 1, width: "calc(100% - 16px)" } } }}>
-      <Box {...getRootProps()} sx={{ display: "flex", alignItems: "center", gap: 1, px: 2, py: 1, borderBottom: 1, borderColor: "divider" }}>
+      <Box {...getRootProps({ onKeyDown: enter })} sx={{ display: "flex", alignItems: "center", gap: 1, px: 2, py: 1, borderBottom: 1, borderColor: "divider" }}>
         <Search size={18} aria-hidden />
         <InputBase autoFocus fullWidth placeholder="Sessions, incidents, pages, actions" inputProps={{ ...getInputProps(), "aria-label": "Go to" }} />
       </Box>
