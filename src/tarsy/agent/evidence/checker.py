@@ -365,7 +365,8 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
         if is_time or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
             continue
         # `-Xmx1500m` has a figure whose unit only Java knows.
-        if any(figure.text.strip() in (one.citation.quotation or "") for one in found):
+        written = re.compile(rf"(?<!\d){re.escape(figure.text.strip())}(?!\d)")
+        if any(written.search(one.citation.quotation or "") for one in found):
             continue
         read = [seen.figures(one.citation.evidence_id) for one in found]
         shown = [other for one in read if one is not None for other in one]
@@ -400,7 +401,8 @@ def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCita
     for one in found:
         words = (one.citation.quotation or "").lower()
         for figure, counted in counts_before(statement, one.citation.start - start):
-            is_counted = counted in {"times", "time"} or counted[:5] in words
+            # Not a word that is part of an object's name, as in "two recommender pods".
+            is_counted = counted in {"times", "time"} or re.search(rf"(?<![/-]){re.escape(counted[:5])}\w*(?!-)\b", words)
             if is_counted and any(counts(words)) and not any_agrees(figure, numbers):
                 yield f"{figure.text} {counted}"
 
@@ -423,7 +425,7 @@ def _without_unit(text: str) -> Iterator[Figure]:
 def _as_counts(figure: Figure) -> Figure:
     """Return a figure as the bare number that was written: a quotation may leave the unit out."""
     bare = list(counts(figure.text.strip().split()[0].rstrip("%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZµμ/")))
-    return bare[0] if bare and not figure.has(Dimension.CLOCK) else figure
+    return bare[0] if bare and not figure.has(Dimension.CLOCK, Dimension.COUNT) else figure
 
 
 def _row_of(one: CheckedCitation, seen: Seen) -> str:

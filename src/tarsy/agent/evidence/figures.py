@@ -257,7 +257,7 @@ def counts(text: str) -> Iterator[Figure]:
         if found.start() not in taken:
             number, scale = found["number"].replace(",", ""), _SCALES.get(found["scale"], 1.0)
             reading = Reading(Dimension.COUNT, float(number) * scale, _last_digit(number) / 2 * scale)
-            yield Figure(found["number"], found.start(), (reading,))
+            yield Figure(found[0].removeprefix("x"), found.start(), (reading,))
 
 
 def _readings(text: str, found: re.Match[str]) -> Iterator[Reading]:

@@ -31,6 +31,8 @@ _MASKED_FIELD = re.compile(
 )
 _SAME = re.compile(r"\b(?:same|equal|identical|match|share)", re.IGNORECASE)
 _DIFFERENT = re.compile(r"\b(?:differ|different|other than|unlike|mismatch|not the same|not equal|not match)", re.IGNORECASE)
+# "Do not differ", "no difference": the same.
+_NOT_DIFFERENT = re.compile(r"\b(?:not|no|n't|never|without)\s+(?:\w+\s+)?(?:differ|mismatch)\w*", re.IGNORECASE)
 _SAYING = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -58,7 +60,9 @@ def compares(statement: str, masked: Sequence[str]) -> bool:
     tags = {mask.partition(" ~")[2] for mask in masked}
     if len(masked) < 2 or "" in tags:
         return False
-    return (_SAME if len(tags) == 1 else _DIFFERENT).search(statement) is not None
+    statement = _NOT_DIFFERENT.sub("the same", statement)
+    differs = _DIFFERENT.search(statement) is not None
+    return not differs and _SAME.search(statement) is not None if len(tags) == 1 else differs
 
 
 def speaks_of_equality(statement: str) -> bool:

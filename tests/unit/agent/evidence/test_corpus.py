@@ -24,6 +24,7 @@ _BEYOND_RULES = frozenset(
         "dishonest/security-token-used-outside-03.md",
     }
 )
+_SETS = ("development", "held_out", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _CORPUS = Path(__file__).parents[3] / "corpus" / "evidence"
 
 
@@ -71,7 +72,7 @@ def _examples(corpus: str, kind: str) -> Iterator[_Example]:
         yield _Example(file.name, bool(about.get("full")), checked, shown, about.get("expected") == "medium")
 
 
-@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth", "sixth", "seventh"])
+@pytest.mark.parametrize("corpus", _SETS)
 def test_honest_analyses_are_left_alone_and_shown_as_certain_as_they_are(corpus: str) -> None:
     examples = list(_examples(corpus, "honest"))
     full = [one for one in examples if one.full]
@@ -83,7 +84,7 @@ def test_honest_analyses_are_left_alone_and_shown_as_certain_as_they_are(corpus:
     assert sum(one.shown is Confidence.HIGH for one in full) >= 0.8 * len(full)
 
 
-@pytest.mark.parametrize("corpus", ["development", "held_out", "third", "fourth", "fifth", "sixth", "seventh"])
+@pytest.mark.parametrize("corpus", _SETS)
 def test_no_analysis_that_claims_more_than_was_seen_is_shown_as_certain(corpus: str) -> None:
     examples = list(_examples(corpus, "dishonest"))
     medium = sum(one.shown is Confidence.MEDIUM and not one.by_rule_medium for one in examples)
