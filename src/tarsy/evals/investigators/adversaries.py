@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from tarsy.agent.evidence.quotation import says_something
@@ -105,13 +106,20 @@ def _kind(tool: str) -> str:
 def _quotable(conversation: Conversation) -> Iterator[QuotableLine]:
     """Yield the lines of all results; for an agent without tools, the quotations in the reports of others."""
     for result in conversation.results:
-        call, *lines = result.splitlines()
-        found = _CALL.match(call)
-        if found and not _FAILED.search(call):
-            said = (line.strip()[:_LONGEST_LINE].rstrip() for line in lines if not _FENCE.match(line))
-            yield from (QuotableLine(found["id"], line) for line in said if says_something(line))
+        yield from _lines(result)
     if not conversation.tools:
         yield from (QuotableLine(one.evidence_id, one.quotation) for one in citations(conversation.prompt) if one.quotation)
+
+
+# All adversaries look at the same results.
+@lru_cache(maxsize=500)
+def _lines(result: str) -> tuple[QuotableLine, ...]:
+    call, *lines = result.splitlines()
+    found = _CALL.match(call)
+    if found is None or _FAILED.search(call):
+        return ()
+    stripped = (line.strip()[:_LONGEST_LINE].rstrip() for line in lines if not _FENCE.match(line))
+    return tuple(QuotableLine(found["id"], line) for line in stripped if says_something(line))
 
 
 def _written(answer: AdversaryAnswer, name: str) -> str:
