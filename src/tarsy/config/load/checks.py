@@ -179,7 +179,8 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
         *_unfit_sign_in(config, files, env),
     ]
     if config.default_provider is None and in_use.needs_default_provider:
-        remarks.append(files.providers.problem((), "no model is configured", model_setup_hint(vendor_variables())))
+        hint = model_setup_hint(vendor_variables())
+        remarks.append(files.providers.problem((), "no model is configured", f"{hint[0].lower()}{hint[1:]}"))
     wanted = config.defaults.alert_type
     if wanted not in config.chains.alert_types:
         remarks.append(files.tarsy.problem(("defaults",), f'no chain handles the default alert type "{wanted}"', "set defaults.alert_type"))
