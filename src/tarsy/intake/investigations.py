@@ -54,7 +54,8 @@ class Investigations:
         chain = chain or self.submissions.chains.resolve(incident.alert_type, None)
         route = next((route for route in self.routes if route.name == incident.route), None)
         if not by_person and not (route and route.alert_type == incident.alert_type):
-            chain = chain.model_copy(update={"stages": chain.investigating})
+            left_out = tuple(stage.name for stage in chain.acting)
+            chain = chain.model_copy(update={"stages": chain.investigating, "acting_left_out": left_out})
         chain = with_labelled_servers(chain, cause.alert, incident.route, self.routes, self.server)
         return NewSession(
             id=session_id,

@@ -275,14 +275,17 @@ def found_verdict(records: Sequence[StageRecord]) -> JudgedVerdict | None:
 
 def actions_left_out(chain: ResolvedChain, begun: Collection[int], verdict: JudgedVerdict | None) -> tuple[str, ...]:
     """Return a sentence for each stage of a completed session that acts and was not begun; `begun` are the indices of those that were begun."""
+    barred = (f'Stage "{name}" was left out: neither a route nor a person chose this chain.' for name in chain.acting_left_out)
     left = (stage for stage in plan(chain) if stage.stage_type is StageType.ACTION and stage.index not in begun)
     other = "a stage before it failed, or a ceiling was met"
-    return tuple(f'Stage "{stage.name}" was not begun: {why_not_acted(verdict, stage.min_confidence) or other}.' for stage in left)
+    not_begun = (f'Stage "{stage.name}" was not begun: {why_not_acted(verdict, stage.min_confidence) or other}.' for stage in left)
+    return (*barred, *not_begun)
 
 
 def session_actions_left_out(session: AlertSession, stages: Sequence[Stage]) -> tuple[str, ...]:
     """Return the sentences of `actions_left_out` for a stored session; none while it runs, or if it was cut short."""
-    if session.status is not SessionStatus.COMPLETED or not session.may_act:
+    has_stages = session.may_act or "acting_left_out" in session.chain_snapshot
+    if session.status is not SessionStatus.COMPLETED or not has_stages:
         return ()
     return actions_left_out(chain_of(session.chain_snapshot), {stage.stage_index for stage in stages}, session.verdict)
 

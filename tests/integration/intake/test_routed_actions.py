@@ -17,8 +17,10 @@ class ActingChains(FixedChains):
 
 
 async def stages_of_last_session(ground: IntakeWorld) -> list[str]:
+    """The stages, and in parentheses those that were left out."""
     rows = await ground.rows("SELECT chain_snapshot FROM alert_sessions ORDER BY created_at DESC LIMIT 1")
-    return [one["name"] for one in rows[0]["chain_snapshot"]["stages"]]
+    snapshot = rows[0]["chain_snapshot"]
+    return [*(one["name"] for one in snapshot["stages"]), *(f"({name})" for name in snapshot.get("acting_left_out", ()))]
 
 
 async def test_a_stage_acts_only_if_a_route_or_a_person_chose_its_chain(database_url: str) -> None:
@@ -26,10 +28,10 @@ async def test_a_stage_acts_only_if_a_route_or_a_person_chose_its_chain(database
     async with intake_world(database_url, chains=ActingChains()) as ground:
         # The type in the address of the webhook is the sender's word; the default is nobody's.
         await ground.acceptance().accept(delivery(alert("f0", problem="named")), author="monitor", alert_type="silent")
-        assert await stages_of_last_session(ground) == ["look"]
+        assert await stages_of_last_session(ground) == ["look", "(act)"]
         ground.later(minutes=1)
         answer = await ground.take(alert("f1", problem="unrouted"))
-        assert await stages_of_last_session(ground) == ["look"]
+        assert await stages_of_last_session(ground) == ["look", "(act)"]
         assert answer.main
         await ground.finish(await ground.begin())
         await ground.finish(await ground.begin())
@@ -39,7 +41,7 @@ async def test_a_stage_acts_only_if_a_route_or_a_person_chose_its_chain(database
     async with intake_world(database_url, chains=ActingChains(), routes=(routed,)) as ground:
         ground.later(minutes=5)
         await ground.acceptance().accept(delivery(alert("f2", problem="overruled")), author="monitor", alert_type="silent")
-        assert await stages_of_last_session(ground) == ["look"]
+        assert await stages_of_last_session(ground) == ["look", "(act)"]
         ground.later(minutes=1)
         await ground.take(alert("f3", problem="routed"))
         assert await stages_of_last_session(ground) == ["look", "act"]

@@ -115,6 +115,14 @@ def test_a_stage_does_not_act_on_anything_less_and_says_why(found: StageRecord, 
     )
 
 
+def test_stages_that_nobody_chose_are_named() -> None:
+    settled = acting()
+    unchosen = settled.model_copy(update={"stages": settled.investigating, "acting_left_out": ("first",)})
+    assert actions_left_out(unchosen, {0}, found_verdict([concluded()])) == (
+        'Stage "first" was left out: neither a route nor a person chose this chain.',
+    )
+
+
 def test_a_verdict_that_a_challenge_weakened_is_not_acted_on() -> None:
     weakened = record(1, CHALLENGE, "```ruling\nresult: weakened\nobjection: It may be the network.\n```")
     assert following(acting(challenge=ResolvedChallenge()), concluded(), weakened) == "executive summary"

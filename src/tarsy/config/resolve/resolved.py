@@ -216,6 +216,8 @@ class ResolvedChain(Resolved):
     chat: ResolvedAgentConfig | None = None
     scoring: ResolvedAgentConfig | None = None
     mcp_servers: Mapping[str, ResolvedMcpServer] = {}
+    # The stages that act and were left out, because neither a route nor a person chose this chain.
+    acting_left_out: tuple[str, ...] = Field(default=(), exclude_if=not_)
     # The skills of all its agents.
     skills: Mapping[str, ResolvedSkill] = Field(default={}, exclude_if=not_)
     # None: verdicts are not challenged.
