@@ -131,9 +131,11 @@ def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, datab
     # What a person found out is the label: nobody is asked.
     judged = ("--accuracy", "partly", "--cause", "The arm64 image does not run on amd64 nodes.")
     assert session in tarsy("sessions", "list", "--unreviewed", cwd=tmp_path, env=env).stdout
-    reviewed = tarsy("review", session, "useful", *judged, cwd=tmp_path, env=env)
+    reviewed = tarsy("review", session, "useful", *judged, "--acknowledge", "--assign", "ana", cwd=tmp_path, env=env)
     assert tarsy("sessions", "list", "--unreviewed", cwd=tmp_path, env=env).stdout == "There are no sessions.\n"
     assert (reviewed.returncode, reviewed.stdout.startswith("useful, partly, by command line")) == (0, True), reviewed.stderr
+    assert "\nacknowledged by command line, " in reviewed.stdout
+    assert "\nassigned to ana\n" in reviewed.stdout
     added = tarsy("eval", "add", session, "--name", "reviewed", cwd=tmp_path, env=env)
     assert added.returncode == 0, added.stderr
     case = yaml.safe_load((tmp_path / "evals" / "reviewed" / "case.yaml").read_text(encoding="utf-8"))

@@ -180,9 +180,9 @@ class TarsyClient:
     async def review(self, session_id: str, given: Mapping[str, Any]) -> None:
         await self._ask("POST", f"/api/v1/sessions/{session_id}/review", json=dict(given))
 
-    async def triage_incident(self, incident_id: str, wanted: Mapping[str, Any]) -> None:
-        """Acknowledge or assign an incident."""
-        await self._ask("PATCH", f"/api/v1/incidents/{incident_id}/triage", json=dict(wanted))
+    async def triage(self, noun: str, subject_id: str, wanted: Mapping[str, Any]) -> None:
+        """Acknowledge or assign one of the `sessions` or `incidents`."""
+        await self._ask("PATCH", f"/api/v1/{noun}/{subject_id}/triage", json=dict(wanted))
 
     async def comment(self, noun: str, subject_id: str, text: str) -> None:
         """Comment on one of the `sessions` or `incidents`."""

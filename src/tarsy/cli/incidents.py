@@ -111,7 +111,7 @@ def _change(incident: str, wanted: Mapping[str, Any], url: str | None, token: st
     from tarsy.cli.client import TarsyClient, call_server
 
     async def change(client: TarsyClient) -> None:
-        await client.triage_incident(await client.incident_id(incident), wanted)
+        await client.triage("incidents", await client.incident_id(incident), wanted)
 
     call_server(url, token, change)
 

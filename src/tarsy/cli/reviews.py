@@ -1,4 +1,4 @@
-"""`tarsy review`: judge a finished session."""
+"""`tarsy review`: judge, acknowledge or assign a session."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -24,17 +24,20 @@ def review(  # noqa: PLR0913, PLR0917 - the options of a command
     cause: Annotated[str | None, typer.Option(help="The actual cause.")] = None,
     action: Annotated[str | None, typer.Option(help="What was done about it.")] = None,
     comment: Annotated[str | None, typer.Option(help="A comment for others.")] = None,
+    acknowledge: Annotated[bool, typer.Option("--acknowledge", help="Say that you have seen it.")] = False,  # noqa: FBT002 - a flag
+    assign: Annotated[str | None, typer.Option(metavar="PERSON", help='Who handles it; "" to unassign.')] = None,
     url: ServerUrl = None,
     token: Token = None,
     database_url: DatabaseUrl = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Review a finished session, or show its review. Options that are left out stay as they are."""
+    """Review, acknowledge or assign a session, or show its review. Options that are left out stay as they are."""
     from tarsy.cli.client import TarsyClient, call_server_or_database
     from tarsy.domain.review import Accuracy
 
     judged = {"accuracy": next(iter(parse_choice(Accuracy, "accuracy", accuracy)), None), "actual_cause": cause, "action_taken": action}
     judged = {name: value for name, value in judged.items() if value is not None}
+    triage = {**({"acknowledged": True} if acknowledge else {}), **({"assignee": assign} if assign is not None else {})}
     if rating is None and judged:
         raise typer.BadParameter("say first whether the session was useful or not-useful")
 
@@ -42,6 +45,8 @@ def review(  # noqa: PLR0913, PLR0917 - the options of a command
         session_id = await client.session_id(session)
         if rating is not None:
             await client.review(session_id, {"useful": rating is Rating.USEFUL, **judged})
+        if triage:
+            await client.triage("sessions", session_id, triage)
         if comment:
             await client.comment("sessions", session_id, comment)
         return await client.session_review(session_id)
