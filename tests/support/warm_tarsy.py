@@ -25,6 +25,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+import anyio
+
 PRELOADED = (
     "tarsy.server",
     "tarsy.wiring.application",
@@ -75,29 +77,45 @@ def _serve(address: str) -> None:
 
 
 def _copy_new_clusters(templates: Path) -> None:
-    """Let initdb make one data directory for each set of options; all others are copies of it."""
+    """Let the first command make and migrate a data directory for each set of options; all others get copies of it."""
     from tarsy.db.embedded import server  # noqa: PLC0415 - the test process imports this module too
 
-    run_program = server.run
+    run_program, template_of = server.run, dict[str, Path]()
 
     def run(name: str, arguments: list[str], account: server.ServerAccount, **more: Any) -> None:
-        if name != "initdb":
-            run_program(name, arguments, account, **more)
-            return
-        _, made, *options = arguments
-        template = templates / sha256(repr(options).encode()).hexdigest()
-        if template.exists():
-            # Not shutil: the owner, which is not us if we are root, is part of the data.
-            subprocess.run(["cp", "-a", f"{template}/.", made], check=True)
+        if name == "initdb":
+            _, made, *options = arguments
+            template = templates / sha256(repr(options).encode()).hexdigest()
+            if template.exists():
+                # Not shutil: the owner, which is not us if we are root, is part of the data.
+                subprocess.run(["cp", "-a", f"{template}/.", made], check=True)
+                return
+            template_of[made] = template
+        # Creates the database, which a copy has already.
+        if name == "postgres" and arguments[2] not in template_of:
             return
         run_program(name, arguments, account, **more)
-        copy = Path(tempfile.mkdtemp(dir=templates))
-        subprocess.run(["cp", "-a", f"{made}/.", copy], check=True)
-        # Another command may have been as quick.
-        with suppress(OSError):
-            copy.rename(template)
+        if name == "postgres":
+            copy = Path(tempfile.mkdtemp(dir=templates))
+            subprocess.run(["cp", "-a", f"{arguments[2]}/.", copy], check=True)
+            server.allow_traversal(account, copy)
+            run_program("pg_ctl", ["-D", str(copy), "-w", "-o", f"-c listen_addresses= -k {copy}", "start"], account)
+            anyio.run(_migrate, f"postgresql://{server.ROLE}@/{server.DATABASE}?host={copy}&port={server.PORT}")
+            run_program("pg_ctl", ["-D", str(copy), "-w", "stop"], account)
+            # Another command may have been as quick.
+            with suppress(OSError):
+                copy.rename(template_of[arguments[2]])
 
     server.run = run
+
+
+async def _migrate(url: str) -> None:
+    from tarsy.db.connection import create_engine  # noqa: PLC0415 - the test process imports this module too
+    from tarsy.db.migrate import upgrade  # noqa: PLC0415 - the test process imports this module too
+
+    engine = create_engine(url)
+    await upgrade(engine)
+    await engine.dispose()
 
 
 def _become_tarsy(connection: socket.socket) -> NoReturn:
