@@ -81,6 +81,8 @@ def _copy_new_clusters(templates: Path) -> None:
     from tarsy.db.embedded import server  # noqa: PLC0415 - the test process imports this module too
 
     run_program, template_of = server.run, dict[str, Path]()
+    # For the account that runs the server.
+    templates.chmod(0o711)
 
     def run(name: str, arguments: list[str], account: server.ServerAccount, **more: Any) -> None:
         if name == "initdb":
@@ -98,7 +100,6 @@ def _copy_new_clusters(templates: Path) -> None:
         if name == "postgres":
             copy = Path(tempfile.mkdtemp(dir=templates))
             subprocess.run(["cp", "-a", f"{arguments[2]}/.", copy], check=True)
-            server.allow_traversal(account, copy)
             run_program("pg_ctl", ["-D", str(copy), "-w", "-o", f"-c listen_addresses= -k {copy}", "start"], account)
             anyio.run(_migrate, f"postgresql://{server.ROLE}@/{server.DATABASE}?host={copy}&port={server.PORT}")
             run_program("pg_ctl", ["-D", str(copy), "-w", "stop"], account)
