@@ -77,7 +77,7 @@ def test_a_killed_server_is_started_again_with_every_session_and_goes_on(home: P
         server.process.kill()
         server.process.wait(30)
 
-    with served(home, command=TARSY, env={"TARSY_REPLAY_SPEED": "3"}) as server, server.client() as http:
+    with served(home, env={"TARSY_REPLAY_SPEED": "3"}) as server, server.client() as http:
         before = {session["id"] for session in http.get("/api/v1/sessions").json()["sessions"]}
         session = _submit(http, "crashloop")
         # In the middle: it has called a tool, and the model is far from its end.

@@ -12,7 +12,6 @@ import pytest
 
 from support.otlp_receiver import otlp_receiver
 from support.tarsy_process import TARSY, Served, Tarsy, plain_environment, served
-from support.tarsy_process import tarsy as cold_tarsy
 from support.warm_tarsy import warm_command
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
@@ -45,29 +44,9 @@ def _log(home: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def test_a_worker_that_dies_is_replaced_and_all_end_in_order_when_the_parent_is_told(home: Path, database_url: str) -> None:
-    with served(home, "--processes", "2", command=TARSY, env={"DATABASE_URL": database_url}) as server, server.client() as http:
-        before = _workers(server)
-        assert len(before) == 2
-        before[0].kill()
-        psutil.wait_procs(before[:1], GIVE_UP_SECONDS)
-        sample = http.get("/api/v1/samples").json()["samples"][0]
-        alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
-        session = http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"]
-        _until(lambda: http.get(f"/api/v1/sessions/{session}").json()["status"] == "completed")
-        _until(lambda: len(_workers(server)) == 2)
-        everything = psutil.Process(server.process.pid).children(recursive=True)
-        server.process.terminate()
-        assert server.process.wait(GIVE_UP_SECONDS) == 0
-        _, left = psutil.wait_procs(everything, GIVE_UP_SECONDS)
-        assert left == []
-    stopped = [line["process"] for line in _log(home) if line.get("event") == "server.stopping"]
-    assert stopped[-1] == "api"
-    assert set(stopped[:-1]) <= {"worker-1", "worker-2"}
-    assert any(line.get("event") == "processes.ended" and line["status"] == -9 for line in _log(home))
-
-
-def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, database_url: str) -> None:
+def test_forked_workers_reach_the_llm_service_and_the_collector_one_that_dies_is_replaced_and_all_end_in_order(
+    home: Path, database_url: str
+) -> None:
     """Channels and exporters have threads, which do not survive a fork: each process creates its own, and the parent has none."""
     service = subprocess.Popen(
         [*warm_command(), "llm-service", "--port", "0"],
@@ -81,17 +60,31 @@ def test_forked_workers_reach_the_llm_service_and_the_collector(home: Path, data
         with otlp_receiver() as collector:
             env = {"DATABASE_URL": database_url, "TARSY_LLM_SERVICE_ADDR": address, **collector.env}
             with served(home, "--processes", "2", command=TARSY, env=env) as server, server.client() as http:
+                before = _workers(server)
+                assert len(before) == 2
+                before[0].kill()
+                psutil.wait_procs(before[:1], GIVE_UP_SECONDS)
                 sample = http.get("/api/v1/samples").json()["samples"][0]
                 alert = {"data": sample["alert_data"], "alert_type": sample["alert_type"]}
-                sessions = [http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"] for _ in range(4)]
+                sessions = [http.post("/api/v1/alerts", json=alert).raise_for_status().json()["session_id"] for _ in range(2)]
                 _until(lambda: all(http.get(f"/api/v1/sessions/{one}").json()["status"] == "completed" for one in sessions))
+                _until(lambda: len(_workers(server)) == 2)
                 assert psutil.Process(server.process.pid).num_threads() == 1
-                assert all(worker.num_threads() > 1 for worker in _workers(server))
+                _until(lambda: all(worker.num_threads() > 1 for worker in _workers(server)))
+                everything = psutil.Process(server.process.pid).children(recursive=True)
+                server.process.terminate()
+                assert server.process.wait(GIVE_UP_SECONDS) == 0
+                _, left = psutil.wait_procs(everything, GIVE_UP_SECONDS)
+                assert left == []
             roots = {UUID(bytes=span.trace_id) for span in collector.spans if not span.parent_span_id}
             assert roots == {UUID(one) for one in sessions}
     finally:
         service.terminate()
         service.communicate(timeout=GIVE_UP_SECONDS)
+    stopped = [line["process"] for line in _log(home) if line.get("event") == "server.stopping"]
+    assert stopped[-1] == "api"
+    assert set(stopped[:-1]) <= {"worker-1", "worker-2"}
+    assert any(line.get("event") == "processes.ended" and line["status"] == -9 for line in _log(home))
 
 
 def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_url: str) -> None:
@@ -103,9 +96,9 @@ def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_u
         assert left == []
 
 
-def test_what_no_restart_would_mend_ends_all_of_them_with_its_reason(home: Path) -> None:
+def test_what_no_restart_would_mend_ends_all_of_them_with_its_reason(home: Path, tarsy: Tarsy) -> None:
     (home / "config" / "tarsy.yaml").write_text("queue: {worker_count: many}\n")
-    ended = cold_tarsy("serve", "--port", "0", "--processes", "2", cwd=home, env={"TARSY_DATA_DIR": str(home / "data")})
+    ended = tarsy("serve", "--port", "0", "--processes", "2", cwd=home, env={"TARSY_DATA_DIR": str(home / "data")})
     assert ended.returncode == 1
     assert "worker_count" in ended.stderr
 
