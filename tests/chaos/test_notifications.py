@@ -17,10 +17,10 @@ from tarsy.domain.recording import Recording
 
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if ROUNDS else 170)]
 
-SESSIONS = 500 if ROUNDS else 10
+SESSIONS = 500 if ROUNDS else 6
 REPLICAS = 2
 # A worker is killed whenever this many more requests have arrived, in the middle of one.
-KILL_EVERY = 40 if ROUNDS else 9
+KILL_EVERY = 40 if ROUNDS else 5
 MAX_AGE_SECONDS = 900 if ROUNDS else 120
 CONFIG = """
 notify:

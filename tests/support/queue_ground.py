@@ -55,7 +55,7 @@ class Ground:
             with anyio.fail_after(within):
                 while not true:
                     true = bool(await connection.fetchval(query, *arguments))
-                    await anyio.sleep(0 if true else 0.02)
+                    await anyio.sleep(0 if true else 0.05)
         finally:
             await connection.close()
 

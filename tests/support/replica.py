@@ -36,8 +36,8 @@ CONFIG = """
 queue:
   worker_count: {workers}
   max_concurrent_sessions: {cap}
-  poll_interval: 200ms
-  poll_interval_jitter: 50ms
+  poll_interval: 1s
+  poll_interval_jitter: 100ms
   heartbeat_interval: {heartbeat}
   orphan_threshold: {orphan}
   orphan_detection_interval: {detection}
