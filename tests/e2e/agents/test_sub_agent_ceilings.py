@@ -24,7 +24,7 @@ from tarsy.agent.budget.ledger import share_of
 from tarsy.config.resolve.resolved import ResolvedOrchestrator
 from tarsy.domain.budget import Account, Ceiling, Spent
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.llm import Chunk, GenerateInput, ToolCallChunk
+from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ToolCallChunk
 from tarsy.domain.status import SessionStatus
 
 LEAD = "0.look/1.Lead"
@@ -63,6 +63,8 @@ async def test_no_agent_that_is_sent_uses_more_than_its_share(database_url: str,
 def sends_fifty_that_read_much(request: GenerateInput, number: int) -> Sequence[Chunk]:
     if request.track != LEAD:
         return endless_tools(request, number)
+    if number > 1:
+        return TextChunk("They found that the disk is full."), usage(request, 40)
     asked = '{"name": "Digger", "task": "Look for ever."}'
     return *(ToolCallChunk(f"s{number}-{place}", "tarsy.run_agent", asked) for place in range(50)), usage(request, 500)
 
@@ -82,10 +84,9 @@ async def test_of_fifty_agents_sent_at_once_ten_go_and_each_keeps_to_its_share(d
         session, billed = await running.services.repositories.sessions.get(SESSION_ID), await billed_by_track(running)
     assert session.status is SessionStatus.COMPLETED
     assert ceiling.exceeded_by(sum(billed.values(), Spent())) is None
-    assert len([one for one in model.requests if one.track == LEAD and one.tools]) >= 1
     diggers = {track: spent for track, spent in billed.items() if track != LEAD and "Digger" in track}
     assert tracks[0] in diggers
-    assert max(map(tracks.index, diggers)) < 10 * len([one for one in model.requests if one.track == LEAD])
+    assert max(map(tracks.index, diggers)) < 10
     # Half of what their sender has, divided among two.
     share = Ceiling(usd=ceiling.usd and ceiling.usd / 4, tokens=ceiling.tokens and ceiling.tokens // 4)
     assert [track for track, spent in diggers.items() if share.exceeded_by(spent)] == []

@@ -129,10 +129,10 @@ async def test_a_decision_that_comes_while_the_parking_is_being_written_is_not_l
 
 async def test_of_many_decisions_at_any_moment_none_is_lost(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await ground.fetch(DECISIONS)
-    sessions = [await ground.submit(made) for _ in range(20)]
+    sessions = [await ground.submit(made) for _ in range(10)]
     handler, dice = Deciding(engine), random.Random(7)  # noqa: S311 - chooses moments
     config = QueueConfig(
-        worker_count=4, max_concurrent_sessions=4, poll_interval=0.02, poll_interval_jitter=0.02, graceful_shutdown_timeout=5.0
+        worker_count=4, max_concurrent_sessions=4, poll_interval=0.1, poll_interval_jitter=0.02, graceful_shutdown_timeout=5.0
     )
     pool = WorkerPool(config, runner_on(engine), Recovery(engine), [handler], clock=SystemClock())
 
@@ -147,7 +147,7 @@ async def test_of_many_decisions_at_any_moment_none_is_lost(engine: AsyncEngine,
         async with anyio.create_task_group() as deciders:
             for session_id in sessions:
                 deciders.start_soon(decides, session_id)
-        await ground.until("SELECT count(*) = 20 FROM work WHERE state = 'done'")
+        await ground.until("SELECT count(*) = 10 FROM work WHERE state = 'done'")
         pool.drain()
     assert {await state(ground, session_id) for session_id in sessions} == {("completed", "done")}
     assert handler.parkings > 0

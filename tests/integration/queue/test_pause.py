@@ -79,6 +79,8 @@ def tarsy(ground: Ground, *arguments: str) -> str:
     return result.output
 
 
+# With the tests of chaos, which start replicas too: what forks them imports the program once for all.
+@pytest.mark.xdist_group("chaos")
 @pytest.mark.timeout(180)
 async def test_a_running_session_is_parked_now_and_goes_on_where_it_was(ground: Ground) -> None:
     async with speaking(ground) as session_id:
