@@ -1,10 +1,11 @@
 """Work claimed, let go of and taken back by hand, after the rules of its kind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.retry import retrying
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import INVESTIGATION, Claim, WorkKind
@@ -19,10 +20,16 @@ FOLLOW_UPS = (CHAT_ANSWERS.kind, SCORES.kind)
 MAX_RECOVERIES = 3
 
 
+async def claim_next(engine: AsyncEngine, rules: WorkRules, *, counted: Sequence[WorkKind] = (), cap: int = 100) -> Claimed[Any] | None:
+    """Claim the first work by these rules, and as a worker does, again where the database ended the transaction because the machine stood still."""
+    queue = WorkQueue(engine, pod_id="test")
+    found = await retrying(lambda: queue.claim(rules, counted=counted, max_concurrent_sessions=cap))
+    return found[0] if found else None
+
+
 async def take(engine: AsyncEngine, kind: WorkKind = INVESTIGATION, *, cap: int = 100) -> Claimed[Any] | None:
     """What a worker would have in hand next."""
-    found = await WorkQueue(engine, pod_id="test").claim(RULES[kind], counted=[INVESTIGATION], max_concurrent_sessions=cap)
-    return found[0] if found else None
+    return await claim_next(engine, RULES[kind], counted=[INVESTIGATION], cap=cap)
 
 
 async def claimed(engine: AsyncEngine, kind: WorkKind = INVESTIGATION, *, cap: int = 100) -> Claim:

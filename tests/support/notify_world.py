@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import anyio
 
+from support.claims import claim_next
 from support.intake_world import IntakeWorld, intake_world
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.notification_repository import NotificationRepository
@@ -52,9 +53,9 @@ class NotifyWorld:
 
     async def deliver(self, target: str) -> int:
         """Make an attempt for everything that is ready; return how many there were."""
-        handler, queue, attempts = self.handler(target), WorkQueue(self.intake.engine, pod_id="test"), 0
-        while found := await queue.claim(handler.rules, counted=[], max_concurrent_sessions=1):
-            await handler.run(found[0], RunScope())
+        handler, attempts = self.handler(target), 0
+        while found := await claim_next(self.intake.engine, handler.rules):
+            await handler.run(found, RunScope())
             attempts += 1
         return attempts
 

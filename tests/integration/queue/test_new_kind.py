@@ -10,6 +10,7 @@ import anyio
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.claims import claim_next
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.retry import is_transient
@@ -89,8 +90,7 @@ def runner_on(engine: AsyncEngine) -> Runner:
 
 
 async def take(engine: AsyncEngine) -> Claimed[Any] | None:
-    found = await WorkQueue(engine, pod_id="test").claim(Letters.rules, counted=[], max_concurrent_sessions=1)
-    return found[0] if found else None
+    return await claim_next(engine, Letters.rules)
 
 
 async def do(engine: AsyncEngine, doing: Doing) -> None:
@@ -221,5 +221,4 @@ async def test_its_rules_say_whether_a_pause_holds_it(engine: AsyncEngine, groun
     await ground.fetch("INSERT INTO pauses (chain_id, actor) VALUES ('', 'somebody')")
     await write(engine)
     rules = WorkRules(kind=LETTER, lane=Lane.FOLLOW_UPS, held_by_pause=held)
-    found = await WorkQueue(engine, pod_id="test").claim(rules, counted=[], max_concurrent_sessions=1)
-    assert (found is None) == held
+    assert (await claim_next(engine, rules) is None) == held

@@ -219,16 +219,9 @@ async def test_a_parked_session_is_looked_at_again_when_its_time_has_come(engine
 
 async def test_a_queue_that_never_runs_dry_still_wakes_what_is_due(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     first, second, third = [await ground.submit(made, created_at=datetime(2020, 1, day, tzinfo=UTC)) for day in (1, 2, 3)]
-    queue, rules = WorkQueue(engine, pod_id="test"), SessionExecutor.rules
-
-    async def next_session() -> Claim:
-        found = await queue.claim(rules, counted=[INVESTIGATION], max_concurrent_sessions=100)
-        assert found
-        return found[0].claim
-
-    parked = await next_session()
-    await queue.release(parked, Park("waits a moment", until=datetime.now(UTC) - timedelta(seconds=1)))
-    taken = [(await next_session()).subject_id for _ in range(3)]
+    parked = await claimed(engine)
+    await release_claim(engine, parked, Park("waits a moment", until=datetime.now(UTC) - timedelta(minutes=1)))
+    taken = [(await claimed(engine)).subject_id for _ in range(3)]
     assert (parked.subject_id, taken) == (first, [first, second, third])
 
 

@@ -19,14 +19,13 @@ from support.agent_scenario import (
     says,
     stage,
 )
+from support.claims import take
 from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
 from support.scraped import label_values, value
 from tarsy.db.work.parking import CancelAnswer
-from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.session.executor import SessionExecutor
 from tarsy.telemetry.measured_work import MeasuredRecovery
 from tarsy.telemetry.metrics import Metrics
 from tarsy.wiring.application import Application
@@ -90,8 +89,7 @@ async def test_a_session_that_is_cancelled_before_it_began_is_counted_as_ended(d
 async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str) -> None:
     metrics = Metrics()
     async with STORY.running(database_url) as running:
-        lost = WorkQueue(running.engine, pod_id="lost")
-        assert await lost.claim(SessionExecutor.rules, counted=(INVESTIGATION,), max_concurrent_sessions=5) is not None
+        assert await take(running.engine) is not None
         async with running.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE work SET heartbeat_at = now() - interval '1 hour'")
         await MeasuredRecovery(Recovery(running.engine), metrics).run(silent_seconds=60, limits={INVESTIGATION: 3})
