@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, WebSocketRoute, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebSocketRoute, expect
 
 from support.paths import ROOT
 
@@ -41,10 +41,14 @@ _FLAGS = [
 _EXPECTED = re.compile(r"WebSocket connection|Failed to load resource")
 
 
-def launch(playwright: Playwright) -> Browser:
+# Most pages live for seconds: machine code would be optimized for longer than it runs.
+UNOPTIMIZED = "--js-flags=--max-opt=1"
+
+
+def launch(playwright: Playwright, *flags: str) -> Browser:
     program = next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
     assert program, "Chromium is missing; on Debian: apt-get install chromium-headless-shell"
-    return playwright.chromium.launch(executable_path=program, args=_FLAGS)
+    return playwright.chromium.launch(executable_path=program, args=[*_FLAGS, *flags])
 
 
 @contextmanager
@@ -134,6 +138,11 @@ class Network:
             connection.close(code=1012)
 
 
+def follow(page: Page, address: str) -> None:
+    """Open another page of the dashboard as its links do: the router notices the new address, and the document is not loaded again."""
+    page.evaluate("address => history.pushState({}, '', address)", address)
+
+
 def use_theme(page: Page, *, dark: bool) -> None:
     page.emulate_media(color_scheme="dark" if dark else "light")
 
@@ -150,17 +159,17 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
 
-def assert_accessible(page: Page, name: str | None = None) -> None:
+def assert_accessible(page: Page, name: str | None = None, part: Locator | None = None) -> None:
     """No violation of WCAG A or AA that axe can find on the page, or in its open dialog or menu, in either theme.
 
-    With a name, `picture` is called for each theme.
+    With a name, `picture` is called for each theme. With a part, only that is looked at: the rest of the page is checked by another test.
     """
     for theme in ("dark", "light"):
         use_theme(page, dark=theme == "dark")
         if name:
             picture(page, f"{name}-{theme}")
         # The themes differ in their colours alone: everything else is looked at once.
-        found = _violations(page, _COLOURS if theme == "dark" else _WCAG)
+        found = _violations(page, part, _COLOURS if theme == "dark" else _WCAG)
         assert not found, "\n".join((theme, *found))
 
 
@@ -171,13 +180,14 @@ _MODAL = "[aria-modal=true], [role=menu]"
 _COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
 
-def _violations(page: Page, rules: dict[str, Any]) -> list[str]:
+def _violations(page: Page, part: Locator | None, rules: dict[str, Any]) -> list[str]:
     if not page.evaluate("() => 'axe' in window"):
         # The content security policy lets nobody add scripts to the page; the debugger may.
         page.evaluate(AXE.read_text())
     # Of the elements that pass, axe would otherwise describe every one.
     options = {"runOnly": rules, "resultTypes": ["violations"]}
-    result: dict[str, Any] = page.evaluate(f"options => axe.run(document.querySelector('{_MODAL}') ?? document, options)", options)
+    run = f"(part, options) => axe.run(part.querySelector('{_MODAL}') ?? part, options)"
+    result: dict[str, Any] = (part or page.locator("html")).evaluate(run, options)
     return [
         f"{violation['id']}: {node['html'][:200]} {node['failureSummary']}"
         for violation in result["violations"]

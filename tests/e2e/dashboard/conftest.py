@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
-from support.browser import ROOT, launch
+from support.browser import ROOT, UNOPTIMIZED, launch
 from support.dashboard_sessions import SPEED, submit, wait_for_end
 from support.recorded_server import AGENT, SENDER, SENT, SIMULATED, SUMMARY, call, chain, recorded_server, says
 from support.stored_notifications import store_notifications
@@ -49,12 +49,16 @@ notify:
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def playwright() -> Iterator[Playwright]:
     """Package scope, not session scope: while Playwright runs, no other test of the process can have an event loop."""
-    with sync_playwright() as playwright:
-        running = launch(playwright)
+    with sync_playwright() as running:
         yield running
-        running.close()
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    with launch(playwright, UNOPTIMIZED) as running:
+        yield running
 
 
 @pytest.fixture(scope="package")

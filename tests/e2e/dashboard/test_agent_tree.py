@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture
+from support.browser import PHONE, assert_accessible, assert_fits, follow, open_page, picture, resize
 from support.dashboard_sessions import submit, wait_for_end
 from support.tarsy_process import Served
 
@@ -39,7 +39,7 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
         report = feed.get_by_role("region", name="Report of LogAgent").first
         expect(report).to_contain_text("Checkout waits in vain for a database connection")
         expect(report.get_by_role("link", name=re.compile(r"A1\.1 \(verified\)")).first).to_be_visible()
-        assert_accessible(page, "agent-tree")
+        assert_accessible(page, "agent-tree", page.get_by_role("main"))
 
         agents.get_by_role("button", name=re.compile("ChangeAgent")).click()
         sent = feed.get_by_role("article").filter(has_text="ChangeAgent was sent")
@@ -59,22 +59,22 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
         expect(agents.get_by_role("button", name=re.compile("LogAgent"))).to_have_count(2)
 
         # In the trace the call that started a sub-agent is labelled with the agent and its task.
-        page.goto(f"{address}/trace")
+        follow(page, f"{address}/trace")
         page.get_by_role("list", name="Calls").get_by_role(
             "button", name=re.compile("LogAgent was sent .*What do its pods log", re.DOTALL)
         ).click()
         expect(page.get_by_role("region", name="Task of LogAgent")).to_contain_text("What do its pods log while it fails")
-        assert_accessible(page, "trace-sent")
+        assert_accessible(page, "trace-sent", page.get_by_role("region", name="Task of LogAgent"))
 
-        page.goto(f"/sessions/{sessions['stale-certificate']}")
+        follow(page, f"/sessions/{sessions['stale-certificate']}")
         page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^investigation")).click()
         skill = feed.get_by_role("article").filter(has_text="Skill kubernetes-certificates")
         skill.get_by_role("button", name=re.compile("Skill kubernetes-certificates")).click()
         expect(skill.get_by_role("heading", name="Renewed, but not used")).to_be_visible()
-        assert_accessible(page, "skill")
-    with open_page(browser, server.url, size=PHONE) as page:
-        page.goto(address)
-        agents = page.get_by_role("list", name="Agents of investigation")
+        assert_accessible(page, "skill", skill)
+
+        resize(page, PHONE)
+        follow(page, address)
         agents.scroll_into_view_if_needed()
         picture(page, "agent-graph-phone")
         agents.get_by_role("button", name=re.compile("MetricsAgent")).click()

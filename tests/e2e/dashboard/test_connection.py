@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page
+from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, follow, open_page
 from support.dashboard_sessions import SPEED, submit
 from support.recorded_server import AGENT, call, recorded_server, says
 from support.tarsy_process import Served, served
@@ -32,11 +32,11 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             with first.client() as http:
                 session = submit(http, "crashloop")
             expect(page.get_by_role("region", name="Active sessions").get_by_role("listitem")).to_have_count(1)
-            page.goto(f"/sessions/{session}")
+            follow(page, f"/sessions/{session}")
             expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
             page.wait_for_function("() => performance.getEntriesByType('resource').some(one => one.name.includes('system-page'))")
         expect(page.get_by_text(lost)).to_be_visible()
-        assert_accessible(page, "connection-lost")
+        assert_accessible(page, "connection-lost", page.get_by_role("status").filter(has_text=lost))
         # The pages open without their server and show what could not be loaded. By keyboard: a page that follows the end of its timeline may
         # scroll between the two halves of a click.
         page.get_by_role("link", name="System").press("Enter")
@@ -66,10 +66,10 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
             expect(page.get_by_text(waiting).first).to_be_visible(timeout=PATIENCE_MS)
             # None of its agents is shown as running meanwhile.
             expect(page.get_by_role("list", name="Stages").get_by_role("button", name="wait Waiting")).to_be_visible()
-            page.goto("/sessions")
+            follow(page, "/sessions")
             row = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
             expect(row).to_contain_text(waiting)
-            assert_accessible(page, "taken-over")
+            assert_accessible(page, "taken-over", row)
 
 
 def test_a_page_that_missed_too_many_messages_shows_the_text_that_is_being_streamed(browser: Browser, tmp_path: Path) -> None:

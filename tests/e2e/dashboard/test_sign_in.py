@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import assert_accessible
+from support.browser import assert_accessible, follow
 from support.oidc_provider import CLIENT_SECRET, oidc_provider
 from support.tarsy_process import Served, served
 
@@ -61,11 +61,12 @@ def sign_in(page: Page, person: str) -> None:
 # Pages with controls that a viewer may not use, and one control of each; `None`: the page itself is refused.
 DENIED = {
     "/sessions/{crashloop}": "Resubmit",
-    "/sessions/{crashloop}/trace": "Fork from here",
     "/alerts/new": "Submit alert",
     "/notifications": "Send again",
     "/incidents": "Mute alerts",
     "/audit": None,
+    # The last one: it is reached with the pointer, after which a focus set by script shows no tooltip.
+    "/sessions/{crashloop}/trace": "Fork from here",
 }
 
 
@@ -85,7 +86,7 @@ def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(
         # A fork needs a model, and this server has none.
         page.route("**/api/v1/models", lambda route: route.fulfill(json={"models": [{"name": "local", "model": "local"}]}))
         for address, control in DENIED.items():
-            page.goto(address.format(**finished))
+            follow(page, address.format(**finished))
             if control is None:
                 expect(page.get_by_role("alert")).to_contain_text("admin")
             elif control == "Fork from here":
@@ -98,7 +99,9 @@ def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(
                 disabled.focus()
                 expect(page.get_by_role("tooltip")).to_have_text("This needs the role responder.")
                 expect(disabled.get_by_text(control)).to_be_disabled()
-            assert_accessible(page, f"viewer-{address.split('/')[1]}")
+            # The other controls look like that of the first page.
+            if control in ("Resubmit", "Fork from here"):
+                assert_accessible(page, f"viewer-{control}", page.get_by_role("main"))
         page.get_by_role("button", name="Log out").click()
         # The provider asks whether to sign out there, too.
         page.get_by_role("button", name=re.compile("Yes", re.IGNORECASE)).click()
@@ -127,4 +130,4 @@ def test_an_admin_creates_a_token_which_is_shown_once_and_revokes_it(browser: Br
             # Visible only when the dialog is gone, which hides the rest of the page.
             expect(tokens.get_by_text("There are none in the database.")).to_be_visible()
             assert http.get("/api/v1/sessions", headers=headers).status_code == 401
-        assert_accessible(page, "system-admin")
+        assert_accessible(page, "system-admin", tokens)

@@ -14,9 +14,9 @@ from threading import Event
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Playwright, expect
 
-from support.browser import open_page
+from support.browser import launch, open_page
 from support.dashboard_sessions import wait_for_end
 from support.many_sessions import copy_session
 from support.recorded_server import AGENT, call, recorded_server, says
@@ -45,6 +45,13 @@ WATCH = """place => {
   }).observe({ entryTypes: ["longtask"] });
 }"""
 LAST_WORD = """() => Number([...document.querySelector("[role=feed]").innerText.matchAll(/word(\\d+)/g)].at(-1)?.[1] ?? -1)"""
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """A browser that optimizes scripts, as those of users do."""
+    with launch(playwright) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

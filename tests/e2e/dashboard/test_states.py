@@ -4,7 +4,7 @@ import re
 from typing import Any, cast
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from support.browser import (
     DESKTOP,
@@ -13,6 +13,7 @@ from support.browser import (
     assert_accessible,
     assert_fits,
     expect_status,
+    follow,
     open_page,
     picture,
     resize,
@@ -25,8 +26,8 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 STATUSES = ("pending", "in_progress", "waiting", "cancelling", "completed", "failed", "timed_out", "cancelled")
 
 
-def assert_good_at_every_width(page: Page, name: str) -> None:
-    assert_accessible(page, name)
+def assert_good_at_every_width(page: Page, name: str, part: Locator | None = None) -> None:
+    assert_accessible(page, name, part)
     for label, size in (("tablet", TABLET), ("phone", PHONE)):
         resize(page, size)
         picture(page, f"{name}-{label}")
@@ -42,10 +43,10 @@ def test_calls_that_wait_for_an_approval_are_shown_as_they_would_be_sent_and_dec
         cards = page.get_by_role("article", name="Approval of standby.pods_log")
         expect(cards).to_have_count(2)
         expect(cards.filter(has_text='"name": "cart-1"')).to_have_count(1)
-        assert_good_at_every_width(page, "session-approval")
+        assert_good_at_every_width(page, "session-approval", page.get_by_role("main"))
         page.get_by_role("link", name="Approvals").click()
         expect(cards).to_have_count(2)
-        assert_good_at_every_width(page, "approvals-pending")
+        assert_good_at_every_width(page, "approvals-pending", page.get_by_role("main"))
         # By keyboard.
         cards.filter(has_text="cart-1").get_by_label("Reason").focus()
         page.keyboard.type("It only reads.")
@@ -55,13 +56,13 @@ def test_calls_that_wait_for_an_approval_are_shown_as_they_would_be_sent_and_dec
         cards.get_by_label("Reason").fill("Not this one.")
         cards.get_by_role("button", name="Reject").click()
         expect(page.get_by_text("No call waits for an approval")).to_be_visible()
-        page.goto(f"/sessions/{session}")
+        page.go_back()
         expect_status(page, "Completed")
         feed = page.get_by_role("feed")
         for decision, reason in (("approved by api-client", "It only reads."), ("rejected by api-client", "Not this one.")):
             feed.get_by_role("article").filter(has_text=decision).get_by_role("button", name="standby.pods_log").click()
             expect(cards.filter(has_text=f"Reason: {reason}")).to_be_visible()
-        assert_accessible(page, "approvals-decided")
+        assert_accessible(page, "approvals-decided", feed)
 
 
 def test_a_target_is_tested_and_a_dead_letter_is_sent_again(browser: Browser, server: Served, finished: dict[str, str]) -> None:
@@ -118,29 +119,23 @@ def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
         expect(page.get_by_text("This analysis is partial").first).to_be_visible()
         assert_good_at_every_width(page, "session-failed")
         wait_for_end(http, hurried)
-        page.goto(f"/sessions/{hurried}")
+        page.route(re.compile(f"/api/v1/sessions/{hurried}$"), with_actions)
+        follow(page, f"/sessions/{hurried}")
         expect_status(page, "Completed")
         expect(page.get_by_text("This analysis is partial. The agent had to conclude")).to_be_visible()
-        assert_accessible(page, "session-forced")
-        page.route(re.compile(f"/api/v1/sessions/{hurried}$"), with_actions)
-        page.reload()
         actions = page.get_by_role("region", name="Actions")
         for text in ("Approved by ada. The symptom is gone.", "Outcome unknown", "Not decided, or running", "was not begun"):
             expect(actions.get_by_text(text)).to_be_visible()
         assert_good_at_every_width(page, "session-actions")
-        page.unroute_all()
         running = silent()
-        page.goto(f"/sessions/{running}")
-        expect_status(page, "Running")
         page.route(re.compile(f"/api/v1/sessions/{running}$"), without_model)
-        page.reload()
+        follow(page, f"/sessions/{running}")
         expect(page.get_by_test_id("session-status")).to_have_text("Waiting for the model")
-        assert_accessible(page, "session-waiting-for-model")
-        page.unroute_all()
+        assert_accessible(page, "session-waiting-for-model", page.get_by_role("main"))
+        page.unroute_all(behavior="wait")
         http.post(f"/api/v1/sessions/{running}/cancel").raise_for_status()
-        page.reload()
         expect_status(page, "Cancelled")
-        assert_accessible(page, "session-cancelled")
+        assert_accessible(page, "session-cancelled", page.get_by_role("main"))
 
 
 def with_actions(route: Route) -> None:
@@ -188,25 +183,36 @@ LOADED = {
 def test_every_page_shows_that_it_loads_and_why_it_could_not_be_loaded(browser: Browser, server: Served) -> None:
     reason = "This needs the role admin, and your role is viewer."
     refusal = {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": reason}
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=403, json=refusal)
+
     data = re.compile("/api/v1/(?!me$|system/version)")
+    first = next(iter(LOADED))
     with open_page(browser, server.url) as page:
+        page.route(data, hold)
+        page.goto(first)
         for address, failure in LOADED.items():
-            # Not answered.
-            page.route(data, lambda _: None)
-            page.goto(address)
+            if address != first:
+                follow(page, address)
             expect(page.get_by_role("status").filter(has_text="Loading").first).to_be_visible()
-            if address == "/incidents":
-                # It looks the same on all of them.
+            # Both states look the same on all pages.
+            if address == first:
                 assert_accessible(page, "loading")
-            page.unroute(data)
-            page.route(data, lambda route: route.fulfill(status=403, json=refusal))
-            page.reload()
+            page.route(data, refuse)
+            for request in held:
+                refuse(request)
+            held.clear()
             expect(page.get_by_role("alert").filter(has_text=failure).first).to_contain_text(reason)
-            assert_accessible(page, f"failed-{address.split('/')[1]}")
-            resize(page, PHONE)
+            if address == first:
+                assert_accessible(page, "failed")
+                resize(page, PHONE)
             assert_fits(page)
-            resize(page, DESKTOP)
-            page.unroute(data)
+            page.unroute(data, refuse)
 
 
 # Pages without data, and what they say then.
@@ -236,10 +242,12 @@ def test_pages_without_data_say_so(browser: Browser, server: Served, finished: d
 
     with open_page(browser, server.url) as page:
         page.route(re.compile("/api/v1/(?!me$|sessions/[^/?]*$|system/(config|queue|version))"), empty)
+        page.goto("/")
+        expect(page.get_by_role("navigation", name="Main")).to_be_visible()
         for address, text in EMPTY.items():
-            page.goto(address.format(**finished))
+            follow(page, address.format(**finished))
             expect(page.get_by_text(text)).to_be_visible()
-            assert_accessible(page, f"empty-{address.split('/')[1]}")
+            assert_accessible(page, f"empty-{address.split('/')[1]}", page.get_by_role("main"))
 
 
 def test_a_server_that_does_not_respond_and_a_person_without_a_role_are_reported(browser: Browser, server: Served) -> None:
