@@ -98,7 +98,7 @@ async def test_a_hangup_changes_what_begins_and_nothing_that_runs(database_url: 
 
 
 def test_one_command_reaches_every_process_and_tells_what_changed(database_url: str, tmp_path: Path, tarsy: Tarsy) -> None:
-    env = {"DATABASE_URL": database_url, "OPENAI_API_KEY": "k"}
+    env = {"DATABASE_URL": database_url}
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "tarsy.yaml").write_text("queue: {worker_count: 5}\nagents: {Old: {}}\n")
     with served(tmp_path, env=env) as first, served(tmp_path, env=env, log=tmp_path / "second.log") as second:
