@@ -65,6 +65,10 @@ tarsy() {
     rm -rf config
     "$TARSY_BIN" "$@"
     unset TARSY_CONFIG_DIR
+  elif [ "$1" = demo ] && [ "$2" != crashloop ]; then
+    # All samples are played by their contract tests: here it is enough that there is one of this name, and that the options are understood.
+    "$TARSY_BIN" samples list | grep "^$2 " > /dev/null
+    "$TARSY_BIN" "$@" --help > /dev/null
   elif [ "$1" = demo ] || [ "$1" = doctor ] || [ "$1" = samples ]; then
     once "$@"
   else
@@ -104,7 +108,10 @@ def server(tmp_path_factory: pytest.TempPathFactory, module_database_url: str, w
     (directory / "config" / "llm-providers.yaml").write_text(PROVIDERS.format(directory / "spoken.json"))
     (directory / "shown").mkdir()
     (directory / "tarsy").write_text(f'#!/bin/sh\nexec {shlex.join(warm)} "$@"\n')
-    (directory / "tarsy").chmod(0o755)
+    # The package that the template starts would be fetched, and find no cluster.
+    (directory / "npx").write_text(f"#!/bin/sh\nexec {sys.executable} -P -m tarsy.demo.cluster --incident crashloop\n")
+    for program in ("tarsy", "npx"):
+        (directory / program).chmod(0o755)
     with served(directory, env={"DATABASE_URL": module_database_url}) as running:
         with running.client() as http:
             session = http.post("/api/v1/alerts", json={"data": "the pod cart-6f7b9c4d8-tw5bd crash-loops"}).json()["session_id"]
@@ -126,6 +133,7 @@ def _environment(server: Served, home: Path) -> dict[str, str]:
     env = plain_environment(**server.env)
     return env | {
         "HOME": str(home),
+        "PATH": f"{server.cwd}:{env['PATH']}",
         "ROOT": str(ROOT),
         "SHOWN": str(server.cwd / "shown"),
         "TARSY_BIN": str(server.cwd / "tarsy"),
