@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 from support.paths import FAULT_SERVER
-from support.tarsy_process import TARSY, served
+from support.tarsy_process import served
 
 CONFIGURATION = f"""
 mcp_servers:
@@ -42,14 +42,15 @@ def test_a_server_that_is_killed_leaves_no_tool_server_behind(database_url: str,
     config.joinpath("llm-providers.yaml").write_text(
         "llm_providers: {recorded: {type: replay, recording: 'sample:crashloop'}}\n", encoding="utf-8"
     )
-    with served(tmp_path, "--config", str(config), command=TARSY, env={"DATABASE_URL": database_url}) as tarsy:
+    with served(tmp_path, "--config", str(config), env={"DATABASE_URL": database_url}) as tarsy:
         with tarsy.client() as client:
 
             def seen() -> bool:
                 return any(server["tools"] for server in client.get("/api/v1/system/mcp-servers").json()["servers"])
 
             until(seen, "the tool server was never seen")
-        below = psutil.Process(tarsy.process.pid).children(recursive=True)
+        # The server and all that it started: they, and no others, work in the directory of this test.
+        below = [process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(tmp_path)]
         assert any(str(FAULT_SERVER) in process.cmdline() for process in below)
         tarsy.process.kill()
         until(lambda: not any(running(process) for process in below), "a tool server outlived us")
