@@ -7,11 +7,13 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from support.paths import TESTS
 from tarsy.agent.ports import LLMClient, ToolServers
+from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.resolve.resolved import (
     ResolvedAgentConfig,
     ResolvedChain,
@@ -54,6 +56,12 @@ TOOLS = (
     ToolDefinition(name="k8s.pods", description="List pods.", parameters_schema={"type": "object"}, read_only=True),
     ToolDefinition(name="k8s.logs", description="Read a pod's log.", parameters_schema={"type": "object"}, read_only=True),
 )
+
+
+@cache
+def built_in_config() -> LoadedConfig:
+    """The configuration where there are no files, loaded once for all tests: it was a seventh of the start of an application."""
+    return load_config(None, {})
 
 
 def agent(name: str = "Investigator", **changes: Any) -> ResolvedAgentConfig:
@@ -188,8 +196,9 @@ class Scenario:
         recording = self.recording
         llm = self.llm or in_process_client(env={}, recordings=lambda _: recording, replay_speed=self.replay_speed)
         settings = Settings(env=self.env, database_url=database_url, config_dir=self.config_dir)
+        loaded = None if self.config_dir or self.env else built_in_config()
         tools = None if self.real_tools else self.servers or RecordedToolServers(recording)
-        async with application(settings, overrides=Overrides(tools=tools, llm=llm)) as running:
+        async with application(settings, loaded=loaded, overrides=Overrides(tools=tools, llm=llm)) as running:
             yield running
 
     async def play(self, database_url: str) -> Recording:

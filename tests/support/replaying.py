@@ -3,6 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 
+from support.agent_scenario import built_in_config
 from tarsy.agent.ports import ToolServers
 from tarsy.agent.toolbox.approval import RecordedApprovals
 from tarsy.db.session.recordings import RecordingSource
@@ -31,7 +32,7 @@ def playing(
         approvals=lambda _engine, _deliver: RecordedApprovals(inputs),
         older_rules=older_rules,
     )
-    return application(Settings(env={}, database_url=database_url), overrides=overrides)
+    return application(Settings(env={}, database_url=database_url), loaded=built_in_config(), overrides=overrides)
 
 
 async def replay_recording(database_url: str, recording: Recording) -> Recording:
