@@ -37,7 +37,7 @@ def sends_two_that_never_stop(request: GenerateInput, number: int) -> Sequence[C
     return *(ToolCallChunk(f"s{number}-{place}", "tarsy.run_agent", asked) for place in range(2)), usage(request, 100)
 
 
-@pytest.mark.parametrize("ceiling", [Ceiling(model_calls=20), Ceiling(usd=Decimal(1)), Ceiling(tool_calls=20)])
+@pytest.mark.parametrize("ceiling", [Ceiling(model_calls=40), Ceiling(usd=Decimal(2)), Ceiling(tool_calls=40)])
 async def test_no_agent_that_is_sent_uses_more_than_its_share(database_url: str, tmp_path: Path, ceiling: Ceiling) -> None:
     digger = runaway_agent("Digger", description="Digs")
     lead = runaway_agent("Lead", mcp_servers=(), sub_agents=(digger,), orchestrator=ResolvedOrchestrator(max_concurrent_agents=2))
@@ -69,7 +69,7 @@ def sends_fifty_that_read_much(request: GenerateInput, number: int) -> Sequence[
     return *(ToolCallChunk(f"s{number}-{place}", "tarsy.run_agent", asked) for place in range(50)), usage(request, 500)
 
 
-@pytest.mark.parametrize("ceiling", [Ceiling(usd=Decimal(1)), Ceiling(tokens=75_000)])
+@pytest.mark.parametrize("ceiling", [Ceiling(usd=Decimal(2)), Ceiling(tokens=150_000)])
 async def test_of_fifty_agents_sent_at_once_ten_go_and_each_keeps_to_its_share(database_url: str, tmp_path: Path, ceiling: Ceiling) -> None:
     digger = runaway_agent("Digger", description="Digs")
     lead = runaway_agent("Lead", mcp_servers=(), sub_agents=(digger,), orchestrator=ResolvedOrchestrator(max_concurrent_agents=2))
