@@ -183,6 +183,10 @@ class Seen:
         sources = {name: self.source(one) for name, one in self.evidence.items()}
         return frozenset(name for name, one in sources.items() if not one.refused and not one.failed and not one.is_report)
 
+    def holds_word(self, word: str) -> bool:
+        """Whether a word occurs in any text other than as a part of a longer name."""
+        return re.search(rf"(?<![\w-]){re.escape(word.lower())}(?![\w-])", self._whole) is not None
+
     @cached_property
     def results(self) -> frozenset[str]:
         """The usable results of calls, without the agents' inputs."""
@@ -358,8 +362,7 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
     quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
     quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
     known = (*quoted, *between(_clocks(claimed, quoted, found, seen)))
-    numbers = [one for one in _without_unit(claim.text) if "." in one.text or one.readings[0].value > _MOST_COUNTED]
-    for figure in (*claimed, *numbers):
+    for figure in (*claimed, *_large_numbers(claim.text)):
         # Most figures are in the words quoted; the whole results are read for the others alone.
         is_time = figure.has(Dimension.CLOCK) and not is_converted(figure)
         if is_time or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
@@ -416,6 +419,11 @@ def _single_decimal(text: str) -> Sequence[Figure]:
     return found if len(found) == 1 else ()
 
 
+def _large_numbers(text: str) -> Iterator[Figure]:
+    """Yield the numbers of a text without a unit that nobody counts by hand."""
+    return (one for one in _without_unit(text) if "." in one.text or one.readings[0].value > _MOST_COUNTED)
+
+
 def _without_unit(text: str) -> Iterator[Figure]:
     """Yield the numbers of a text that neither have a unit nor follow a key or a metric with one."""
     with_unit = {one.start for one in figures(text)}
@@ -470,16 +478,19 @@ def _problems(one: CheckedStatement) -> Iterator[UnsupportedClaim]:
 
 def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
     if verdict.object is not None and verdict.outcome is not VerdictOutcome.INCONCLUSIVE:
-        for part in (verdict.object.name, verdict.object.namespace):
-            if part and not seen.holds_name(part):
-                yield part
+        name, namespace = verdict.object.name, verdict.object.namespace
+        if name and not seen.holds_name(name):
+            yield name
+        # No part of a longer name: a bucket `acme-media` is no sign of a namespace `media`.
+        if namespace and not seen.holds_word(namespace):
+            yield namespace
     yield from (name for name in names(verdict.mechanism) if not seen.holds_name(name))
 
 
 def _unstated_of(verdict: Verdict, claims: Sequence[Statement]) -> Iterator[str]:
     texts = (text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations)))
     stated = [figure for text in texts for figure in (*figures(text), *counts(text))]
-    return (figure.text for figure in figures(verdict.mechanism) if not any_agrees(figure, stated))
+    return (figure.text for figure in (*figures(verdict.mechanism), *_large_numbers(verdict.mechanism)) if not any_agrees(figure, stated))
 
 
 def _problems_of(verdict: Verdict, unseen: Sequence[str], unstated: Sequence[str], seen: Seen) -> list[UnsupportedClaim]:

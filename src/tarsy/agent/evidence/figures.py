@@ -85,6 +85,8 @@ _MINUS = "[-\u2212]"
 _WITH_UNIT = re.compile(
     rf"(?:(?<![\w.:/-])|(?<=(?<![\w.:/-]){_MINUS}))(?P<number>{_NUMBER})[  -]?(?P<unit>{_UNIT}|[KMGTP])(?![\w])", re.IGNORECASE
 )
+# The limit of Java's heap is in MiB, whichever case the letter has.
+_JAVA_HEAP = re.compile(r"(?<!\w)-Xmx(?P<number>\d{1,9})(?P<unit>[kmgtKMGT])(?!\w)")
 # `duration_ms=29`, `resident_mib: 262`: the unit is part of the key.
 _KEYED = re.compile(
     rf"(?<![\w])[A-Za-z][\w.]*?_(?P<unit>{_UNIT})(?:\{{[^}}\n]*\}})?[\"']?\s*[=:]\s*[\"']?-?(?P<number>{_NUMBER})(?![\w.:])",
@@ -208,6 +210,8 @@ def figures(text: str) -> Iterator[Figure]:
         for found in pattern.finditer(text):
             if found.start("number") not in spans and (readings := tuple(_readings(text, found))):
                 yield Figure(found[0], found.start("number"), readings)
+    for found in _JAVA_HEAP.finditer(text):
+        yield Figure(found[0], found.start("number"), tuple(_read(found["number"], f"{found['unit']}i", 1.0)))
     yield from _metric_values(text)
 
 

@@ -61,8 +61,9 @@ def compares(statement: str, masked: Sequence[str]) -> bool:
     if len(masked) < 2 or "" in tags:
         return False
     statement = _NOT_DIFFERENT.sub("the same", statement)
-    differs = _DIFFERENT.search(statement) is not None
-    return not differs and _SAME.search(statement) is not None if len(tags) == 1 else differs
+    same, different = (max((found.start() for found in word.finditer(statement)), default=-1) for word in (_SAME, _DIFFERENT))
+    # Of both, the last one counts: "A different password: no, both are the same".
+    return same > different if len(tags) == 1 else different > same
 
 
 def speaks_of_equality(statement: str) -> bool:
