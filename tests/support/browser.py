@@ -41,8 +41,9 @@ _FLAGS = [
 _EXPECTED = re.compile(r"WebSocket connection|Failed to load resource")
 
 
-# Most pages live for seconds: machine code would be optimized for longer than it runs.
-UNOPTIMIZED = "--js-flags=--max-opt=1"
+# For tests that do not measure: most pages live for seconds, so that their scripts would be optimized for longer than they run,
+# and the icon of a running session would be drawn sixty times a second.
+THRIFTY = ("--js-flags=--max-opt=1", "--force-prefers-reduced-motion")
 
 
 def launch(playwright: Playwright, *flags: str) -> Browser:
@@ -73,7 +74,8 @@ _KNOWN: dict[tuple[Browser, str], BrowserContext] = {}
 
 
 def _new_context(browser: Browser, url: str) -> BrowserContext:
-    context = browser.new_context(base_url=url)
+    # As the flags of the browser are, which Playwright would otherwise override.
+    context = browser.new_context(base_url=url, reduced_motion="null")
     context.new_page().goto("/health")
     return context
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-from support.browser import ROOT, UNOPTIMIZED, launch
+from support.browser import ROOT, THRIFTY, launch
 from support.dashboard_sessions import SPEED, submit, wait_for_end
 from support.recorded_server import AGENT, SENDER, SENT, SIMULATED, SUMMARY, call, chain, recorded_server, says
 from support.stored_notifications import store_notifications
@@ -57,7 +57,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    with launch(playwright, UNOPTIMIZED) as running:
+    with launch(playwright, *THRIFTY) as running:
         yield running
 
 

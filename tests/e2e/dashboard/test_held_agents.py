@@ -119,7 +119,7 @@ def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_en
         expect(stages.get_by_role("button", name="NetworkAgent Cancelled")).to_be_visible()
         expect(page.get_by_role("button", name="Stop NetworkAgent")).to_have_count(0)
         expect_status(page, "Running")
-        assert_accessible(page, "agent-stopped")
+        assert_accessible(page, "agent-stopped", stages)
 
         held.release("two")
         expect_status(page, "Completed")

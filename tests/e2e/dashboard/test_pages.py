@@ -1,9 +1,12 @@
 """Every page: accessible in both themes, usable on a phone, quick to load."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
 
 from support.browser import (
+    DESKTOP,
     PATIENCE_MS,
     PHONE,
     TABLET,
@@ -12,6 +15,7 @@ from support.browser import (
     assert_accessible,
     assert_fits,
     assert_verdict_first,
+    follow,
     open_page,
     picture,
     resize,
@@ -43,31 +47,31 @@ NEEDED = """() => {
 }"""
 
 
-def visit(page: Page, name: str, sessions: dict[str, str]) -> None:
-    address, sign = PAGES[name]
-    page.goto(address.format(**sessions))
-    expect(page.get_by_text(sign).first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+@pytest.fixture(scope="module")
+def visited(browser: Browser, server: Served) -> Iterator[Page]:
+    """A page on which the tests open one address after another."""
+    with open_page(browser, server.url) as page:
+        page.goto("/")
+        expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+        yield page
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(
-    browser: Browser, server: Served, finished: dict[str, str], name: str
-) -> None:
-    with open_page(browser, server.url) as page:
-        visit(page, name, finished)
-        if name == "session":
-            assert_verdict_first(page)
-        assert_accessible(page, name)
-        resize(page, ZOOMED)
+def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(visited: Page, finished: dict[str, str], name: str) -> None:
+    page, (address, sign) = visited, PAGES[name]
+    resize(page, DESKTOP)
+    follow(page, address.format(**finished))
+    expect(page.get_by_text(sign).first).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
+    if name == "session":
+        assert_verdict_first(page)
+    assert_accessible(page, name)
+    for size in (ZOOMED, TABLET, PHONE):
+        resize(page, size)
         assert_fits(page)
-        resize(page, TABLET)
-        assert_fits(page)
-        resize(page, PHONE)
-        assert_fits(page)
-        if name == "session":
-            assert_verdict_first(page)
-        picture(page, f"{name}-phone")
+    if name == "session":
+        assert_verdict_first(page)
+    picture(page, f"{name}-phone")
 
 
 def test_the_theme_is_remembered(browser: Browser, server: Served) -> None:
@@ -115,7 +119,7 @@ def test_an_unknown_address_and_an_unknown_session_are_reported_with_a_link(brow
             ("sessions/x/trace", "session"),
             ("incidents/x", "incident"),
         ):
-            page.goto(f"/{address}")
+            follow(page, f"/{address}")
             expect(page.get_by_text(f"There is no such {what}")).to_be_visible()
         assert_accessible(page)
         page.get_by_role("link", name="All sessions").click()

@@ -27,7 +27,7 @@ def test_queued_sessions_show_their_position_and_move_up(browser: Browser, confi
         expect(rows.filter(has_text="The third one.")).to_contain_text("position 2 in the queue")
         expect(rows.nth(0)).to_contain_text("The first one.")
         expect(rows.nth(2)).to_contain_text("The third one.")
-        assert_accessible(page, "queue")
+        assert_accessible(page, "queue", page.get_by_role("region", name="Active sessions"))
 
         http.post(f"/api/v1/sessions/{first}/cancel").raise_for_status()
         expect(rows.filter(has_text="The second one.")).to_contain_text("Running")

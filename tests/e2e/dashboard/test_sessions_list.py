@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import assert_accessible, open_page
+from support.browser import assert_accessible, follow, open_page
 from support.dashboard_sessions import submit, wait_for_end
 from support.tarsy_process import Served
 
@@ -58,7 +58,7 @@ def test_filters_are_in_the_address(browser: Browser, server: Served, finished: 
         page.get_by_role("button", name="Clear").click()
         expect(rows.filter(has_text="sample-dns-outage").first).to_be_visible()
         assert "?" not in page.url
-        page.goto("/?type=sample-dns-outage&chain=sample-dns-outage&since=1h")
+        follow(page, "/?type=sample-dns-outage&chain=sample-dns-outage&since=1h")
         expect(rows.first).to_contain_text("sample-dns-outage")
         expect(rows.filter(has_text="KubePodCrashLooping")).to_have_count(0)
 
@@ -132,7 +132,7 @@ def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Brows
                 "wanted => [...document.querySelectorAll('[data-session]')].map(row => row.dataset.session).join() === wanted.join()",
                 arg=wanted,
             )
-        assert_accessible(page, "sessions-columns")
+        assert_accessible(page, "sessions-columns", ended)
 
         page.get_by_role("button", name="Views").click()
         # The keyboard reaches the field and saves.
@@ -150,10 +150,10 @@ def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Brows
         page.get_by_label("Until").fill("2020-01-01T00:00")
         expect(page.get_by_text("No session matches")).to_be_visible()
         page.wait_for_url(re.compile("[?&]to=20"))
-        assert_accessible(page, "sessions-range")
+        assert_accessible(page, "sessions-range", page.get_by_role("main"))
         page.get_by_role("button", name="Clear").click()
         expect(rows.first).to_be_visible()
-        page.goto("/sessions")
+        follow(page, "/sessions")
         page.get_by_role("button", name="Views").click()
         page.get_by_role("dialog", name="Views").get_by_role("button", name="What takes long", exact=True).click()
         page.wait_for_url(view)
@@ -177,7 +177,7 @@ def test_marked_sessions_are_exported_and_deleted_and_rows_are_links(browser: Br
         with page.expect_download() as download:
             marked.get_by_role("link", name="Export").click()
         assert unwanted in download.value.path().read_text()
-        assert_accessible(page, "marked")
+        assert_accessible(page, "marked", page.get_by_role("main"))
         marked.get_by_role("button", name="Delete 1").click()
         expect(page.get_by_role("button", name="Delete them")).to_be_visible()
         assert_accessible(page, "marked-delete")

@@ -49,7 +49,7 @@ LAST_WORD = """() => Number([...document.querySelector("[role=feed]").innerText.
 
 @pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """A browser that optimizes scripts, as those of users do."""
+    """A browser as users have it, which optimizes scripts and moves icons."""
     with launch(playwright) as running:
         yield running
 

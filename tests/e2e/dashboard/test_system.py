@@ -26,7 +26,7 @@ def test_the_system_page_shows_servers_queue_configuration_and_version(browser: 
         expect(queue.get_by_text("1 of 1")).to_be_visible()
         expect(queue.get_by_role("link", name=session[:8])).to_be_visible()
         expect(page.get_by_role("region", name="Effective configuration")).to_contain_text("max_concurrent_sessions: 1")
-        assert_accessible(page, "system-busy")
+        assert_accessible(page, "system-busy", page.get_by_role("main"))
 
         file = configured.cwd / "tarsy.yaml"
         before = file.read_text()

@@ -52,7 +52,7 @@ def test_charts_weigh_little_and_their_numbers_are_a_key_away(browser: Browser, 
         last = by_model.get_by_role("row").last
         expect(last).to_contain_text(answer.value.json()["last_day"])
         expect(page.get_by_role("img", name="Verdicts, by week: 3 series")).to_be_visible()
-        assert_accessible(page, "usage-table")
+        assert_accessible(page, "usage-table", by_model)
         for size in (TABLET, PHONE):
             resize(page, size)
             assert_fits(page)

@@ -55,7 +55,7 @@ def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(brow
     with open_page(browser, configured.url) as page, configured.client() as http:
         page.add_init_script(RECORDER.replace("PERMISSION", "granted"))
         watch(page, session)
-        assert_accessible(page, "watched")
+        assert_accessible(page, "watched", page.get_by_role("button", name="Notify me when it ends or waits"))
 
         # It is watched on every page, and after a reload.
         page.goto("/system")
