@@ -4,7 +4,6 @@ import contextlib
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -170,10 +169,10 @@ async def test_a_database_of_a_later_version_is_refused_and_not_touched(database
 
 
 @pytest.fixture
-def oldest_postgres() -> Iterator[str]:
+def oldest_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a server that knows nothing newer than the oldest PostgreSQL at hand."""
     programs = POSTGRES_15 if POSTGRES_15.exists() else POSTGRES_16
-    directory = Path(tempfile.mkdtemp(prefix="tarsy-oldest-"))
+    directory = tmp_path_factory.mktemp("oldest")
     account = account_for(directory)
     account.own(directory)
 
