@@ -38,7 +38,9 @@ CHART_FILES = """() => Object.fromEntries(performance.getEntriesByType("resource
     .filter(one => /[/]chart/.test(one.name)).map(one => [one.name.split("/").pop(), one.encodedBodySize]))"""
 
 
-def test_charts_weigh_little_and_their_numbers_are_a_key_away(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+def test_charts_weigh_little_and_their_numbers_are_a_key_or_a_download_away(
+    browser: Browser, server: Served, finished: dict[str, str]
+) -> None:
     with open_page(browser, server.url) as page:
         with page.expect_response("**/api/v1/usage/trends?period=month") as answer:
             page.goto("/usage")
@@ -57,10 +59,6 @@ def test_charts_weigh_little_and_their_numbers_are_a_key_away(browser: Browser, 
             resize(page, size)
             assert_fits(page)
 
-
-def test_the_usage_is_downloaded_as_csv(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/usage")
         with page.expect_download() as downloading:
             page.get_by_role("link", name="CSV").click()
         rows = list(csv.DictReader(io.StringIO(downloading.value.path().read_text())))
