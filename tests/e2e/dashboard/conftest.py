@@ -40,6 +40,19 @@ still_happening: yes
 evidence: [A1]
 ```
 """
+# An analysis that a challenge can uphold: its one citation is true.
+SURE = """\
+The pods were listed [A1: "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"].
+
+```verdict
+outcome: fault
+object: Deployment/shop/cart
+mechanism: A new pod of the cart does not start.
+confidence_object: high
+confidence_mechanism: high
+evidence: [A1]
+```
+"""
 # A target at an address where nothing listens, for events that these tests do not make.
 NOTIFY = """\
 notify:
@@ -114,18 +127,29 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         says("0.repair/1.RepairAgent", 1, {"text": CITING}),
         says("0.hurry/1.HastyAgent", 0, call(1, "pods_list", namespace="shop")),
         says("0.hurry/1.HastyAgent", 1, {"text": CITING}),
+        says("0.judge/1.SureAgent", 0, call(1, "pods_list", namespace="shop")),
+        says("0.judge/1.SureAgent", 1, {"text": SURE}),
+        says("1.challenge/1.ChallengeAgent", 0, {"text": "Nothing speaks against it.\n\nresult: upheld"}),
+        says("2.executive summary/1.ExecSummaryAgent", 0, {"text": "The cart does not start."}),
+        # More calls than a page may miss, then words for longer than the test.
+        says("0.talk/1.TalkAgent", 0, *(call(number, "pods_list", label_selector=f"number={number}") for number in range(120))),
+        says("0.talk/1.TalkAgent", 1, {"text": " ".join(f"word{number}" for number in range(4_000))}),
     )
     servers = {"cluster": {"transport": SIMULATED}, "standby": {"transport": SIMULATED, "approval": "always"}}
     agents: dict[str, dict[str, Any]] = {
         "RepairAgent": {"mcp_servers": ["standby"]},
         "HastyAgent": {"mcp_servers": ["cluster"], "max_iterations": 1},
         "LostAgent": {"mcp_servers": []},
+        "SureAgent": {"mcp_servers": ["cluster"]},
+        "TalkAgent": {"mcp_servers": ["cluster"]},
     }
     chains = {
         "repair": chain("repair", ("repair", "RepairAgent")),
         "hurry": chain("hurry", ("hurry", "HastyAgent")),
         # The second agent has no recorded answer.
         "unfinished": chain("unfinished", ("look", "PodAgent"), ("continue", "LostAgent")),
+        "challenged": chain("challenged", ("judge", "SureAgent")) | {"challenge": True},
+        "talk": chain("talk", ("talk", "TalkAgent")),
     }
     directory = tmp_path_factory.mktemp("configured")
     with recorded_server(directory, *calls, servers=tuple(servers), more_agents=agents, more_chains=chains, mcp_servers=servers) as running:

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, follow, open_page
-from support.dashboard_sessions import SPEED, submit
-from support.recorded_server import AGENT, call, recorded_server, says
+from support.dashboard_sessions import SPEED, submit, submit_alert
+from support.recorded_server import recorded_server
 from support.tarsy_process import Served, served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -72,15 +72,12 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
             assert_accessible(page, "taken-over", row)
 
 
-def test_a_page_that_missed_too_many_messages_shows_the_text_that_is_being_streamed(browser: Browser, tmp_path: Path) -> None:
-    asks = [call(number, "pods_list", namespace="shop", label_selector=f"number={number}") for number in range(120)]
-    words = " ".join(f"word{number}" for number in range(4_000))
-    calls = (says(AGENT, 0, *asks), says(AGENT, 1, {"text": words}))
+def test_a_page_that_missed_too_many_messages_shows_the_text_that_is_being_streamed(browser: Browser, configured: Served) -> None:
     loads: list[str] = []
-    with recorded_server(tmp_path, *calls) as running, open_page(browser, running.url) as page, running.client() as http:
+    with open_page(browser, configured.url) as page, configured.client() as http:
         network = Network.of(page)
         page.on("request", lambda request: loads.append(request.url) if "/timeline" in request.url else None)
-        session = http.post("/api/v1/alerts", json={"data": "Pods of shop restart."}).raise_for_status().json()["session_id"]
+        session = submit_alert(http, "talk")
         page.goto(f"/sessions/{session}")
         expect_status(page, "Running")
         network.cut()
@@ -90,6 +87,8 @@ def test_a_page_that_missed_too_many_messages_shows_the_text_that_is_being_strea
         expect(page.get_by_role("feed").get_by_text("word0 word1")).to_be_visible(timeout=PATIENCE_MS)
         # Loaded at first, after the gap, and for each failed attempt; not with every chunk.
         assert len(loads) < 30
+        http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
+        expect_status(page, "Cancelled")
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,12 @@
 """The verdict of an investigation, its citations, and the tool results they cite."""
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from support.browser import PHONE, assert_accessible, assert_fits, follow, open_page, picture, resize
-from support.dashboard_sessions import wait_for_end
-from support.recorded_server import AGENT, call, recorded_server, says
+from support.dashboard_sessions import submit_alert, wait_for_end
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -184,34 +182,12 @@ def test_on_a_phone_the_result_opens_in_a_drawer(browser: Browser, configured: S
         expect(page.get_by_label("Ask a question")).to_have_value("Is it")
 
 
-SURE = """\
-The pods were listed [A1: "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"].
-
-```verdict
-outcome: fault
-object: Deployment/shop/cart
-mechanism: A new pod of the cart does not start.
-confidence_object: high
-confidence_mechanism: high
-evidence: [A1]
-```
-"""
-
-
-def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser, tmp_path: Path) -> None:
-    calls = (
-        says(AGENT, 0, call(1, "pods_list", namespace="shop")),
-        says(AGENT, 1, {"text": SURE}),
-        says("1.challenge/1.ChallengeAgent", 0, {"text": "Nothing speaks against it.\n\nresult: upheld"}),
-        says("2.executive summary/1.ExecSummaryAgent", 0, {"text": "The cart does not start."}),
-    )
-    chain = {"alert_types": ["pods"], "stages": [{"name": "look", "agents": [{"name": "PodAgent"}]}], "challenge": True}
-    with recorded_server(tmp_path, *calls, agent_chains={"pods": chain}) as running, running.client() as http:
-        session = http.post("/api/v1/alerts", json={"data": "Pods of shop restart."}).raise_for_status().json()["session_id"]
+def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser, configured: Served) -> None:
+    with open_page(browser, configured.url) as page, configured.client() as http:
+        session = submit_alert(http, "challenged")
         wait_for_end(http, session)
-        with open_page(browser, running.url) as page:
-            page.goto(f"/sessions/{session}")
-            verdict = page.get_by_role("region", name="Verdict")
-            expect(verdict.get_by_text("Upheld by a challenge")).to_be_visible()
-            expect(page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed")).to_be_visible()
-            assert_accessible(page, "challenged", verdict)
+        page.goto(f"/sessions/{session}")
+        verdict = page.get_by_role("region", name="Verdict")
+        expect(verdict.get_by_text("Upheld by a challenge")).to_be_visible()
+        expect(page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed")).to_be_visible()
+        assert_accessible(page, "challenged", verdict)
