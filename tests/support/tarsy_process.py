@@ -24,7 +24,9 @@ READY = re.compile(r"TARSy is ready: (http://\S+?)/?\n")
 
 def plain_environment(**env: str) -> dict[str, str]:
     """The least a program needs, and what the test says."""
-    return {name: value for name, value in os.environ.items() if name in _KEPT} | env
+    # A database that a command makes for itself is in memory like the others of the tests.
+    memory = {"TMPDIR": directory} if (directory := os.environ.get("TARSY_TESTS_SERVER_DIR")) else {}
+    return {name: value for name, value in os.environ.items() if name in _KEPT} | memory | env
 
 
 def tarsy(
