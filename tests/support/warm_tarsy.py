@@ -5,7 +5,6 @@ Tests that run dozens of them would do little else; that they also start cold is
 `tarsy demo`, of `tarsy --help` and of the wheel, that a data directory is made by those of the embedded server.
 """
 
-import atexit
 import fcntl
 import json
 import os
@@ -43,19 +42,25 @@ CLIENT = Path(__file__).with_name("warm_client.py")
 
 @cache
 def warm_command() -> tuple[str, ...]:
-    """Return the command that stands for `tarsy` until this process ends. The first call starts the process behind it."""
-    address = Path(tempfile.mkdtemp(prefix="warm-", dir=os.environ.get("TARSY_TESTS_SERVER_DIR"))) / "socket"
-    process = subprocess.Popen(
-        [sys.executable, "-P", __file__, str(address)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-    )
-    # It ends with its standard input, even when this process is killed.
-    atexit.register(process.communicate)
-    assert process.stdout
-    assert process.stdout.readline() == b"ready\n"
+    """Return the command that stands for `tarsy` until this run of the tests ends. The first call starts the process behind it, for all xdist workers."""
+    directory = Path(os.environ["TARSY_TESTS_SERVER_DIR"]) / "warm"
+    directory.mkdir(exist_ok=True)
+    for path in (directory, directory.parent):
+        # For the account that runs the databases.
+        path.chmod(0o711)
+    address = directory / "socket"
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not address.exists():
+            run = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+            command = [sys.executable, "-P", __file__, str(address), str(run)]
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True, check=True)
     return sys.executable, "-I", "-S", str(CLIENT), str(address)
 
 
-def _serve(address: str) -> None:
+def _serve(address: str, run: int) -> None:
+    """Listen in a child of this process, which ends; the child ends with the process `run`, even when that is killed."""
+    run_end = os.pidfd_open(run)
     for name in PRELOADED:
         import_module(name)
     _copy_new_clusters(Path(address).parent)
@@ -66,10 +71,11 @@ def _serve(address: str) -> None:
     with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as waiting:
         listening.bind(address)
         listening.listen()
-        os.write(1, b"ready\n")
+        if os.fork() != 0:
+            os._exit(0)
         waiting.register(listening, selectors.EVENT_READ)
-        waiting.register(0, selectors.EVENT_READ)
-        while 0 not in {key.fd for key, _ in waiting.select()}:
+        waiting.register(run_end, selectors.EVENT_READ)
+        while run_end not in {key.fd for key, _ in waiting.select()}:
             with listening.accept()[0] as connection:
                 if os.fork() == 0:
                     listening.close()
@@ -81,8 +87,6 @@ def _copy_new_clusters(templates: Path) -> None:
     from tarsy.db.embedded import server  # noqa: PLC0415 - the test process imports this module too
 
     run_program, template_of = server.run, dict[str, Path]()
-    # For the account that runs the server.
-    templates.chmod(0o711)
 
     def run(name: str, arguments: list[str], account: server.ServerAccount, **more: Any) -> None:
         if sys.argv[1:2] == ["restore"]:
@@ -168,4 +172,4 @@ def _status_of_main() -> int:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], int(sys.argv[2]))
