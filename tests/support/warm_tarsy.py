@@ -6,6 +6,7 @@ Tests that run dozens of them would do little else; that they also start cold is
 """
 
 import fcntl
+import gc
 import json
 import os
 import select
@@ -36,6 +37,13 @@ PRELOADED = (
     "tarsy.tools.connection",
     "alembic.command",
     "asyncpg",
+    "httpcore",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
+    "uvicorn.lifespan.on",
+    "genai_prices.data",
+    "tarsy.cli.doctor_checks",
+    "tarsy.processes",
 )
 CLIENT = Path(__file__).with_name("warm_client.py")
 
@@ -64,6 +72,13 @@ def _serve(address: str, run: int) -> None:
     for name in PRELOADED:
         import_module(name)
     _copy_new_clusters(Path(address).parent)
+    from tarsy.demo.samples import list_samples  # noqa: PLC0415 - the test process imports this module too
+
+    # What the program reads once: the samples, and the backend of its event loop.
+    assert all(sample.recording for sample in list_samples())
+    anyio.run(anyio.sleep, 0)
+    # A child that collects garbage need not look at, and so copy, what is here already.
+    gc.freeze()
     # A fork takes only the thread that calls it.
     assert threading.active_count() == 1
     # Nobody waits for the children here; their clients do.
