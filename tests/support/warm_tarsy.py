@@ -44,6 +44,9 @@ PRELOADED = (
     "genai_prices.data",
     "tarsy.cli.doctor_checks",
     "tarsy.processes",
+    "tarsy.llm.providers.langchain",
+    "langchain_openai",
+    "tarsy.mcp_server.bridge",
 )
 CLIENT = Path(__file__).with_name("warm_client.py")
 
