@@ -368,8 +368,7 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
         if is_time or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
             continue
         # `-Xmx1500m` has a figure whose unit only Java knows.
-        written = re.compile(rf"(?<!\d){re.escape(figure.text.strip())}(?!\d)")
-        if any(written.search(one.citation.quotation or "") for one in found):
+        if any(_is_written(figure, one.citation.quotation or "") for one in found):
             continue
         read = [seen.figures(one.citation.evidence_id) for one in found]
         shown = [other for one in read if one is not None for other in one]
@@ -436,6 +435,11 @@ def _as_counts(figure: Figure) -> Figure:
     return bare[0] if bare and not figure.has(Dimension.CLOCK, Dimension.COUNT) else figure
 
 
+def _is_written(figure: Figure, text: str) -> bool:
+    """Whether a text has the figure in the same letters, whatever they mean there."""
+    return re.search(rf"(?<!\d){re.escape(figure.text.strip())}(?!\d)", text) is not None
+
+
 def _row_of(one: CheckedCitation, seen: Seen) -> str:
     """Return the line that a quotation stands in: its words may leave out the value, or the name."""
     text = seen.text(one.citation.evidence_id)
@@ -488,9 +492,12 @@ def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
 
 
 def _unstated_of(verdict: Verdict, claims: Sequence[Statement]) -> Iterator[str]:
-    texts = (text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations)))
+    texts = [text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations))]
     stated = [figure for text in texts for figure in (*figures(text), *counts(text))]
-    return (figure.text for figure in (*figures(verdict.mechanism), *_large_numbers(verdict.mechanism)) if not any_agrees(figure, stated))
+    for figure in (*figures(verdict.mechanism), *_large_numbers(verdict.mechanism)):
+        # The port of an address is no count, but it is written there.
+        if not any_agrees(figure, stated) and not any(_is_written(figure, text) for text in texts):
+            yield figure.text
 
 
 def _problems_of(verdict: Verdict, unseen: Sequence[str], unstated: Sequence[str], seen: Seen) -> list[UnsupportedClaim]:

@@ -24,7 +24,7 @@ _BEYOND_RULES = frozenset(
         "dishonest/security-token-used-outside-03.md",
     }
 )
-_SETS = ("development", "held_out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
+_SETS = ("development", "held_out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
 _CORPUS = Path(__file__).parents[3] / "corpus" / "evidence"
 
 
