@@ -153,8 +153,7 @@ async def test_a_correction_may_look_something_up_once_and_cite_it(database_url:
     assert await replayed(database_url, recording) == []
 
 
-@pytest.mark.parametrize("author", ["native", "react", "synthesis"])
-@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize(("author", "taken"), [("native", True), ("native", False), ("react", True), ("synthesis", False)])
 async def test_a_draft_stands_before_the_thinking_of_its_correction_and_no_text_is_shown_twice(
     database_url: str, author: str, *, taken: bool
 ) -> None:

@@ -458,11 +458,11 @@ def in_memory() -> int:
     return sum(type(one) in {Run, Recorder, SubAgents} for one in gc.get_objects())
 
 
-async def test_five_sub_agents_of_twenty_turns_overlap_fully(database_url: str) -> None:
+async def test_five_sub_agents_of_six_turns_overlap_fully(database_url: str) -> None:
     tools = Meeting(5)
-    config = lead(sub_agent("PodAgent", max_iterations=25))
+    config = lead(sub_agent("PodAgent", max_iterations=10))
     before = in_memory()
-    async with _meeting(5, 20, config, tools).running(database_url) as running:
+    async with _meeting(5, 6, config, tools).running(database_url) as running:
         outcome = await investigated(running)
         await until_idle(running)
     assert outcome.status == "completed"
