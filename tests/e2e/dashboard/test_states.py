@@ -126,7 +126,7 @@ def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
         actions = page.get_by_role("region", name="Actions")
         for text in ("Approved by ada. The symptom is gone.", "Outcome unknown", "Not decided, or running", "was not begun"):
             expect(actions.get_by_text(text)).to_be_visible()
-        assert_good_at_every_width(page, "session-actions")
+        assert_good_at_every_width(page, "session-actions", actions)
         running = silent()
         page.route(re.compile(f"/api/v1/sessions/{running}$"), without_model)
         follow(page, f"/sessions/{running}")
