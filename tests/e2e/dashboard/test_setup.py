@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import DESKTOP, PATIENCE_MS, PHONE, TABLET, assert_accessible, assert_fits, open_page, picture, resize
+from support.browser import DESKTOP, PATIENCE_MS, PHONE, TABLET, assert_accessible, assert_fits, follow, open_page, picture, resize
 from support.terminal_server import Shown, served_in_terminal
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from support.vendors import ChatCompletions, Said
@@ -67,7 +67,7 @@ def assert_step_fits(page: Page, name: str) -> None:
         assert_fits(page)
         assert page.evaluate(CUT) == []
         picture(page, f"setup-{name}-{label}")
-    assert_accessible(page, f"setup-{name}")
+    assert_accessible(page, f"setup-{name}", page.get_by_role("main"))
 
 
 def assert_on_one_line(page: Page, offer: Locator) -> None:
@@ -102,7 +102,7 @@ def skip_to_the_end(page: Page, shown: Shown) -> None:
 
 
 def enter_the_code(page: Page, shown: Shown) -> None:
-    page.goto("/system")
+    follow(page, "/system")
     page.get_by_role("link", name="Set up").click()
     page.get_by_label("Setup code").fill("AAAA-AAAA")
     page.get_by_role("button", name="Open").click()
