@@ -220,7 +220,7 @@ async def serving(services: Services, app: FastAPI | None = None) -> AsyncGenera
                 while not server.started:
                     await anyio.lowlevel.checkpoint()
             # No TLS: reading the trusted certificates would take longer than most tests.
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20, verify=False) as client:  # noqa: S501
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20, verify=False) as client:  # noqa: S501 - plain HTTP
                 yield World(services, client, port)
             server.should_exit = True
 

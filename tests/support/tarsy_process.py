@@ -55,7 +55,7 @@ class Served:
 
     def client(self) -> httpx.Client:
         # No TLS: reading the trusted certificates takes as long as a request.
-        return httpx.Client(base_url=self.url, timeout=30, verify=False)  # noqa: S501
+        return httpx.Client(base_url=self.url, timeout=30, verify=False)  # noqa: S501 - plain HTTP
 
 
 @contextmanager

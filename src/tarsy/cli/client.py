@@ -180,13 +180,13 @@ class TarsyClient:
     async def review(self, session_id: str, given: Mapping[str, Any]) -> None:
         await self._ask("POST", f"/api/v1/sessions/{session_id}/review", json=dict(given))
 
-    async def triage(self, noun: str, subject_id: str, wanted: Mapping[str, Any]) -> None:
+    async def triage(self, collection: str, subject_id: str, wanted: Mapping[str, Any]) -> None:
         """Acknowledge or assign one of the `sessions` or `incidents`."""
-        await self._ask("PATCH", f"/api/v1/{noun}/{subject_id}/triage", json=dict(wanted))
+        await self._ask("PATCH", f"/api/v1/{collection}/{subject_id}/triage", json=dict(wanted))
 
-    async def comment(self, noun: str, subject_id: str, text: str) -> None:
+    async def comment(self, collection: str, subject_id: str, text: str) -> None:
         """Comment on one of the `sessions` or `incidents`."""
-        await self._ask("POST", f"/api/v1/{noun}/{subject_id}/comments", json={"text": text})
+        await self._ask("POST", f"/api/v1/{collection}/{subject_id}/comments", json={"text": text})
 
     async def audit(self, limit: int, **query: Any) -> list[dict[str, Any]]:
         """Return the newest entries of the audit log that match the filters."""

@@ -161,6 +161,10 @@ class Seen:
             self._names[name] = len(self._names) * len(self._whole) > _MOST_SEARCHED_FOR_NAMES or is_seen(name, self._whole)
         return self._names[name]
 
+    def holds_word(self, word: str) -> bool:
+        """Whether a word occurs in any text other than as a part of a longer name."""
+        return re.search(rf"(?<![\w-]){re.escape(word.lower())}(?![\w-])", self._whole) is not None
+
     @cached_property
     def _whole(self) -> str:
         calls = (f"{one.tool} {one.arguments}" for one in self.evidence.values() if not one.failed and not one.refused)
@@ -182,10 +186,6 @@ class Seen:
         """The ids whose texts prove something: the results of calls that succeeded, and the agents' inputs."""
         sources = {name: self.source(one) for name, one in self.evidence.items()}
         return frozenset(name for name, one in sources.items() if not one.refused and not one.failed and not one.is_report)
-
-    def holds_word(self, word: str) -> bool:
-        """Whether a word occurs in any text other than as a part of a longer name."""
-        return re.search(rf"(?<![\w-]){re.escape(word.lower())}(?![\w-])", self._whole) is not None
 
     @cached_property
     def results(self) -> frozenset[str]:
@@ -367,7 +367,7 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
         is_time = figure.has(Dimension.CLOCK) and not is_converted(figure)
         if is_time or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
             continue
-        # `-Xmx1500m` has a figure whose unit only Java knows.
+        # A figure may be a part of an argument or a name, with a unit that is not in the table.
         if any(_is_written(figure, one.citation.quotation or "") for one in found):
             continue
         read = [seen.figures(one.citation.evidence_id) for one in found]
@@ -419,7 +419,7 @@ def _single_decimal(text: str) -> Sequence[Figure]:
 
 
 def _large_numbers(text: str) -> Iterator[Figure]:
-    """Yield the numbers of a text without a unit that nobody counts by hand."""
+    """Yield the numbers without a unit that have decimals or are too large to be a count of rows."""
     return (one for one in _without_unit(text) if "." in one.text or one.readings[0].value > _MOST_COUNTED)
 
 

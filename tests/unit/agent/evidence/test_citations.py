@@ -101,6 +101,8 @@ def test_masked_values_prove_only_whether_they_are_the_same() -> None:
     assert set(statuses(f"They have the same password [{cart}; {shop}].", A1=env)) == {CitationStatus.QUOTE_FOUND}
     assert set(statuses(f"Their passwords differ [{cart}; {pay}].", A1=env)) == {CitationStatus.QUOTE_FOUND}
     assert set(statuses(f"They have the same password [{cart}; {pay}].", A1=env)) == {CitationStatus.FAILED}
+    assert set(statuses(f"They cannot share it, for their passwords differ [{cart}; {shop}].", A1=env)) == {CitationStatus.FAILED}
+    assert set(statuses(f"Different passwords: no, they do not differ [{cart}; {shop}].", A1=env)) == {CitationStatus.QUOTE_FOUND}
     assert set(statuses(f"The password is wrong [{cart}].", A1=env)) == {CitationStatus.FAILED}
 
 
