@@ -164,7 +164,7 @@ async def test_watchers_of_incidents_are_told_of_every_change(database_url: str)
                 await api.client.post("/api/v1/webhook", content="disk full")
                 await api.client.post("/api/v1/webhook", content="disk full")
                 hub.on_gap()
-                with anyio.fail_after(10):
+                with anyio.fail_after(60):
                     while len(reported) < 2:
                         messages = [SERVER_MESSAGE.validate_json(text) for text in await connection.next_messages()]
                         reported += [message for message in messages if message.type == "incident.changed"]

@@ -113,7 +113,7 @@ async def test_a_planted_secret_never_survives_a_whole_session(
 async def test_the_arguments_of_a_call_that_is_cut_short_are_masked_too(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     secret = "Zq9hunter2hunter2"
     story = Scenario(
-        chain(stage(agent(mcp_servers=("f",), iteration_timeout=3.0)), mcp_servers={"f": server()}),
+        chain(stage(agent(mcp_servers=("f",), iteration_timeout=6.0)), mcp_servers={"f": server()}),
         [
             says(TRACK, 0, calls("a", "f.hang", text=f"password={secret}")),
             says(TRACK, 1, "It is the disk."),

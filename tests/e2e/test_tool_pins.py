@@ -93,7 +93,7 @@ class Station:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         while True:
             if holds():
                 return

@@ -75,7 +75,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def source() -> RunbookSource:
-    return RunbookSource(allowed_domains=("127.0.0.1",), github_token="gh-secret", timeout=5.0, clock=FixedClock())
+    return RunbookSource(allowed_domains=("127.0.0.1",), github_token="gh-secret", timeout=60.0, clock=FixedClock())
 
 
 def refused(runbook: Runbook) -> str:

@@ -216,7 +216,7 @@ async def serving(services: Services, app: FastAPI | None = None) -> AsyncGenera
         server = Server(settings)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listener])
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 while not server.started:
                     await anyio.lowlevel.checkpoint()
             # No TLS: reading the trusted certificates would take longer than most tests.

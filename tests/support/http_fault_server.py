@@ -203,7 +203,7 @@ async def http_fault_server(certificate: Path | None = None) -> AsyncGenerator[H
         fault.url = f"{'https' if certificate else 'http'}://127.0.0.1:{fault.port}/mcp"
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 while not server.started:
                     await anyio.lowlevel.checkpoint()
             try:

@@ -19,7 +19,7 @@ from tarsy.events.hub import HubLimits
 from tarsy.events.live_updates import LiveUpdates
 
 # Long enough for a busy machine, short enough to fail within a test's own limit.
-GIVE_UP_SECONDS = 20
+GIVE_UP_SECONDS = 60
 
 Message = dict[str, Any]
 

@@ -15,7 +15,7 @@ from tarsy.domain.llm import TextChunk
 # One for each SDK underneath.
 SDKS = (Gemini(), ChatCompletions(), Responses(), Anthropic())
 # The promise is 0.1 s; a busy machine gets more, a forgotten request would take for ever.
-SOON = 2.0
+SOON = 15.0
 
 
 @pytest.fixture(params=routes(SDKS, over_grpc=(ChatCompletions(),)), ids=str)

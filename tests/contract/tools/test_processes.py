@@ -51,7 +51,7 @@ def family(pid: int) -> list[int]:
 
 
 async def gone(pids: list[int]) -> None:
-    with anyio.fail_after(15):
+    with anyio.fail_after(60):
         while alive(pids):  # noqa: ASYNC110 - a stranger's process has no event for us
             await anyio.sleep(0.02)
 

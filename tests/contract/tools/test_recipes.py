@@ -80,7 +80,7 @@ async def test_prometheus_is_queried(tmp_path: Path) -> None:
 
 
 async def ready(address: str) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with httpx2.AsyncClient(base_url=address, trust_env=False) as http:
             while True:
                 with suppress(httpx2.TransportError):

@@ -76,11 +76,11 @@ async def test_a_long_running_tool_reports_its_progress_while_it_runs(transport:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_a_tool_that_takes_too_long_is_abandoned_and_the_server_stays_usable(transport: str) -> None:
-    async with everything(transport) as config, opened(config, call_timeout=1.5) as tools:
+    async with everything(transport) as config, opened(config, call_timeout=5.0) as tools:
         await tools.list()
         result = await tools.call("everything.trigger-long-running-operation", '{"duration": 60, "steps": 2}')
         assert (result.is_error, result.is_timeout, result.refused) == (True, True, False)
-        assert "did not finish within 1.5 s" in result.content
+        assert "did not finish within 5 s" in result.content
         assert (await tools.call("everything.echo", "still there")).content == "Echo: still there"
 
 

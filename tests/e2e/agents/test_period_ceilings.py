@@ -25,7 +25,7 @@ _INCIDENT = """
     INSERT INTO incidents (id, key, route, title, severity, source, alert_type, opened_at, heard_at, firing, alerts, deliveries)
     VALUES (:id, 'k', 'r', 'Down', 'critical', 's', 't', now(), now(), 1, 1, 1)
 """
-GIVE_UP_SECONDS = 30
+GIVE_UP_SECONDS = 60
 REASON = "It waits because of the ceiling of $1.20 a day"
 
 

@@ -31,7 +31,7 @@ async def wait(live: LiveServices, session_id: str, subscribed: anyio.Event, sec
     async def report(_seconds: float, _total: float | None, text: str) -> None:
         reported.append(text)
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         await wait_for_end(live, session_id, seconds, has_ended=has_ended, is_end=is_end, report=report)
     return reported
 

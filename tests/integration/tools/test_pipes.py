@@ -56,7 +56,7 @@ def is_full(writing: int) -> bool:
 
 
 async def ended(received: Heard) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         await received.ended.wait()
 
 
@@ -112,7 +112,7 @@ async def test_nothing_comes_from_a_pipe_that_was_closed_while_lines_waited() ->
     closed = Once()
     os.write(writing, b"one\ntwo\nthree\n")
     lines.start(closed.reader)
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while not closed.lines:
             await anyio.lowlevel.checkpoint()
     # The number of the file is free again, and what comes by it is for the next who has it.
@@ -137,7 +137,7 @@ async def test_a_line_without_an_end_is_given_up_and_what_follows_it_is_read_int
     await ended(received)
     assert isinstance(received.why, OverflowError)
     out.send(b"\n" * LIMIT, received.ended.set)
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while is_full(writing):
             await anyio.lowlevel.checkpoint()
     lines.close()
@@ -150,7 +150,7 @@ async def test_of_a_line_too_long_to_be_parsed_only_the_ends_are_kept() -> None:
     received, lines, out = Heard(), LineReader(reading), PipeWriter(writing)
     lines.start(received.reader)
     out.send(b"begin " + b"x" * (LONGEST + 2 * PIPE_BYTES) + b" end\nnext\n", received.ended.set)
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while len(received.lines) < 2:
             await anyio.lowlevel.checkpoint()
     lines.close()
@@ -187,7 +187,7 @@ async def test_more_than_a_pipe_holds_is_sent_whole_and_in_order() -> None:
     for line in sent:
         out.send(line + b"\n", received.ended.set)
     lines.start(received.reader)
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while len(received.lines) < len(sent):
             await anyio.lowlevel.checkpoint()
     out.close()
@@ -202,7 +202,7 @@ async def test_the_sender_is_told_when_the_server_stops_reading_in_the_middle() 
     out.send(b"x" * LIMIT, gone.set)
     assert not gone.is_set()
     os.close(reading)
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         await gone.wait()
     out.close()
 

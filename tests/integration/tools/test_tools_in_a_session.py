@@ -86,7 +86,7 @@ async def test_a_server_that_does_not_come_up_is_a_warning_for_the_model_and_for
 
 async def test_every_listing_and_every_call_is_kept_failures_included(database_url: str) -> None:
     turns = (calls("a", "f.echo", text="hello"), calls("b", "f.say_error"), calls("c", "f.crash"), calls("d", "f.hang"))
-    async with overheard(story(*turns, tool_call_timeout=2.0), database_url) as session:
+    async with overheard(story(*turns, tool_call_timeout=5.0), database_url) as session:
         await session.run_waiting()
     kept = await rows(database_url, "kind, server, tool, is_error, error_message, result, duration_ms", "mcp_interactions")
     listings = {row[1]: row for row in kept if row[0] == "tool_list"}
@@ -99,5 +99,5 @@ async def test_every_listing_and_every_call_is_kept_failures_included(database_u
     assert (made["echo"][3], made["echo"][4]) == (False, None)
     assert re.fullmatch(r"pod not found; token=\[MASKED_TOKEN ~\w{3}\]", made["say_error"][4])
     assert "out of cheese" in made["crash"][4]
-    assert "did not finish within 2 s" in made["hang"][4]
-    assert made["hang"][6] >= 1900
+    assert "did not finish within 5 s" in made["hang"][4]
+    assert made["hang"][6] >= 4900
