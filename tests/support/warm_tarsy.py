@@ -1,8 +1,9 @@
-"""A process that has imported the program already and becomes `tarsy` for every command it is asked to run, in a fork of its own.
+"""A process that has imported the program already and becomes `tarsy` for every command it is asked to run, in a fork of its own;
+also the simulated cluster that a sample starts.
 
 A command imports for one second before it does anything, a server for three, and one with a database of its own runs initdb for another.
-Tests that run dozens of them would do little else; that they also start cold is shown by the tests of `tarsy serve`, of its processes, of
-`tarsy demo`, of `tarsy --help` and of the wheel, that a data directory is made by those of the embedded server.
+Tests that run dozens of them would do little else; that they also start cold is shown by the tests of the processes of `tarsy serve`, of
+`tarsy --help` and of the wheel (a sample with its cluster too), that a data directory is made by those of the embedded server.
 """
 
 import fcntl
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import anyio
+import typer.main
 
 PRELOADED = (
     "tarsy.server",
@@ -47,7 +50,10 @@ PRELOADED = (
     "tarsy.llm.providers.langchain",
     "langchain_openai",
     "tarsy.mcp_server.bridge",
+    "tarsy.tools.stdio",
 )
+# What the samples start as their tool server.
+SIMULATED_CLUSTER = ("-P", "-m", "tarsy.demo.cluster")
 CLIENT = Path(__file__).with_name("warm_client.py")
 
 
@@ -75,10 +81,18 @@ def _serve(address: str, run: int) -> None:
     for name in PRELOADED:
         import_module(name)
     _copy_new_clusters(Path(address).parent)
+    _fork_simulated_clusters(address)
+    from tarsy.cli.main import app  # noqa: PLC0415 - the test process imports this module too
+    from tarsy.demo.cluster import cluster_tools  # noqa: PLC0415 - the test process imports this module too
     from tarsy.demo.samples import list_samples  # noqa: PLC0415 - the test process imports this module too
+    from tarsy.demo.world import load_world  # noqa: PLC0415 - the test process imports this module too
 
-    # What the program reads once: the samples, and the backend of its event loop.
-    assert all(sample.recording for sample in list_samples())
+    # What the program makes once: its commands, the samples with the tools of their worlds, and the backend of its event loop.
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(app)
+    for sample in list_samples():
+        assert sample.recording
+        assert all(tool.described() for tool in cluster_tools(load_world(sample.name)))
     anyio.run(anyio.sleep, 0)
     # A child that collects garbage need not look at, and so copy, what is here already.
     gc.freeze()
@@ -136,6 +150,20 @@ def _copy_new_clusters(templates: Path) -> None:
     server.run = run
 
 
+def _fork_simulated_clusters(address: str) -> None:
+    """Let the simulated cluster of a sample be a fork of this process too: it imports for half a second, in each session and for each question."""
+    from tarsy.tools import stdio  # noqa: PLC0415 - the test process imports this module too
+
+    server_process = stdio.server_process
+
+    def started(command: str, args: Sequence[str], env: Mapping[str, str]) -> Any:
+        if command == sys.executable and tuple(args[:3]) == SIMULATED_CLUSTER:
+            args = ("-I", "-S", str(CLIENT), address, *args)
+        return server_process(command, args, env)
+
+    stdio.server_process = started
+
+
 async def _migrate(url: str) -> None:
     from tarsy.db.connection import create_engine  # noqa: PLC0415 - the test process imports this module too
     from tarsy.db.migrate import upgrade  # noqa: PLC0415 - the test process imports this module too
@@ -158,9 +186,13 @@ def _become_tarsy(connection: socket.socket) -> NoReturn:
     os.environ.clear()
     os.environ.update(asked["environment"])
     sys.argv = ["tarsy", *asked["arguments"]]
+    program = "tarsy.cli.main"
+    if tuple(sys.argv[1:4]) == SIMULATED_CLUSTER:
+        *_, program = SIMULATED_CLUSTER
+        del sys.argv[1:4]
     connection.sendall(os.getpid().to_bytes(4, "big"))
     _die_with(connection)
-    status = _status_of_main()
+    status = _status_of_main(program)
     sys.stdout.flush()
     sys.stderr.flush()
     connection.sendall(bytes([status]))
@@ -176,11 +208,9 @@ def _die_with(connection: socket.socket) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _status_of_main() -> int:
-    from tarsy.cli.main import main  # noqa: PLC0415 - the test process imports this module too
-
+def _status_of_main(program: str) -> int:
     try:
-        main()
+        import_module(program).main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:  # noqa: BLE001 - what Python itself does with it
