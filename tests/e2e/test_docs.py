@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from support.document_blocks import Block, blocks_of, commands_in_the_text
 from support.tarsy_process import Served, plain_environment, served
+from support.warm_tarsy import SIMULATED_CLUSTER
 from tarsy.cli.main import app
 from tarsy.config.load.loader import load_config
 from tarsy.demo.samples import load_sample
@@ -54,17 +55,23 @@ PREAMBLE = r"""
 set -euo pipefail
 tarsy() {
   if [ "$1" = serve ] || [ "$1" = llm-service ]; then
-    local said; said="$(mktemp)"
-    "$TARSY_BIN" "$@" --port 0 > "$said" 2>> "$said.err" &
+    local said ready line; said="$(mktemp --dry-run)"; mkfifo "$said"
+    "$TARSY_BIN" "$@" --port 0 > "$said" 2> "$said.err" &
     local server=$!
-    for _ in $(seq 600); do grep -q 'http://\|listening' "$said" && break; kill -0 $server || { cat "$said.err" >&2; return 1; }; sleep 0.05; done
-    grep -q 'http://\|listening' "$said"
+    # Up to its end, if it never says so.
+    exec 3< "$said"
+    while read -r line <&3; do case "$line" in *http://*|*listening*) ready=yes; break ;; esac; done
+    [ -n "${ready:-}" ] || { cat "$said.err" >&2; return 1; }
     kill $server; wait $server || true
+    exec 3<&-
   elif [ "$1" = init ]; then
     # A reader chooses one of the ways; from here on it is their configuration that counts.
     rm -rf config
     "$TARSY_BIN" "$@"
     unset TARSY_CONFIG_DIR
+  elif [ "$1 ${2:-}" = "eval run" ]; then
+    # The tests of the suite try all cases: here one is enough, with the tag and the recording that the options ask for.
+    "$TARSY_BIN" "$@" --case sample-image-pull
   elif [ "$1" = demo ] && [ "$2" != crashloop ]; then
     # All samples are played by their contract tests: here it is enough that there is one of this name, and that the options are understood.
     "$TARSY_BIN" samples list | grep "^$2 " > /dev/null
@@ -109,7 +116,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, module_database_url: str, w
     (directory / "shown").mkdir()
     (directory / "tarsy").write_text(f'#!/bin/sh\nexec {shlex.join(warm)} "$@"\n')
     # The package that the template starts would be fetched, and find no cluster.
-    (directory / "npx").write_text(f"#!/bin/sh\nexec {sys.executable} -P -m tarsy.demo.cluster --incident crashloop\n")
+    (directory / "npx").write_text(f"#!/bin/sh\nexec {shlex.join([*warm, *SIMULATED_CLUSTER])} --incident crashloop\n")
     for program in ("tarsy", "npx"):
         (directory / program).chmod(0o755)
     with served(directory, env={"DATABASE_URL": module_database_url}) as running:
