@@ -143,16 +143,9 @@ def test_the_command_line_imports_only_what_its_help_needs(tmp_path: Path) -> No
     assert run.stdout == "\n"
 
 
-def test_a_program_that_is_loaded_can_be_forked(tmp_path: Path) -> None:
-    """`tarsy serve --processes` forks what has imported this, and threads do not survive a fork."""
-    program = "import threading, tarsy.server; print(threading.active_count())"
-    run = subprocess.run([sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
-    assert run.stdout == "1\n"
-
-
 def test_the_program_says_its_version_and_its_commands(tmp_path: Path) -> None:
-    assert tarsy("--version", cwd=tmp_path).stdout == f"tarsy {__version__}\n"
+    assert tarsy("--version", cwd=tmp_path, command=warm_command()).stdout == f"tarsy {__version__}\n"
     reported = tarsy("--help", cwd=tmp_path)
     assert all(command in reported.stdout for command in ("serve", "investigate", "demo", "doctor", "init"))
-    wrong = tarsy("sevre", cwd=tmp_path)
+    wrong = tarsy("sevre", cwd=tmp_path, command=warm_command())
     assert (wrong.returncode, "Traceback" in wrong.stderr) == (2, False)
