@@ -14,7 +14,6 @@ import pytest
 
 from support.dashboard_sessions import wait_for_end
 from support.tarsy_process import Tarsy, plain_environment, served
-from support.tarsy_process import tarsy as cold_tarsy
 from support.vendor_server import vendor_server
 from support.vendors import ChatCompletions, Said
 from support.warm_tarsy import warm_command
@@ -37,10 +36,10 @@ def _beyond_directories(errors: str) -> list[str]:
     return [line for line in errors.splitlines() if "database.directory_opened" not in line]
 
 
-def test_demo_shows_an_investigation_and_answers_its_questions(tmp_path: Path) -> None:
+def test_demo_shows_an_investigation_and_answers_its_questions(tarsy: Tarsy, tmp_path: Path) -> None:
     # Neither the installation's tokens nor a proxy for the way out concern a program that talks to itself.
     env = {"TARSY_DATA_DIR": str(tmp_path / "data"), "TARSY_API_TOKENS": "alice=wonderland", "HTTP_PROXY": "http://127.0.0.1:1"}
-    run = cold_tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env=env)
+    run = tarsy("demo", "crashloop", "--fast", "--ask", cwd=tmp_path, env=env)
     assert run.returncode == 0, run.stderr
     assert "The model is recorded; the cluster is simulated." in run.stdout
     for part in ("→ cluster.pods_list", "Summary", "Analysis", "completed after"):

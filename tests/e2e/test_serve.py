@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from support.tarsy_process import TARSY, Served, Tarsy, served
+from support.tarsy_process import Served, Tarsy, served
 from tarsy.demo.samples import load_sample
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
@@ -61,7 +61,7 @@ def _processes_of(directory: Path) -> list[list[str]]:
 
 def test_two_servers_share_a_data_directory_and_leave_no_process_behind(home: Path) -> None:
     with (
-        served(home, command=TARSY) as first,
+        served(home) as first,
         served(home, log=home / "second.log") as second,
         first.client() as here,
         second.client() as there,
@@ -108,6 +108,7 @@ def test_a_database_that_dies_is_restarted_and_one_that_stays_away_does_not_keep
             for warning in http.get("/api/v1/system/warnings").json().get("warnings", ())
         ):
             assert time.monotonic() < deadline
+            time.sleep(0.1)
         # The session has gone on, and its events reach new readers.
         assert any(event["type"] == "session.completed" for event in _events(http, session))
         _submit(http, "crashloop")

@@ -88,10 +88,12 @@ def test_forked_workers_reach_the_llm_service_and_the_collector_one_that_dies_is
 
 
 def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_url: str) -> None:
-    with served(home, "--processes", "2", command=TARSY, env={"DATABASE_URL": database_url}) as server:
-        everything = psutil.Process(server.process.pid).children(recursive=True)
-        assert len(everything) >= 3
+    with served(home, "--processes", "2", env={"DATABASE_URL": database_url}) as server:
+        # They, and no others, work in the directory of this test.
+        everything = [process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(home)]
+        assert len(everything) >= 4
         server.process.kill()
+        server.process.wait(GIVE_UP_SECONDS)
         _, left = psutil.wait_procs(everything, GIVE_UP_SECONDS)
         assert left == []
 
