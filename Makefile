@@ -17,7 +17,6 @@ SERVERS_MODULES := $(if $(wildcard tests/contract/tools/servers/package.json),te
 
 # Pages with thousands of rows keep both cores busy for two minutes, and their figures mean something only where nothing else runs.
 SMOOTHNESS := tests/e2e/dashboard/test_smoothness.py
-ADVERSARIES := tests/unit/evals/test_adversaries.py
 
 # Where .ci/node puts Node.js if the machine has none that is new enough.
 export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
@@ -106,15 +105,14 @@ imports: $(INSTALLED)
 # Tests marked with the same xdist_group never run at the same time.
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 pytest: installed $(SERVERS_MODULES)
-	$(BIN)/pytest -n 3 --dist loadgroup -m "not growth" --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+	$(BIN)/pytest -n 3 --dist loadgroup -m "not growth and not long" --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 browser: installed $(SERVERS_MODULES)
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
 
-# Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program,
-# and without all adversaries on all cases of the evals, who take a sixth of the time of the unit tests.
+# Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program.
 unit: $(INSTALLED)
-	$(BIN)/pytest tests/unit --ignore=$(ADVERSARIES) -n 2 --dist loadgroup -p no:schemathesis -m "not growth" $(PYTEST_ARGS)
+	$(BIN)/pytest tests/unit -n 2 --dist loadgroup -p no:schemathesis -m "not growth and not long" $(PYTEST_ARGS)
 
 dashboard-test: $(DASHBOARD_MODULES)
 ifneq ($(DASHBOARD),)
