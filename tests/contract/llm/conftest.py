@@ -1,7 +1,6 @@
 """Clients of scripted vendors: every vendor in process, and a sample through a gRPC service with the same providers."""
 
 from collections.abc import AsyncGenerator, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -19,12 +18,9 @@ ENV = {"VENDOR_KEY": "sk-secret"}
 POLICY = CallRetryPolicy(base_delay=0.01, empty_delay=0.01)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In one process: importing what the vendors offer takes longer than the tests."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("llm"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Run all of these in one process: importing what the vendors offer takes longer than the tests."""
+    item.add_marker(pytest.mark.xdist_group("llm"))
 
 
 @pytest.fixture(scope="module", autouse=True)

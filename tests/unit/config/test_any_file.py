@@ -5,8 +5,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from support.config_directory import EVERY_KEY
 from tarsy.config.load.loader import load_config
@@ -16,15 +17,21 @@ from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument
 
-KEYS = sorted(
-    {
+
+def _keys() -> SearchStrategy[str]:
+    found = {
         key
         for model in (TarsyDocument, ProvidersDocument)
         for definition in model.model_json_schema()["$defs"].values()
         for key in definition.get("properties", {})
     }
-    | {"iteration_strategy", "kubernetes", "kubernetes-server", "KubernetesAgent", "google-default", "odd"}
-)
+    return st.sampled_from(
+        sorted(found | {"iteration_strategy", "kubernetes", "kubernetes-server", "KubernetesAgent", "google-default", "odd"})
+    )
+
+
+# Deferred: making the schemas takes longer than to collect a hundred tests.
+KEYS = st.deferred(_keys)
 WORDS = [
     "google-default",
     "KubernetesAgent",
@@ -40,9 +47,7 @@ WORDS = [
     "",
 ]
 LEAVES = st.none() | st.booleans() | st.integers(-3, 60) | st.floats(allow_nan=False) | st.sampled_from(WORDS) | st.text(max_size=5)
-TREES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4), max_leaves=12
-)
+TREES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12)
 ENTRIES = TREES | st.dictionaries(
     st.sampled_from(["kubernetes", "kubernetes-server", "KubernetesAgent", "google-default", "mine"]), TREES, max_size=3
 )
@@ -60,7 +65,6 @@ def load(tarsy: dict[str, Any], providers: dict[str, Any]) -> Config | ConfigErr
             return error
 
 
-@settings(max_examples=100)
 @given(FILES, PROVIDERS)
 def test_any_tree_is_loaded_or_refused(tarsy: dict[str, Any], providers: dict[str, Any]) -> None:
     match load(tarsy, providers):
