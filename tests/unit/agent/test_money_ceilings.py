@@ -108,7 +108,8 @@ ACTS = st.builds(Act, st.integers(0, 30_000), st.integers(0, 200), st.integers(0
 CEILINGS = st.builds(Ceiling, usd=st.decimals("0.01", 2, places=2)) | st.builds(Ceiling, tokens=st.integers(1_000, 200_000))
 
 
-@settings(max_examples=15, deadline=None)
+# Each example is a whole investigation.
+@settings(max_examples=settings().max_examples // 4)
 @given(CEILINGS, PRICES, st.lists(ACTS, min_size=1, max_size=4), st.floats(0.5, 1.6), st.sampled_from([0, 500, 30_000, 150_000]))
 def test_whatever_a_model_does_it_is_billed_no_more_than_its_ceiling(
     ceiling: Ceiling, price: Price, acts: list[Act], density: float, characters: int
@@ -123,7 +124,7 @@ def test_whatever_a_model_does_it_is_billed_no_more_than_its_ceiling(
     assert result.final_analysis or not model.billed
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=settings().max_examples // 7)
 @given(CEILINGS, PRICES, st.lists(st.lists(ACTS, min_size=1, max_size=2), min_size=2, max_size=3), st.floats(0.5, 1.6))
 def test_agents_that_work_at_the_same_time_are_billed_no_more_than_their_ceiling_together(
     ceiling: Ceiling, price: Price, acts: list[list[Act]], density: float

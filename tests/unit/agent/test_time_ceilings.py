@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.agent_scenario import Scenario
@@ -116,7 +116,6 @@ def test_a_call_that_was_cut_off_is_stored_with_the_tokens_it_probably_used() ->
 TIMES = st.floats(1, 60) | st.just(FOR_EVER)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.floats(1, 60), st.lists(TIMES, min_size=1, max_size=6), TIMES, TIMES, st.sampled_from(["", "The disk "]))
 def test_whatever_time_anything_takes_an_agent_ends_within_its_ceiling_and_has_an_analysis(
     limit: float, answers: list[float], conclusion: float, tool: float, first_words: str

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.config_directory import EVERY_KEY, ConfigDirectory
@@ -109,13 +109,11 @@ def test_for_every_set_of_levels_the_highest_that_sets_a_field_wins(name: str, d
         check(explain(files(chosen)), chosen)
 
 
-@settings(max_examples=60)
 @given(st.fixed_dictionaries({name: st.frozensets(st.sampled_from(sorted(values))) for name, (values, _) in FIELDS.items()}))
 def test_fields_do_not_disturb_each_other(chosen: Choice) -> None:
     check(explain(files(chosen)), chosen)
 
 
-@settings(max_examples=30)
 @given(st.frozensets(st.sampled_from(sorted(FIELDS["mcp_servers"][0]))), st.lists(st.sampled_from(SERVERS), min_size=1, unique=True))
 def test_the_alerts_selection_replaces_the_servers_of_every_level(levels: frozenset[str], names: list[str]) -> None:
     selection = McpSelection(servers=tuple(SelectedServer(name=name, tools=("ping",)) for name in names))

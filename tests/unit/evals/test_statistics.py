@@ -38,7 +38,7 @@ def test_the_interval_is_within_the_values_and_the_same_every_time(values: list[
 
 
 # Each example draws a hundred thousand times: a few of them show it.
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 5)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_a_comparison_turned_around_finds_the_opposite(pairs: list[tuple[bool, bool]]) -> None:
     before = [trial(f"case-{number}", passed=one) for number, (one, _) in enumerate(pairs)]

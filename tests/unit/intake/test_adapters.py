@@ -232,7 +232,7 @@ def _is_utc(at: datetime | None) -> bool:
 
 
 @given(mutated(), st.sampled_from([None, *ADAPTERS]))
-@settings(max_examples=400)
+@settings(max_examples=5 * settings().max_examples)
 def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], reported: str | None) -> None:
     example, body = mutation
     headers: Mapping[str, str] = example.headers
@@ -240,7 +240,6 @@ def test_no_mutated_body_fails_or_is_lost(mutation: tuple[Example, Any], reporte
 
 
 @given(VALUES, st.dictionaries(st.sampled_from(["ce-specversion", "ce-id", "x-github-event", "x-webhook-id"]), st.text(max_size=8)))
-@settings(max_examples=300)
 def test_no_body_at_all_fails_or_is_lost(body: Any, headers: dict[str, str]) -> None:
     _holds(parse_delivery(parse_request(json.dumps(body), headers)))
 
@@ -251,7 +250,6 @@ def test_no_text_fails_or_is_lost(text: str, reported: str | None) -> None:
 
 
 @given(mutated())
-@settings(max_examples=200)
 def test_a_batch_keeps_its_number_of_alerts_whatever_stands_in_it(mutation: tuple[Example, Any]) -> None:
     _, body = mutation
     group: dict[str, Any] = {**_of("alertmanager", "firing").body, "alerts": [body, body, {}]}

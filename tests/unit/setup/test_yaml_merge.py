@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.setup.template_files import TEMPLATES, CannotMergeError, merge, without
@@ -120,7 +120,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     mine=st.dictionaries(st.sampled_from(["defaults", "agents", "agent_chains", "mcp_servers", "y"]), _VALUES, min_size=1),
     style=st.sampled_from(["braces", "lines", "both"]),
