@@ -148,7 +148,7 @@ def _groups(lines: Sequence[str]) -> dict[int, _Group]:
 
 def is_table_header(line: str) -> bool:
     """Whether a line is the header of a table: column names in capital letters, two or more spaces apart."""
-    names = re.split(r" {2,}", line.rstrip()) if len(line) <= _LONGEST_HEADER else []
+    names = re.split(r" {2,}", line.rstrip()) if "  " in line and len(line) <= _LONGEST_HEADER else []
     return len(names) > 1 and all(_COLUMN.fullmatch(name) for name in names)
 
 
