@@ -24,6 +24,8 @@ export interface SessionSlice {
 
 // More than run at once anywhere; of a longer queue, the sessions that run next are listed.
 const ACTIVE_LIMIT = 100;
+// Messages keep a list current only while it is shown: when it is opened again, what is known may be old.
+const LIVE = { staleTime: 0 };
 // Results of the palette: enough to recognise a session.
 const FOUND_LIMIT = 6;
 
@@ -41,6 +43,7 @@ const path = (session_id: string) => ({ path: { session_id } });
 
 export function activeSessions(filter: SessionFilter) {
   return queryOptions({
+    ...LIVE,
     queryKey: sessionKeys.active(filter),
     queryFn: async ({ signal }): Promise<SessionList> => {
       const page = (status: SessionStatus[], sort: SessionSort) =>
@@ -55,6 +58,7 @@ export function activeSessions(filter: SessionFilter) {
 
 export function sessionPage(filter: SessionFilter, slice: SessionSlice) {
   return queryOptions({
+    ...LIVE,
     queryKey: sessionKeys.list(filter, slice),
     queryFn: ({ signal }) => expectData(api.GET("/api/v1/sessions", { params: { query: { ...filter, ...slice } }, signal })),
   });
@@ -71,6 +75,7 @@ export function foundSessions(text: string) {
 /** The number of matching sessions by status. */
 export function sessionCounts(filter: SessionFilter) {
   return queryOptions({
+    ...LIVE,
     queryKey: sessionKeys.counts(filter),
     queryFn: ({ signal }) => expectData(api.GET("/api/v1/session-counts", { params: { query: filter }, signal })),
   });
