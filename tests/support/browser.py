@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Playwright, WebSocketRoute, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, Playwright, Request, WebSocketRoute, expect
 
 from support.paths import ROOT
 
@@ -22,6 +22,7 @@ ZOOMED = (720, 450)
 # A machine that runs other tests too takes its time.
 PATIENCE_MS = 30_000
 expect.set_options(timeout=15_000)
+NOWHERE = "/nowhere"
 
 # The shell has no window to draw and takes a quarter less processor time.
 _PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -55,34 +56,69 @@ def launch(playwright: Playwright, *flags: str) -> Browser:
 @contextmanager
 def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) -> Generator[Page]:
     """A page of its own; when the block ends, it must have logged no error and asked nobody but our server."""
-    context = _KNOWN.pop((browser, url), None) or _new_context(browser, url)
-    try:
-        with _watched(_fresh_page(context, url), url) as page:
-            resize(page, size)
-            yield page
-    except BaseException:
+    context = _context(browser, url)
+    others = context.pages
+    with _closed_on_failure(browser, url), _watched(_fresh_page(context, url), url) as page:
+        resize(page, size)
+        yield page
+    for opened in context.pages:
+        if opened not in others:
+            opened.close()
+
+
+@contextmanager
+def loaded_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) -> Generator[Page]:
+    """A page on which the dashboard is loaded already, at an address without content; the test has to `follow` one.
+
+    The next test gets the same page, because loading takes longer than what most tests do, so a test that needs the page before
+    it is loaded, or changes what the dashboard keeps in memory, opens a page of its own.
+    """
+    context = _context(browser, url)
+    page = _LOADED.pop(context, None) or _load(context, url)
+    with _closed_on_failure(browser, url), _watched(page, url):
+        resize(page, size)
+        yield page
+        page.unroute_all(behavior="wait")
+        page.emulate_media(media="null", color_scheme="null")
+        follow(page, NOWHERE)
+        expect(page.get_by_text("There is no such page")).to_be_visible()
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+    _LOADED[context] = page
+
+
+def close_pages(browser: Browser, url: str) -> None:
+    """Close what is open of a server that ends: its pages would look for it until the browser ends."""
+    if context := _CONTEXTS.pop((browser, url), None):
+        _LOADED.pop(context, None)
         context.close()
+
+
+# By browser and server. The next page need not fetch and compile the scripts again.
+_CONTEXTS: dict[tuple[Browser, str], BrowserContext] = {}
+_LOADED: dict[BrowserContext, Page] = {}
+
+
+@contextmanager
+def _closed_on_failure(browser: Browser, url: str) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        close_pages(browser, url)
         raise
-    # Without the first one, which keeps the process of the pages alive.
-    for page in context.pages[1:]:
-        page.close()
-    _KNOWN[browser, url] = context
 
 
-# By browser and server. Its next page need not fetch and compile the scripts again.
-_KNOWN: dict[tuple[Browser, str], BrowserContext] = {}
-
-
-def _new_context(browser: Browser, url: str) -> BrowserContext:
-    # As the flags of the browser are, which Playwright would otherwise override.
-    context = browser.new_context(base_url=url, reduced_motion="null")
-    context.new_page().goto("/health")
-    return context
+def _context(browser: Browser, url: str) -> BrowserContext:
+    if (browser, url) not in _CONTEXTS:
+        # As the flags of the browser are, which Playwright would otherwise override.
+        context = _CONTEXTS[browser, url] = browser.new_context(base_url=url, reduced_motion="null")
+        context.set_default_timeout(PATIENCE_MS)
+        # Keeps the process of the pages alive.
+        context.new_page().goto("/health")
+    return _CONTEXTS[browser, url]
 
 
 def _fresh_page(context: BrowserContext, url: str) -> Page:
     """A page that finds what pages before it loaded, and nothing that they wrote down."""
-    context.set_default_timeout(PATIENCE_MS)
     context.clear_cookies()
     context.clear_permissions()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -92,21 +128,37 @@ def _fresh_page(context: BrowserContext, url: str) -> Page:
     return page
 
 
+def _load(context: BrowserContext, url: str) -> Page:
+    page = _fresh_page(context, url)
+    page.goto(NOWHERE)
+    expect(page.get_by_text("There is no such page")).to_be_visible()
+    return page
+
+
 @contextmanager
 def _watched(page: Page, url: str) -> Generator[Page]:
     errors: list[str] = []
     hosts: set[str] = set()
 
-    def note(message: ConsoleMessage) -> None:
+    def note_message(message: ConsoleMessage) -> None:
         if message.type == "error" and not _EXPECTED.search(message.text):
             errors.append(message.text)
 
-    page.on("console", note)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    def note_error(error: Error) -> None:
+        errors.append(str(error))
+
+    def note_request(request: Request) -> None:
+        hosts.add(urlsplit(request.url).netloc)
+
+    page.on("console", note_message)
+    page.on("pageerror", note_error)
+    page.on("request", note_request)
     yield page
     assert not errors, errors
     assert hosts <= {urlsplit(url).netloc, ""}, hosts
+    page.remove_listener("console", note_message)
+    page.remove_listener("pageerror", note_error)
+    page.remove_listener("request", note_request)
 
 
 @dataclass(slots=True)

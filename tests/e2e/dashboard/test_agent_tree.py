@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, follow, open_page, picture, resize
+from support.browser import PHONE, assert_accessible, assert_fits, follow, loaded_page, picture, resize
 from support.dashboard_sessions import submit, wait_for_end
 from support.tarsy_process import Served
 
@@ -26,8 +26,8 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
     browser: Browser, server: Served, sessions: dict[str, str]
 ) -> None:
     address = f"/sessions/{sessions['hourly-timeouts']}"
-    with open_page(browser, server.url) as page:
-        page.goto(address)
+    with loaded_page(browser, server.url) as page:
+        follow(page, address)
         agents = page.get_by_role("list", name="Agents of investigation")
         agents.scroll_into_view_if_needed()
         picture(page, "agent-graph-light")

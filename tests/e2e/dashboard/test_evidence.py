@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import PHONE, assert_accessible, assert_fits, follow, open_page, picture, resize
+from support.browser import PHONE, assert_accessible, assert_fits, follow, loaded_page, open_page, picture, resize
 from support.dashboard_sessions import submit_alert, wait_for_end
 from support.tarsy_process import Served
 
@@ -33,8 +33,8 @@ def chip(page: Page, words: str) -> Locator:
 
 
 def test_the_verdict_shows_cause_confidence_and_what_to_do_now(browser: Browser, configured: Served, cited: str) -> None:
-    with open_page(browser, configured.url) as page:
-        page.goto(cited)
+    with loaded_page(browser, configured.url) as page:
+        follow(page, cited)
         verdict = page.get_by_role("region", name="Verdict")
         expect(verdict).to_contain_text("Deployment shop/cart")
         expect(verdict).to_contain_text("A new pod of the cart does not start.")
@@ -103,8 +103,8 @@ def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside
 def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_closes_it(
     browser: Browser, server: Served, finished: dict[str, str]
 ) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto(f"/sessions/{finished['dns-outage']}?evidence=B6")
+    with loaded_page(browser, server.url) as page:
+        follow(page, f"/sessions/{finished['dns-outage']}?evidence=B6")
         panel = page.get_by_role("complementary", name="Evidence B6")
         expect(panel).to_contain_text("cluster.configmaps_get")
         page.reload()
@@ -159,8 +159,8 @@ def test_series_of_metrics_are_drawn_beside_their_citation_and_in_the_timeline(
 
 
 def test_on_a_phone_the_result_opens_in_a_drawer(browser: Browser, configured: Served, cited: str) -> None:
-    with open_page(browser, configured.url, size=PHONE) as page:
-        page.goto(cited)
+    with loaded_page(browser, configured.url, size=PHONE) as page:
+        follow(page, cited)
         chip(page, f"{TRUE_WORDS} A1 (verified)").click()
         sheet = page.get_by_role("dialog", name="Evidence A1")
         expect(sheet.locator("mark")).to_be_in_viewport()
@@ -183,10 +183,10 @@ def test_on_a_phone_the_result_opens_in_a_drawer(browser: Browser, configured: S
 
 
 def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser, configured: Served) -> None:
-    with open_page(browser, configured.url) as page, configured.client() as http:
+    with loaded_page(browser, configured.url) as page, configured.client() as http:
         session = submit_alert(http, "challenged")
         wait_for_end(http, session)
-        page.goto(f"/sessions/{session}")
+        follow(page, f"/sessions/{session}")
         verdict = page.get_by_role("region", name="Verdict")
         expect(verdict.get_by_text("Upheld by a challenge")).to_be_visible()
         expect(page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed")).to_be_visible()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from support.browser import assert_accessible, expect_status, open_page
+from support.browser import assert_accessible, close_pages, expect_status, follow, loaded_page
 from support.dashboard_sessions import submit_alert
 from support.paths import FAULT_SERVER
 from support.recorded_server import recorded_server, says
@@ -48,7 +48,7 @@ class Held:
 
 
 @pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
+def held(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
     directory = tmp_path_factory.mktemp("held")
 
     def waits(track: str, alert_type: str) -> dict[str, Any]:
@@ -76,6 +76,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
     }
     with recorded_server(directory, *calls, speed="0", **more) as running:
         yield Held(running, directory)
+        close_pages(browser, running.url)
 
 
 def as_live(route: Route) -> None:
@@ -85,9 +86,9 @@ def as_live(route: Route) -> None:
 
 
 def test_a_reader_who_went_to_the_top_has_the_hint_field_and_stays_there_when_the_session_ends(browser: Browser, held: Held) -> None:
-    with open_page(browser, held.served.url) as page, held.served.client() as http:
+    with loaded_page(browser, held.served.url) as page, held.served.client() as http:
         page.route(re.compile(r"/api/v1/sessions/[0-9a-f-]{36}$"), as_live)
-        page.goto(f"/sessions/{submit_alert(http, 'one')}")
+        follow(page, f"/sessions/{submit_alert(http, 'one')}")
         expect(page.get_by_role("feed").get_by_text("gate.say_and_wait").first).to_be_visible()
         # The page is longer than the window, so that it could scroll.
         page.wait_for_function("() => document.documentElement.scrollHeight > 1.5 * window.innerHeight")
@@ -106,8 +107,8 @@ def test_a_reader_who_went_to_the_top_has_the_hint_field_and_stays_there_when_th
 
 
 def test_one_of_two_agents_is_stopped_and_the_other_brings_the_session_to_its_end(browser: Browser, held: Held) -> None:
-    with open_page(browser, held.served.url) as page, held.served.client() as http:
-        page.goto(f"/sessions/{submit_alert(http, 'two')}")
+    with loaded_page(browser, held.served.url) as page, held.served.client() as http:
+        follow(page, f"/sessions/{submit_alert(http, 'two')}")
         page.get_by_role("tab", name="NetworkAgent Running").click()
         expect(page.get_by_role("button", name="Stop ApplicationAgent")).to_have_count(0)
         page.get_by_role("button", name="Side by side").click()

@@ -17,7 +17,9 @@ from support.browser import (
     assert_accessible,
     assert_fits,
     assert_verdict_first,
+    close_pages,
     follow,
+    loaded_page,
     open_page,
     picture,
     resize,
@@ -78,7 +80,7 @@ def _send(http: httpx.Client, *alerts: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def monitored(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server that has received alerts and a change; one incident has been investigated, one is resolved."""
     calls = (
         says(AGENT, 0, {"text": ANALYSIS}),
@@ -96,6 +98,7 @@ def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             wait_for_end(http, slow["session_id"])
             _send(http, _alert("SlowQueries", "warning", status="resolved", cluster="us1"))
         yield running
+        close_pages(browser, running.url)
 
 
 def _rows(page: Page) -> list[str]:
@@ -103,8 +106,8 @@ def _rows(page: Page) -> list[str]:
 
 
 def test_the_front_page_lists_incidents_and_its_filters_are_in_the_address(browser: Browser, monitored: Served) -> None:
-    with open_page(browser, monitored.url) as page:
-        page.goto("/")
+    with loaded_page(browser, monitored.url) as page:
+        follow(page, "/")
         expect(page.get_by_role("region", name="Incidents")).to_contain_text("The logs of cart fill the disk of node-1.")
         expect(page.get_by_text("3 of 3 firing")).to_be_visible()
         expect(page.get_by_role("region", name="Incidents")).to_contain_text("Suspected faultpartiallow confidence")
@@ -149,8 +152,8 @@ def test_the_front_page_lists_incidents_and_its_filters_are_in_the_address(brows
 
 
 def test_a_new_alert_is_seen_without_a_reload(browser: Browser, monitored: Served) -> None:
-    with open_page(browser, monitored.url) as page, monitored.client() as http:
-        page.goto("/incidents")
+    with loaded_page(browser, monitored.url) as page, monitored.client() as http:
+        follow(page, "/incidents")
         expect(page.locator("[data-row-link]")).to_have_count(1)
         _send(http, _alert("CertificateExpires", "high"))
         expect(page.get_by_text("CertificateExpires on a node")).to_be_visible()
@@ -159,8 +162,8 @@ def test_a_new_alert_is_seen_without_a_reload(browser: Browser, monitored: Serve
 
 
 def test_an_incident_shows_its_history_and_its_investigation_links_back(browser: Browser, monitored: Served) -> None:
-    with open_page(browser, monitored.url) as page:
-        page.goto("/")
+    with loaded_page(browser, monitored.url) as page:
+        follow(page, "/")
         page.locator("[data-row-link]").first.click()
         expect(page.get_by_test_id("incident-state")).to_have_text("Open")
         for part in (
@@ -198,8 +201,8 @@ def test_an_incident_without_investigations_and_without_another_one_says_so(brow
 
 
 def test_an_incident_is_muted_investigated_again_split_and_merged(browser: Browser, monitored: Served) -> None:
-    with open_page(browser, monitored.url) as page:
-        page.goto("/incidents")
+    with loaded_page(browser, monitored.url) as page:
+        follow(page, "/incidents")
         page.locator("[data-row-link]").first.click()
         page.get_by_role("button", name="Investigate again").click()
         expect(page.get_by_role("link", name="ago by").or_(page.get_by_role("link", name="just now by"))).to_have_count(2)
@@ -258,10 +261,9 @@ def test_incident_pages_are_accessible_in_both_themes_and_fit_every_screen(brows
             picture(page, f"{name}-{label}")
             assert_fits(page)
 
-    with open_page(browser, monitored.url) as page:
-        page.goto("/?state=all")
+    with loaded_page(browser, monitored.url) as page:
+        follow(page, "/?state=all")
         expect(page.locator("[data-row-link]").first).to_be_visible()
-        page.wait_for_load_state("networkidle")
         page.get_by_role("button", name="Mute alerts").click()
         page.get_by_label("Matchers, one per line").fill('cluster = "eu1"')
         assert_accessible(page, "mute-matchers")

@@ -5,7 +5,18 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import DESKTOP, PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, open_page, picture, resize
+from support.browser import (
+    DESKTOP,
+    PATIENCE_MS,
+    PHONE,
+    assert_accessible,
+    assert_fits,
+    expect_status,
+    follow,
+    loaded_page,
+    picture,
+    resize,
+)
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -21,7 +32,7 @@ BELOW_HEADER = """() => {
 
 
 def investigate(page: Page, title: str) -> None:
-    page.goto("/alerts/new")
+    follow(page, "/alerts/new")
     expect(page.get_by_role("link", name="Recorded model")).to_be_visible()
     page.get_by_role("button", name=f"Investigate: {title}").click()
     page.wait_for_url("**/sessions/*")
@@ -32,7 +43,7 @@ def feed_length(page: Page) -> int:
 
 
 def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_until_it_is_stopped(browser: Browser, paced: Served) -> None:
-    with open_page(browser, paced.url) as page:
+    with loaded_page(browser, paced.url) as page:
         investigate(page, "A pod crash-loops")
         expect_status(page, "Running")
         expect(page.get_by_role("alert").filter(has_text="No model was called.")).to_be_in_viewport()
@@ -85,7 +96,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
 
 
 def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, paced: Served) -> None:
-    with open_page(browser, paced.url) as page:
+    with loaded_page(browser, paced.url) as page:
         investigate(page, "A service runs out of memory")
         expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
         page.get_by_role("button", name="Cancel", exact=True).click()
@@ -104,8 +115,8 @@ def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, pa
 def test_parallel_agents_are_in_tabs_or_side_by_side_and_an_event_has_an_address(
     browser: Browser, server: Served, finished: dict[str, str]
 ) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto(f"/sessions/{finished['dns-outage']}")
+    with loaded_page(browser, server.url) as page:
+        follow(page, f"/sessions/{finished['dns-outage']}")
         page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^triage Completed")).click()
         second = page.get_by_role("tab", name="NetworkAgent")
         second.click()
@@ -127,8 +138,8 @@ def test_parallel_agents_are_in_tabs_or_side_by_side_and_an_event_has_an_address
 
 
 def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto(f"/sessions/{finished['crashloop']}")
+    with loaded_page(browser, server.url) as page:
+        follow(page, f"/sessions/{finished['crashloop']}")
         page.get_by_role("link", name="Trace").click()
         calls = page.get_by_role("list", name="Calls").get_by_role("button")
         expect(calls.filter(has_text="Turn 1")).to_be_visible()
@@ -163,8 +174,8 @@ def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser:
 
 
 def test_the_trace_is_folded_searched_filtered_and_zoomed(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto(f"/sessions/{finished['crashloop']}/trace")
+    with loaded_page(browser, server.url) as page:
+        follow(page, f"/sessions/{finished['crashloop']}/trace")
         calls = page.get_by_role("list", name="Calls").get_by_role("button")
         expect(calls.filter(has_text="Turn 1")).to_be_visible()
         # A lane for each agent; folded, it is a line with all its calls.
@@ -209,8 +220,8 @@ def tab_to(page: Page, wanted: Locator) -> None:
 
 
 def test_the_keyboard_is_enough_to_submit_watch_ask_and_report(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/")
         expect(page.get_by_role("link", name="New alert")).to_be_visible()
         page.keyboard.press("g")
         page.keyboard.press("n")

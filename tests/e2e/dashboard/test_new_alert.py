@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page
+from support.browser import PATIENCE_MS, assert_accessible, expect_status, follow, loaded_page
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 
 def open_form(page: Page) -> None:
-    page.goto("/alerts/new")
+    follow(page, "/alerts/new")
     expect(page.get_by_label("Alert type")).to_have_value("pods")
     expect(page.get_by_text("The chain's own tools (cluster, standby)")).to_be_visible()
 
 
 def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser, configured: Served) -> None:
-    with open_page(browser, configured.url) as page, configured.client() as http:
+    with loaded_page(browser, configured.url) as page, configured.client() as http:
         open_form(page)
         page.get_by_label("Alert text").fill("Pods of shop restart.")
         page.get_by_label("Choose").check()
@@ -57,7 +57,7 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
 
 
 def test_an_alert_without_text_is_not_sent_and_json_is_formatted(browser: Browser, configured: Served) -> None:
-    with open_page(browser, configured.url) as page:
+    with loaded_page(browser, configured.url) as page:
         open_form(page)
         page.get_by_label("Runbook address").fill("not an address")
         page.get_by_role("button", name="Submit alert").click()
@@ -73,8 +73,8 @@ def test_an_alert_without_text_is_not_sent_and_json_is_formatted(browser: Browse
 
 
 def test_a_missing_model_is_reported_before_an_alert_is_written_and_a_draft_survives_a_reload(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/alerts/new")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/alerts/new")
         missing = page.get_by_role("status").filter(has_text="No model is configured")
         expect(missing).to_be_in_viewport()
         page.get_by_label("Alert text").fill("Written with care.")

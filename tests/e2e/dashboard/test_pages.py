@@ -1,12 +1,9 @@
 """Every page: accessible in both themes, usable on a phone, quick to load."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Response, expect
 
 from support.browser import (
-    DESKTOP,
     PATIENCE_MS,
     PHONE,
     TABLET,
@@ -16,6 +13,7 @@ from support.browser import (
     assert_fits,
     assert_verdict_first,
     follow,
+    loaded_page,
     open_page,
     picture,
     resize,
@@ -47,31 +45,24 @@ NEEDED = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def visited(browser: Browser, server: Served) -> Iterator[Page]:
-    """A page on which the tests open one address after another."""
-    with open_page(browser, server.url) as page:
-        page.goto("/")
-        expect(page.get_by_role("navigation", name="Main")).to_be_visible()
-        yield page
-
-
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(visited: Page, finished: dict[str, str], name: str) -> None:
-    page, (address, sign) = visited, PAGES[name]
-    resize(page, DESKTOP)
-    follow(page, address.format(**finished))
-    expect(page.get_by_text(sign).first).to_be_visible()
-    expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
-    if name == "session":
-        assert_verdict_first(page)
-    assert_accessible(page, name)
-    for size in (ZOOMED, TABLET, PHONE):
-        resize(page, size)
-        assert_fits(page)
-    if name == "session":
-        assert_verdict_first(page)
-    picture(page, f"{name}-phone")
+def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(
+    browser: Browser, server: Served, finished: dict[str, str], name: str
+) -> None:
+    address, sign = PAGES[name]
+    with loaded_page(browser, server.url) as page:
+        follow(page, address.format(**finished))
+        expect(page.get_by_text(sign).first).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
+        if name == "session":
+            assert_verdict_first(page)
+        assert_accessible(page, name)
+        for size in (ZOOMED, TABLET, PHONE):
+            resize(page, size)
+            assert_fits(page)
+        if name == "session":
+            assert_verdict_first(page)
+        picture(page, f"{name}-phone")
 
 
 def test_the_theme_is_remembered(browser: Browser, server: Served) -> None:
@@ -84,8 +75,8 @@ def test_the_theme_is_remembered(browser: Browser, server: Served) -> None:
 
 
 def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/system")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/system")
         page.get_by_role("link", name="Manual").click()
         page.wait_for_url("**/help/")
         page.get_by_role("searchbox", name="Search the manual").fill("j k shortcuts")
@@ -111,8 +102,8 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
 
 
 def test_an_unknown_address_and_an_unknown_session_are_reported_with_a_link(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/nowhere")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/nowhere")
         expect(page.get_by_text("There is no such page")).to_be_visible()
         for address, what in (
             ("sessions/00000000-0000-4000-8000-000000000000", "session"),

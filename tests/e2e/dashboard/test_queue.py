@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, open_page
+from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, follow, loaded_page, open_page
 from support.dashboard_sessions import Silent, wait_for_end
 from support.tarsy_process import Served
 
@@ -13,8 +13,8 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 
 def test_queued_sessions_show_their_position_and_move_up(browser: Browser, configured: Served, silent: Silent) -> None:
-    with open_page(browser, configured.url) as page, configured.client() as http:
-        page.goto("/")
+    with loaded_page(browser, configured.url) as page, configured.client() as http:
+        follow(page, "/")
         first = silent("The first one.")
         rows = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
         running = rows.filter(has_text="The first one.")
@@ -48,8 +48,8 @@ def test_running_sessions_are_shown_above_a_queue_of_any_length(browser: Browser
     silent("The one that runs.")
     for number in range(105):
         silent(f"In line {number}.")
-    with open_page(browser, configured.url) as page:
-        page.goto("/")
+    with loaded_page(browser, configured.url) as page:
+        follow(page, "/")
         active = page.get_by_role("region", name="Active sessions")
         expect(active.get_by_role("listitem").first).to_contain_text("The one that runs.")
         expect(active.get_by_role("listitem").nth(1)).to_contain_text("In line 0.")
@@ -70,8 +70,8 @@ def test_all_sessions_that_match_a_filter_are_cancelled(browser: Browser, config
     silent("The one that runs.")
     for number in range(12):
         silent(f"Storm {number}.")
-    with open_page(browser, configured.url) as page:
-        page.goto("/sessions?text=storm")
+    with loaded_page(browser, configured.url) as page:
+        follow(page, "/sessions?text=storm")
         page.get_by_role("button", name="Cancel matching").click()
         expect(page.get_by_text("In all 1 run, 12 are in the queue and 0 wait.")).to_be_visible()
         assert_accessible(page, "cancel-matching")
@@ -104,11 +104,11 @@ def test_a_session_that_ended_while_the_connection_was_lost_is_not_shown_as_runn
 def test_older_sessions_are_on_further_pages_with_the_true_total(browser: Browser, configured: Served, silent: Silent) -> None:
     # The first one keeps the others queued; a queued session is cancelled at once.
     silent("The one that runs.")
-    with open_page(browser, configured.url) as page, configured.client() as http:
+    with loaded_page(browser, configured.url) as page, configured.client() as http:
         for number in range(55):
             silent(f"Number {number}.")
         http.post("/api/v1/cancellations", params={"alert_type": "silence", "status": "pending"}).raise_for_status()
-        page.goto("/?status=cancelled&text=number")
+        follow(page, "/?status=cancelled&text=number")
         rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")
         expect(rows).to_have_count(50)
         expect(rows.first).to_contain_text("Number 54.")
@@ -125,8 +125,8 @@ def test_older_sessions_are_on_further_pages_with_the_true_total(browser: Browse
 
 def test_only_the_visible_lines_of_a_large_text_are_in_the_page(browser: Browser, configured: Served, silent: Silent) -> None:
     session = silent(json.dumps({"title": "A large one", "points": list(range(20_000))}, indent=1))
-    with open_page(browser, configured.url) as page:
-        page.goto(f"/sessions/{session}")
+    with loaded_page(browser, configured.url) as page:
+        follow(page, f"/sessions/{session}")
         page.get_by_role("button", name="Show JSON").click()
         alert = page.locator("[role=region][aria-label=Alert]")
         expect(alert).to_contain_text('"title"')

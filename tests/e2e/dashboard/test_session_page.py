@@ -6,7 +6,18 @@ import re
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from support.browser import PATIENCE_MS, PHONE, assert_accessible, assert_fits, expect_status, follow, open_page, picture, resize
+from support.browser import (
+    PATIENCE_MS,
+    PHONE,
+    assert_accessible,
+    assert_fits,
+    expect_status,
+    follow,
+    loaded_page,
+    open_page,
+    picture,
+    resize,
+)
 from support.dashboard_sessions import wait_for_end
 from support.tarsy_process import Served
 
@@ -28,8 +39,8 @@ def session(configured: Served) -> str:
 def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloaded(
     browser: Browser, configured: Served, session: str
 ) -> None:
-    with open_page(browser, configured.url, size=WIDE) as page:
-        page.goto(f"/sessions/{session}")
+    with loaded_page(browser, configured.url, size=WIDE) as page:
+        follow(page, f"/sessions/{session}")
         expect_status(page, "Completed")
 
         # Only web addresses are links, and the shown address is the real one.
@@ -90,8 +101,8 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
 
 
 def test_a_step_that_cannot_be_forked_shows_the_reason(browser: Browser, configured: Served, session: str) -> None:
-    with open_page(browser, configured.url) as page:
-        page.goto(f"/sessions/{session}/trace")
+    with loaded_page(browser, configured.url) as page:
+        follow(page, f"/sessions/{session}/trace")
         # The agent was called once more, to correct the made-up quotation.
         page.get_by_role("list", name="Calls").get_by_role("button").filter(has_text=re.compile("correct", re.IGNORECASE)).first.click()
         fork = page.get_by_role("button", name="Fork from here")
@@ -109,8 +120,8 @@ def test_a_step_of_a_sub_agent_is_forked_where_it_is_read(browser: Browser, conf
         trace = http.get(f"/api/v1/sessions/{session}/trace").raise_for_status().json()
         sent = next(one["id"] for one in trace["executions"] if one["parent_execution_id"])
         call = next(one["id"] for one in trace["llm"] if one["execution_id"] == sent)
-    with open_page(browser, configured.url) as page:
-        page.goto(f"/sessions/{session}/trace?call=llm:{call}")
+    with loaded_page(browser, configured.url) as page:
+        follow(page, f"/sessions/{session}/trace?call=llm:{call}")
         expect(page.get_by_role("button", name="Fork from here")).to_have_attribute("aria-disabled", "false")
 
         follow(page, f"/sessions/{session}")
@@ -143,8 +154,8 @@ def test_a_comparison_of_sessions_without_analyses_says_so(browser: Browser, con
 
 
 def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, configured: Served, session: str) -> None:
-    with open_page(browser, configured.url) as page:
-        page.goto(f"/sessions/{session}")
+    with loaded_page(browser, configured.url) as page:
+        follow(page, f"/sessions/{session}")
         expect_status(page, "Completed")
         page.get_by_role("feed").get_by_role("article").filter(has_text="cluster.pods_list").get_by_role(
             "button", name="Fork from here"

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import assert_accessible, follow, open_page
+from support.browser import assert_accessible, follow, loaded_page, open_page
 from support.dashboard_sessions import submit, wait_for_end
 from support.tarsy_process import Served
 
@@ -29,16 +29,16 @@ SORTS = {
 
 def test_a_session_has_the_title_of_its_incident(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     title = "Checkout: 38 % of payments fail since 16:24 UTC"
-    with open_page(browser, server.url) as page:
-        page.goto("/")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/")
         page.get_by_role("link", name=title).first.click()
         expect(page.get_by_role("heading", level=1)).to_contain_text(title)
         expect(page).to_have_title(re.compile(f"^(Suspected fault|Fault): {title}"))
 
 
 def test_filters_are_in_the_address(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/")
         rows = page.get_by_role("region", name="Ended sessions").get_by_role("listitem")
         page.get_by_label("Search alerts and analyses").fill("session lifetime")
         page.wait_for_url(re.compile(r"text="))
@@ -91,8 +91,8 @@ def test_the_content_is_one_key_away_and_the_filters_stay(browser: Browser, serv
 
 
 def test_the_keyboard_is_enough(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/")
         expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
         page.keyboard.press("/")
         expect(page.get_by_label("Search alerts and analyses")).to_be_focused()
@@ -110,8 +110,8 @@ def test_the_keyboard_is_enough(browser: Browser, server: Served, finished: dict
 
 
 def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page, server.client() as http:
-        page.goto("/sessions")
+    with loaded_page(browser, server.url) as page, server.client() as http:
+        follow(page, "/sessions")
         ended = page.get_by_role("region", name="Ended sessions")
         rows = ended.get_by_role("listitem")
         expect(rows.first).to_be_visible()
@@ -160,10 +160,10 @@ def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Brows
 
 
 def test_marked_sessions_are_exported_and_deleted_and_rows_are_links(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with server.client() as http, open_page(browser, server.url) as page:
+    with server.client() as http, loaded_page(browser, server.url) as page:
         unwanted = submit(http, "crashloop")
         wait_for_end(http, unwanted)
-        page.goto("/sessions")
+        follow(page, "/sessions")
         row = page.locator(f"[data-session='{unwanted}']")
         with page.context.expect_page() as opened:
             row.locator("a").click(modifiers=["ControlOrMeta"])

@@ -14,6 +14,7 @@ from support.browser import (
     assert_fits,
     expect_status,
     follow,
+    loaded_page,
     open_page,
     picture,
     resize,
@@ -36,9 +37,9 @@ def assert_good_at_every_width(page: Page, name: str, part: Locator | None = Non
 
 
 def test_calls_that_wait_for_an_approval_are_shown_as_they_would_be_sent_and_decided(browser: Browser, configured: Served) -> None:
-    with open_page(browser, configured.url) as page, configured.client() as http:
+    with loaded_page(browser, configured.url) as page, configured.client() as http:
         session = submit_alert(http, "repair")
-        page.goto(f"/sessions/{session}")
+        follow(page, f"/sessions/{session}")
         expect_status(page, "Waiting")
         cards = page.get_by_role("article", name="Approval of standby.pods_log")
         expect(cards).to_have_count(2)
@@ -66,8 +67,8 @@ def test_calls_that_wait_for_an_approval_are_shown_as_they_would_be_sent_and_dec
 
 
 def test_a_target_is_tested_and_a_dead_letter_is_sent_again(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/notifications")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/notifications")
         page.get_by_role("button", name="Test ticket-bot").click()
         expect(page.get_by_role("status").filter(has_text="Not delivered: the receiver cannot be reached")).to_be_visible()
         expect(page.get_by_role("listitem").filter(has_text="old-channel").first).to_contain_text("no longer configured")
@@ -111,10 +112,10 @@ def test_every_status_of_a_session_is_shown_in_the_list(browser: Browser, server
 def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
     browser: Browser, configured: Served, silent: Silent
 ) -> None:
-    with open_page(browser, configured.url) as page, configured.client() as http:
+    with loaded_page(browser, configured.url) as page, configured.client() as http:
         unfinished, hurried = (submit_alert(http, alert_type) for alert_type in ("unfinished", "hurry"))
         wait_for_end(http, unfinished)
-        page.goto(f"/sessions/{unfinished}")
+        follow(page, f"/sessions/{unfinished}")
         expect_status(page, "Failed")
         expect(page.get_by_text("This analysis is partial").first).to_be_visible()
         assert_good_at_every_width(page, "session-failed")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from support.browser import PATIENCE_MS, assert_accessible, open_page
+from support.browser import PATIENCE_MS, assert_accessible, follow, loaded_page, open_page
 from support.dashboard_sessions import Silent
 from support.tarsy_process import Served
 
@@ -12,8 +12,8 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
 def test_the_system_page_shows_servers_queue_configuration_and_version(browser: Browser, configured: Served, silent: Silent) -> None:
     session, _ = silent(), silent()
-    with open_page(browser, configured.url) as page, configured.client() as http:
-        page.goto("/system")
+    with loaded_page(browser, configured.url) as page, configured.client() as http:
+        follow(page, "/system")
         expect(page.get_by_text(http.get("/api/v1/system/version").json()["version"], exact=True)).to_be_visible()
 
         servers = page.get_by_role("region", name="Tool servers")
@@ -39,8 +39,8 @@ def test_the_system_page_shows_servers_queue_configuration_and_version(browser: 
 
 
 def test_the_system_page_shows_what_is_missing(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/system")
+    with loaded_page(browser, server.url) as page:
+        follow(page, "/system")
         expect(page.get_by_role("region", name="Warnings").get_by_text("no model is configured").first).to_be_visible()
         expect(page.get_by_role("region", name="Tool servers").get_by_text("not started: set KUBECONFIG")).to_be_visible()
 
@@ -49,9 +49,9 @@ def test_a_pause_is_shown_on_every_page_holds_new_sessions_and_parks_running_one
     browser: Browser, configured: Served, silent: Silent
 ) -> None:
     running = silent("The one that runs.")
-    with open_page(browser, configured.url) as page, open_page(browser, configured.url) as other:
+    with loaded_page(browser, configured.url) as page, open_page(browser, configured.url) as other:
         other.goto("/")
-        page.goto("/system")
+        follow(page, "/system")
         page.get_by_role("button", name="Pause all work").click()
         page.get_by_label("Reason").fill("the cluster is being upgraded")
         assert_accessible(page, "pause")

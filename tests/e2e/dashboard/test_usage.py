@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PHONE, TABLET, assert_accessible, assert_fits, open_page, resize
+from support.browser import PHONE, TABLET, assert_accessible, assert_fits, follow, loaded_page, open_page, resize
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -16,9 +16,9 @@ SHOWN = 8
 
 
 def test_the_usage_page_shows_what_the_server_counted(browser: Browser, server: Served, finished: dict[str, str]) -> None:
-    with open_page(browser, server.url) as page:
+    with loaded_page(browser, server.url) as page:
         with page.expect_response("**/api/v1/usage?period=month") as month:
-            page.goto("/usage")
+            follow(page, "/usage")
         _shows_all(page, month.value.json())
         with page.expect_response("**/api/v1/usage?period=day") as today:
             page.get_by_role("button", name="Today").click()
