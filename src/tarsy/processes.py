@@ -212,7 +212,7 @@ class _Supervisor:
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
-    def _run_child(self, spec: ProcessSpec) -> NoReturn:
+    def _run_child(self, spec: ProcessSpec) -> NoReturn:  # pyrefly: ignore[bad-return] - it exits in the last line
         """Run the command in the new process and end it."""
         status = 1
         try:

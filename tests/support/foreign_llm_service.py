@@ -20,7 +20,9 @@ async def foreign_llm_service(*answer: pb.GenerateResponse | Exception) -> Async
             yield message
 
     server = grpc.aio.server()
-    handler = grpc.unary_stream_rpc_method_handler(generate, pb.GenerateRequest.FromString, pb.GenerateResponse.SerializeToString)
+    # The type stubs do not know its asynchronous half.
+    behavior: Any = generate
+    handler = grpc.unary_stream_rpc_method_handler(behavior, pb.GenerateRequest.FromString, pb.GenerateResponse.SerializeToString)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("llm.v1.LLMService", {"Generate": handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

@@ -49,7 +49,7 @@ def _told(value: Any) -> Any:
     if isinstance(value, dict):
         kept = {name: _told(item) for name, item in cast("dict[str, Any]", value).items() if name != "body"}
         return {name: item for name, item in kept.items() if item not in (None, {}, [], 0, "")}
-    return [_told(item) for item in cast("list[Any]", value)] if isinstance(value, list | tuple) else value
+    return [_told(item) for item in cast("list[Any]", value)] if isinstance(value, (list, tuple)) else value
 
 
 def _text(value: object) -> str:

@@ -215,7 +215,7 @@ def _missing_in_object(fields: Mapping[str, Any]) -> str:
     """Describe an object that is empty, or has one empty list and no other collection."""
     if not fields:
         return "no fields"
-    held = [name for name, value in fields.items() if isinstance(value, list | dict)]
+    held = [name for name, value in fields.items() if isinstance(value, (list, dict))]
     is_paged = any(fields.get(name) for name in _MORE_PAGES)
     if len(held) != 1 or fields[held[0]] != [] or is_paged:
         return ""

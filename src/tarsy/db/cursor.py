@@ -1,7 +1,6 @@
 """The opaque cursor of keyset pagination, which names the last row of a page."""
 
 import base64
-import binascii
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -29,7 +28,7 @@ class Cursor:
             moment, _, identity = base64.b64decode(padded, altchars=b"-_", validate=True).decode().partition("|")
             created_at = datetime.fromisoformat(moment)
             cursor = cls(created_at, str(UUID(identity)))
-        except (ValueError, binascii.Error) as error:
+        except ValueError as error:
             raise BadCursorError("The cursor does not come from a page of sessions.") from error
         # Only our own spelling, and only UTC: what else parses may be a moment PostgreSQL cannot hold.
         if cursor.encode() != text.rstrip("=") or created_at.utcoffset() != timedelta(0):

@@ -5,6 +5,7 @@ A step is fenced by its claim, and the live events about its contents are publis
 
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from typing import Any
 
 from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import Claim
@@ -90,7 +91,8 @@ class Step:
     def then(self, later: "Step") -> "Step":
         """Return one step with the contents of both, in this order; fields that are no lists are those of `later`."""
         lists = [field.name for field in fields(Step) if field.default == ()]
-        return replace(later, **{name: (*getattr(self, name), *getattr(later, name)) for name in lists})
+        both: dict[str, Any] = {name: (*getattr(self, name), *getattr(later, name)) for name in lists}
+        return replace(later, **both)
 
 
 @dataclass(frozen=True, slots=True)

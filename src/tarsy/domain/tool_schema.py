@@ -84,7 +84,7 @@ def _coerce_text(text: str, kinds: frozenset[str], schema: Schema, root: Schema)
     if kinds & {"integer", "number"} and len(word) <= _LONGEST_NUMBER and _NUMBER.fullmatch(word):
         return _coerce_scalar(json.loads(word), kinds, schema, root)
     structure = loose_json(word)
-    if isinstance(structure, dict | list) and kinds & {"array", "object"}:
+    if isinstance(structure, (dict, list)) and kinds & {"array", "object"}:
         return coerce(structure, schema, root)
     parts = [coerce(part.strip(), schema.get("items"), root) for part in text.split(",") if part.strip()] if "array" in kinds else None
     return text if parts is None else parts

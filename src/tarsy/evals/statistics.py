@@ -179,10 +179,8 @@ def summarise(model: str, trials: Sequence[Trial]) -> Summary:
         calibration=tuple(
             Calibration(
                 level,
-                *(
-                    _share(trials, lambda one, level=level, name=name: one.confidence(name) is level, lambda one: one.is_right)
-                    for name in ("confidence", "shown_confidence")
-                ),
+                _share(trials, lambda one, level=level: one.confidence("confidence") is level, lambda one: one.is_right),
+                _share(trials, lambda one, level=level: one.confidence("shown_confidence") is level, lambda one: one.is_right),
             )
             for level in Confidence
         ),

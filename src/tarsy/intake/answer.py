@@ -90,6 +90,7 @@ def summarise(results: Sequence[Result], incidents: Mapping[str, Incident]) -> t
     for group in groups.values():
         main = min(group, key=lambda result: _RANKING.index(result.action))
         incident = incidents.get(main.incident_id or "")
-        latest = {"session_id": incident.session_id, "session_status": incident.session_status} if incident else {}
-        summary.append(replace(main, alerts=len(group), **latest))
+        if incident:
+            main = replace(main, session_id=incident.session_id, session_status=incident.session_status)
+        summary.append(replace(main, alerts=len(group)))
     return tuple(summary)

@@ -239,7 +239,7 @@ def _sentence(body: Any) -> str | None:
         return None
     fields = cast("Mapping[str, Any]", body)
     inner = fields.get("error")
-    if isinstance(inner, Mapping | str):
+    if isinstance(inner, (Mapping, str)):
         return _sentence(inner)
     message = fields.get("message")
     return message if isinstance(message, str) else None

@@ -95,13 +95,14 @@ async def start_service(client: Models, *, host: str, port: int, tls: ServerTLS 
     """
     # Without it, two services could share a port, and its callers, unnoticed.
     server = grpc.aio.server(options=(*MESSAGE_OPTIONS, *KEEPALIVE_OPTIONS, ("grpc.so_reuseport", 0)))
-    # The type stubs do not know its asynchronous half.
+    # The type stubs know no asynchronous servicers.
     health_servicer: Any = cast("Any", health).aio.HealthServicer()
     register: Any = health_pb2_grpc.add_HealthServicer_to_server  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
     register(health_servicer, server)
     service = LLMService(client, server, health_servicer)
+    generate: Any = service.generate
     handler = grpc.unary_stream_rpc_method_handler(
-        service.generate,
+        generate,
         request_deserializer=pb.GenerateRequest.FromString,
         response_serializer=pb.GenerateResponse.SerializeToString,
     )

@@ -45,7 +45,7 @@ async def _list_tools(remote: Client, _ctx: ServerRequestContext, _params: types
 
 
 async def _call_tool(remote: Client, ctx: ServerRequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
-    mark: types.RequestParamsMeta | None = {AGENT_CALL: True} if AGENT_CALL in (ctx.meta or {}) else None
+    mark = types.RequestParamsMeta(**{AGENT_CALL: True}) if AGENT_CALL in (ctx.meta or {}) else None
     return await remote.call_tool(params.name, params.arguments, progress_callback=ctx.session.report_progress, meta=mark)
 
 

@@ -73,12 +73,16 @@ def endpoint_of(transport: ResolvedTransport, expand: Expand, expand_for_session
                 if not (value.isascii() and value.isprintable()):
                     raise ValueError(f"the header {name} holds a line break or another character that no header can hold")
             oauth = transport.oauth
-            client = oauth and OAuthClient(
-                token_url=expand(oauth.token_url),
-                client_id=expand(oauth.client_id).strip(),
-                client_secret=expand(oauth.client_secret).strip(),
-                scope=expand(oauth.scope),
-                parameters=tuple((name, expand(value)) for name, value in oauth.parameters.items()),
+            client = (
+                None
+                if oauth is None
+                else OAuthClient(
+                    token_url=expand(oauth.token_url),
+                    client_id=expand(oauth.client_id).strip(),
+                    client_secret=expand(oauth.client_secret).strip(),
+                    scope=expand(oauth.scope),
+                    parameters=tuple((name, expand(value)) for name, value in oauth.parameters.items()),
+                )
             )
             return HttpEndpoint(
                 url=expand(transport.url),

@@ -179,7 +179,7 @@ def parse_message(line: bytes, size: int) -> JsonMessage | None:
         return _unread(line, f"an answer of {size >> 20} MiB; at most {MAX_MESSAGE_BYTES >> 20} MiB are read")
     if has_more_values(line, MAX_MESSAGE_VALUES):
         return _unread(line, f"an answer of more than {MAX_MESSAGE_VALUES} values")
-    found: object = None
+    found: Any = None
     try:
         found = orjson.loads(line)
     except ValueError:

@@ -1,16 +1,21 @@
 """Whatever is logged while an agent works says where."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
+import pytest
 import structlog
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.live_events import StoredLiveEvent
 
 TRACK = "0.look/1.Investigator"
 
 
-async def test_a_line_of_a_running_agent_names_session_trace_stage_and_execution(database_url: str) -> None:
+async def test_a_line_of_a_running_agent_names_session_trace_stage_and_execution(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[dict[str, object]] = []
 
     story = Scenario(
@@ -22,11 +27,11 @@ async def test_a_line_of_a_running_agent_names_session_trace_stage_and_execution
         assert running.pool is not None
         original = running.services.live.hub.deliver
 
-        def deliver(events: object) -> None:
+        def deliver(events: Sequence[StoredLiveEvent]) -> None:
             seen.append(structlog.contextvars.get_contextvars())
-            original(events)  # pyright: ignore[reportArgumentType] - as it came
+            original(events)
 
-        running.services.live.hub.deliver = deliver
+        monkeypatch.setattr(running.services.live.hub, "deliver", deliver)
         await running.pool.run_waiting(INVESTIGATION)
         (execution, _) = (await running.services.repositories.interactions.run(SESSION_ID)).executions
     found = [context for context in seen if context.get("execution_id") == execution.id]

@@ -283,7 +283,7 @@ async def test_a_collector_can_be_reached_by_grpc(database_url: str) -> None:
     taken: list[ExportTraceServiceRequest] = []
 
     class Taker(trace_service_pb2_grpc.TraceServiceServicer):
-        def Export(self, request: ExportTraceServiceRequest, context: object) -> ExportTraceServiceResponse:  # noqa: N802 - gRPC's name
+        def Export(self, request: ExportTraceServiceRequest, context: Any) -> ExportTraceServiceResponse:  # noqa: N802 - gRPC's name  # pyrefly: ignore[bad-override] - the base class raises
             del context
             taken.append(request)
             return ExportTraceServiceResponse()

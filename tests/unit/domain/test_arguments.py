@@ -159,7 +159,7 @@ def test_too_much_of_something_is_explained(text: str) -> None:
 
 def test_yaml_cannot_be_made_to_explode() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nquery: [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-    assert isinstance(parse_arguments(bomb, QUERY), dict | ArgumentProblem)
+    assert isinstance(parse_arguments(bomb, QUERY), (dict, ArgumentProblem))
 
 
 @given(st.text(max_size=200))

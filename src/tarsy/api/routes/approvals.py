@@ -22,7 +22,7 @@ async def list_approvals(
     session_id: Annotated[UUID | None, Query(description="Only those of this session.")] = None,
 ) -> ApprovalListView:
     """Tool calls that need a person's approval, the newest first, at most 200."""
-    found = await services.repositories.approvals.list(state=state, session_id=session_id and str(session_id))
+    found = await services.repositories.approvals.list(state=state, session_id=str(session_id) if session_id else None)
     return ApprovalListView(approvals=[ApprovalView.model_validate(one) for one in found])
 
 

@@ -148,7 +148,7 @@ def _mistakes(source: Source, directory_name: str) -> Iterator[Problem]:
     yield from _text_mistakes(source, data, "license", MAX_DESCRIPTION)
     if data.get("metadata") is not None and as_mapping(data["metadata"]) is None:
         yield source.problem(("metadata",), "this is not a mapping of keys to texts")
-    if data.get("allowed-tools") is not None and not isinstance(data["allowed-tools"], str | list):
+    if data.get("allowed-tools") is not None and not isinstance(data["allowed-tools"], (str, list)):
         yield source.problem(("allowed-tools",), "this is not a list of tools", "write their names with spaces between")
 
 

@@ -143,10 +143,10 @@ async def read_run(connection: AsyncConnection, session_id: str) -> SessionRun:
 async def execution_tree(connection: AsyncConnection, session_id: str) -> Sequence[ExecutionInTree]:
     """Return the executions of a session, each before the sub-agents that it dispatched."""
     columns = (agent_executions.c[field.name] for field in fields(ExecutionInTree))
-    return tuple(ExecutionInTree(**row) for row in (await connection.execute(_in_tree_order(session_id, *columns))).mappings())
+    return tuple(rows.read(ExecutionInTree, row) for row in (await connection.execute(_in_tree_order(session_id, *columns))).mappings())
 
 
-def _in_tree_order(session_id: str, *columns: sa.Column[Any]) -> sa.Select[Any]:
+def _in_tree_order(session_id: str, *columns: sa.Column[Any]) -> sa.Select[*tuple[Any, ...]]:
     execution, parent = agent_executions.c, agent_executions.alias("parent")
     return (
         sa.select(*columns)
@@ -250,5 +250,6 @@ async def _stored_conversation(connection: AsyncConnection, interaction: LLMInte
     for row in (await connection.execute(query)).mappings():
         compacted_later = row["compacted_before_turn"] is not None and interaction.turn < row["compacted_before_turn"]
         content = row["original_content"] if compacted_later else row["content"]
-        sent.append(SentMessage(rows.message_body_of({**row, "content": content}), compacted_later=compacted_later))
+        stored: rows.NewRow = dict(row)
+        sent.append(SentMessage(rows.message_body_of({**stored, "content": content}), compacted_later=compacted_later))
     return tuple(sent)

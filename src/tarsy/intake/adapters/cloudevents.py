@@ -5,7 +5,6 @@ https://github.com/cdevents/spec/blob/main/continuous-deployment.md
 """
 
 import base64
-import binascii
 from typing import Any, cast
 
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links, alert_title
@@ -85,7 +84,7 @@ def _data(event: Fields) -> Fields:
         return event.at("data")
     try:
         return Fields.of(parse_json(base64.b64decode(encoded).decode()))
-    except (ValueError, binascii.Error):
+    except ValueError:
         return Fields({})
 
 

@@ -39,7 +39,7 @@ def _plain_alert(request: WebhookRequest, source: str) -> Alert:
     """Return a body as one firing alert in plain text. The same text again is the same alert."""
     body = whole_characters(request.text).replace("\0", "")
     headline = alert_title(body, "")
-    if isinstance(request.value, list | dict) and headline.startswith(("[", "{")):
+    if isinstance(request.value, (list, dict)) and headline.startswith(("[", "{")):
         # No field of the data is a title: the text begins with the data itself.
         headline = ""
     return Alert(

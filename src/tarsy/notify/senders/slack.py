@@ -71,7 +71,7 @@ class SlackSender:
         except SlackApiError as error:
             answer: Any = error.response
             return NotDelivered(f"Slack answered: {_error(error)}", retry_after(answer.headers.get("Retry-After")))
-        except (SlackClientError, ClientError, OSError, TimeoutError) as error:
+        except (SlackClientError, ClientError, OSError) as error:
             return NotDelivered(f"Slack cannot be reached: {type(error).__name__}")
 
     async def _deliver(self, client: Any, notification: Notification, thread: MessageThread | None) -> PostedMessage | None:
@@ -81,9 +81,9 @@ class SlackSender:
             # This request for an approval was delayed until after the decision.
             return None
         if event.kind is EventKind.ANSWERED:
-            await self._post(client, notification, *await self._place(client, event, thread and thread.posted))
+            await self._post(client, notification, *await self._place(client, event, thread.posted if thread else None))
             return None
-        message = thread and await self._update(client, notification, thread)
+        message = await self._update(client, notification, thread) if thread else None
         if event.kind is EventKind.DECIDED and thread and thread.approval:
             await self._change(client, thread.approval, notification.text, _call_blocks(notification, has_buttons=False))
             return None

@@ -1,5 +1,7 @@
 """Names, figures, sweeping words and uncited links of an analysis, and the confidence they leave."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,8 +30,8 @@ def complaints(analysis: str, verdict: Verdict | None = None, severity: ClaimSev
     return [one.complaint for one in check(analysis, SEEN, verdict).problems if one.severity is severity]
 
 
-def verdict(**fields: object) -> Verdict:
-    whole: dict[str, object] = {
+def verdict(**fields: Any) -> Verdict:
+    whole: dict[str, Any] = {
         "outcome": VerdictOutcome.FAULT,
         "object": AffectedObject(kind="Pod", namespace="shop", name="cart-7f"),
         "mechanism": "the limit is too low",
@@ -38,7 +40,7 @@ def verdict(**fields: object) -> Verdict:
         "since": "2026-03-10T09:12:41Z",
         "evidence": ("A1",),
     }
-    return Verdict(**{**whole, **fields})  # type: ignore[arg-type]
+    return Verdict(**{**whole, **fields})
 
 
 def shown(analysis: str, of: Verdict | None = None, among: Seen = SEEN) -> tuple[Confidence, str]:
