@@ -57,8 +57,9 @@ bench: setup ## run the benchmarks and print their figures
 first-run: setup ## time a stranger's first minutes: clone, `make run`, one click, a finished investigation
 	@$(BIN)/python benchmarks/first_run.py
 
-chaos: setup ## kill processes at random for a long time and see that nothing is lost; try new examples on the pure rules; how time and memory grow
+chaos: setup ## kill processes at random for a long time and see that nothing is lost; try new examples on the pure rules; how time and memory grow; the second type checker
 	$(BIN)/pytest tests/unit tests/e2e/test_api_contract.py --hypothesis-profile=search -n 2 --timeout=1800 $(PYTEST_ARGS)
+	$(BIN)/pyright
 	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos tests/e2e/agents/test_size.py tests/e2e/test_permissions.py tests/e2e/test_setup.py --timeout=3600 -rP $(PYTEST_ARGS)
 	$(BIN)/pytest $(SMOOTHNESS) -rP $(PYTEST_ARGS)
 
@@ -97,7 +98,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check
 
 types: $(INSTALLED)
-	$(BIN)/pyright
+	$(BIN)/pyrefly check
 
 imports: $(INSTALLED)
 	$(BIN)/lint-imports

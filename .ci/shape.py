@@ -14,7 +14,7 @@ from pathlib import Path
 GENERATED = "proto"
 WAY = re.compile(r"^### (?P<name>.+)$", re.MULTILINE)
 STEP = re.compile(r"^\d+\. .*?`(?P<module>[a-z0-9_/]+)\.py`", re.MULTILINE)
-EXEMPTION = re.compile(r"#\s*(noqa|type: ignore|pyright: ignore|pyright: \w+=false)")
+EXEMPTION = re.compile(r"#\s*(noqa|type: ignore|pyrefly: ignore|pyright: ignore|pyright: \w+=false)")
 
 
 def python_files(root: Path) -> list[Path]:
