@@ -107,7 +107,13 @@ def cluster_server(incident: str) -> ResolvedMcpServer:
     # -P: files in the working directory must not shadow our modules.
     return ResolvedMcpServer(
         name=SERVER,
-        transport=ResolvedTransport(type="stdio", command=sys.executable, args=("-P", "-m", "tarsy.demo.cluster", "--incident", incident)),
+        transport=ResolvedTransport(
+            type="stdio",
+            command=sys.executable,
+            args=("-P", "-m", "tarsy.demo.cluster", "--incident", incident),
+            # It keeps nothing between two calls, and starting it takes longer than all of them.
+            shared_connection=True,
+        ),
         instructions=_SERVER_INSTRUCTIONS,
         masking=ResolvedMasking(enabled=True, pattern_groups=("kubernetes", "security")),
     )

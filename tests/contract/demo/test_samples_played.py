@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
@@ -49,6 +49,7 @@ from tarsy.session.run_scope import Cancellations, RunScope
 from tarsy.session.runbook import RunbookSource
 from tarsy.tools.executor import McpToolServers
 from tarsy.tools.masking.masker import Masker
+from tarsy.tools.pool import connection_pool
 
 NOT_RECORDED = "And what did you have for lunch?"
 MASK = Masker.for_group("security")
@@ -74,30 +75,29 @@ class Pipeline:
 async def pipeline_on(engine: AsyncEngine) -> AsyncGenerator[Pipeline]:
     unwatched, clock = Unwatched(), SystemClock()
     llm = Weighing(in_process_client(env={}, recordings=recording_loader(RecordingFiles())))
-    services = AgentServices(
-        llm=llm,
-        prices=PriceList(CostEstimationConfig(), {}),
-        tools=McpToolServers(env={}, clock=clock),
-        journal=PostgresJournal(engine, unwatched.announce),
-        results=StoredResults(engine),
-        changes=StoredChanges(engine),
-        skills=SkillTextRepository(engine),
-        live=unwatched,
-        mask=MASK,
-        clock=clock,
-    )
-    handlers = session_handlers(
-        services,
-        history=SessionHistory(engine),
-        ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock),
-        runbooks=RunbookSource(),
-        progress=unwatched,
-        cancellations=Cancellations(),
-    )
-    try:
+    # As in the application: the investigation and the answers use one process of the cluster.
+    async with aclosing(llm), connection_pool() as connections:
+        services = AgentServices(
+            llm=llm,
+            prices=PriceList(CostEstimationConfig(), {}),
+            tools=McpToolServers(env={}, pool=connections, clock=clock),
+            journal=PostgresJournal(engine, unwatched.announce),
+            results=StoredResults(engine),
+            changes=StoredChanges(engine),
+            skills=SkillTextRepository(engine),
+            live=unwatched,
+            mask=MASK,
+            clock=clock,
+        )
+        handlers = session_handlers(
+            services,
+            history=SessionHistory(engine),
+            ledgers=Ledgers(store=PostgresSpendingStore(engine), clock=clock),
+            runbooks=RunbookSource(),
+            progress=unwatched,
+            cancellations=Cancellations(),
+        )
         yield Pipeline({handler.rules.kind: handler for handler in handlers}, llm)
-    finally:
-        await llm.aclose()
 
 
 async def do(engine: AsyncEngine, pipeline: Pipeline, kind: WorkKind) -> None:
