@@ -89,9 +89,6 @@ def describe_app() -> FastAPI:
         ],
     )
     problems.install(app)
-    for router in ROUTERS:
-        app.include_router(router)
-
     reference = plain_router(include_in_schema=False)
 
     @reference.get("/openapi.json")
@@ -102,7 +99,8 @@ def describe_app() -> FastAPI:
     async def get_reference(request: Request) -> HTMLResponse:
         return HTMLResponse(reference_page(openapi_document(app), request.state.csp_nonce))
 
-    app.include_router(reference)
+    # Not `include_router`, which makes every route anew for each application.
+    app.router.routes.extend(route for router in (*ROUTERS, reference) for route in router.routes)
 
     # The dashboard handles paths that no route matches; as a route itself it would hide the 405 of a wrong method.
     dashboard, not_found = Dashboard(), app.router.default

@@ -30,9 +30,7 @@ class MeasuredHttp:
         async def send_and_count(message: Message) -> None:
             if message["type"] == "http.response.start":
                 method = scope["method"] if scope["method"] in _METHODS else OTHER
-                # FastAPI keeps the route as it stands in its router; the prefix it was included under is known to this context alone.
-                included: Any = scope.get("fastapi", {}).get("effective_route_context")
-                route: str = getattr(included or scope.get("route"), "path", OTHER) or OTHER
+                route: str = getattr(scope.get("route"), "path", OTHER) or OTHER
                 self._metrics.requests.labels(method, route, str(message["status"])).inc()
                 self._metrics.request_seconds.labels(method, route).observe(perf_counter() - started)
             await send(message)
