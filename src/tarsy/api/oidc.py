@@ -6,8 +6,10 @@ https://www.rfc-editor.org/rfc/rfc9207 (the `iss` parameter)
 
 import hmac
 import secrets
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote, unquote, urlencode
@@ -221,7 +223,7 @@ class OidcProvider:
 
     async def _fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Mapping[str, Any]:
         try:
-            async with httpx2.AsyncClient(timeout=REQUEST_SECONDS) as client:
+            async with httpx2.AsyncClient(timeout=REQUEST_SECONDS, verify=self._tls) as client:
                 answer = await client.get(url, headers=dict(headers or {}))
                 fetched = answer.raise_for_status().json()
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
@@ -242,4 +244,10 @@ class OidcProvider:
             token_endpoint_auth_method="client_secret_basic" if "client_secret_basic" in methods else "client_secret_post",
             code_challenge_method="S256",
             timeout=REQUEST_SECONDS,
+            verify=self._tls,
         )
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        """The trusted certificates, read once: that takes longer than a request."""
+        return httpx2.create_ssl_context()
