@@ -25,8 +25,8 @@ from tarsy.domain.claim import CHAT_ANSWER, SCORING, WorkKind
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
-# The goal is a second; a loaded machine gets more before the test fails.
-CANCEL_SECONDS = 8.0
+# The goal is a second; a loaded machine gets more before the test fails, but less than until the next heartbeat.
+CANCEL_SECONDS = 30.0
 TOOL_RUNS = "SELECT EXISTS (SELECT FROM timeline_events WHERE session_id = $1 AND event_type = 'tool_result' AND status = 'streaming')"
 MODEL_SPEAKS = "SELECT EXISTS (SELECT FROM timeline_events WHERE session_id = $1 AND status = 'streaming')"
 JUDGE_READS = "SELECT EXISTS (SELECT FROM agent_executions WHERE session_id = $1 AND status = 'active')"
@@ -43,7 +43,7 @@ async def cancel(ground: Ground, session_id: str) -> CancelAnswer:
 @pytest.mark.parametrize("in_tool", [True, False], ids=["in a tool", "in a model call"])
 async def test_a_cancellation_from_another_process_arrives_at_once(ground: Ground, *, in_tool: bool) -> None:
     session_id = await ground.submit(scenario(lengthy(in_tool=in_tool), ground.directory))
-    with Replica(url=ground.url, directory=ground.directory, heartbeat="10s", replay_speed=1.0).running():
+    with Replica(url=ground.url, directory=ground.directory, heartbeat="60s", orphan="1h", replay_speed=1.0).running():
         await ground.until(TOOL_RUNS if in_tool else MODEL_SPEAKS, session_id)
         started, asked_at = time.monotonic(), datetime.now(UTC)
         assert await cancel(ground, session_id) is CancelAnswer.CANCELLING
@@ -179,7 +179,7 @@ CUT = """
 
 
 async def test_a_worker_whose_own_database_connections_are_cut_all_the_time_goes_on(ground: Ground) -> None:
-    session_id = await ground.submit(scenario(three_stages(), ground.directory))
+    session_id = await ground.submit(scenario(three_stages() if ROUNDS else short(0.0), ground.directory))
     ended = anyio.Event()
 
     async def cut() -> None:

@@ -31,14 +31,14 @@ from tarsy.domain.tool import ApprovalPolicy
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if ROUNDS else 170)]
 
 REPLICAS = 3 if ROUNDS else 2
-SESSIONS = 500 if ROUNDS else 9
+SESSIONS = 500 if ROUNDS else 6
 # Those that wait for a person, in addition.
 ASKING = 60 if ROUNDS else 2
 CAP = 6 if ROUNDS else 3
 # Before each answer of the model: few sessions that take long are as often in the way of misfortune as many short ones.
 THINKING_SECONDS = 0.4 if ROUNDS else 1.0
 # In CI the chaos is over after this long, so that what is left can end; a long run goes on until most sessions have.
-CHAOS_SECONDS = 900 if ROUNDS else 12
+CHAOS_SECONDS = 900 if ROUNDS else 6
 END_SECONDS = 600 if ROUNDS else 90
 PAUSE_SECONDS = 30.0 if ROUNDS else 5.0
 

@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(900 if ROUND
 
 REPLICAS = 3
 CONNECTIONS = 64 if ROUNDS else 24
-PROBLEMS = 40 if ROUNDS else 6
-ALERTS = 10_000 if ROUNDS else 96
+PROBLEMS = 40 if ROUNDS else 4
+ALERTS = 10_000 if ROUNDS else 64
 MEMBERS = 4
 CONFIG = """
 queue: {worker_count: 2, max_concurrent_sessions: 12, poll_interval: 1s, graceful_shutdown_timeout: 1s}
