@@ -1,4 +1,8 @@
-"""A browser, and what every page of the dashboard has to keep to: no errors, nothing from elsewhere, accessible to everybody."""
+"""A browser, and what every page of the dashboard has to keep to: no errors, nothing from elsewhere, accessible to everybody.
+
+Tests wait for an element with its `wait_for()`. `expect(...).to_be_visible()` does the same, but describes the whole page after every
+attempt that fails, which takes a tenth of a second on a long page.
+"""
 
 import re
 import shutil
@@ -81,7 +85,7 @@ def loaded_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) 
         page.unroute_all(behavior="wait")
         page.emulate_media(media="null", color_scheme="null")
         follow(page, NOWHERE)
-        expect(page.get_by_text("There is no such page")).to_be_visible()
+        page.get_by_text("There is no such page").wait_for()
         page.evaluate("localStorage.clear(), sessionStorage.clear()")
     _LOADED[context] = page
 
@@ -131,7 +135,7 @@ def _fresh_page(context: BrowserContext, url: str) -> Page:
 def _load(context: BrowserContext, url: str) -> Page:
     page = _fresh_page(context, url)
     page.goto(NOWHERE)
-    expect(page.get_by_text("There is no such page")).to_be_visible()
+    page.get_by_text("There is no such page").wait_for()
     return page
 
 
@@ -275,4 +279,6 @@ def expect_status(page: Page, label: str) -> None:
     """The status of the session whose page is open; once it has ended, the page shows its verdict instead."""
     status = label.lower().replace(" ", "_")
     status = {"queued": "pending", "running": "in_progress"}.get(status, status)
-    expect(page.get_by_test_id("session-status")).to_have_attribute("data-status", status, timeout=PATIENCE_MS)
+    shown = page.get_by_test_id("session-status")
+    shown.wait_for()
+    expect(shown).to_have_attribute("data-status", status, timeout=PATIENCE_MS)

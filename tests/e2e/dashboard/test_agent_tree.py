@@ -35,19 +35,19 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
         feed = page.get_by_role("feed")
         # The task and the conclusion are visible without opening an entry.
         expect(feed.get_by_text("LogAgent was sent").first).to_be_in_viewport()
-        expect(feed.get_by_text("What do its pods log while it fails")).to_be_visible()
+        feed.get_by_text("What do its pods log while it fails").wait_for()
         report = feed.get_by_role("region", name="Report of LogAgent").first
         expect(report).to_contain_text("Checkout waits in vain for a database connection")
-        expect(report.get_by_role("link", name=re.compile(r"A1\.1 \(verified\)")).first).to_be_visible()
+        report.get_by_role("link", name=re.compile(r"A1\.1 \(verified\)")).first.wait_for()
         assert_accessible(page, "agent-tree", page.get_by_role("main"))
 
         agents.get_by_role("button", name=re.compile("ChangeAgent")).click()
         sent = feed.get_by_role("article").filter(has_text="ChangeAgent was sent")
         expect(sent).to_be_in_viewport()
-        expect(sent.get_by_role("button", name="Hide its work")).to_be_visible()
+        sent.get_by_role("button", name="Hide its work").wait_for()
         back = feed.get_by_role("button", name="Back to the call that sent ChangeAgent")
         back.scroll_into_view_if_needed()
-        expect(feed.get_by_text("One config map was changed this morning.")).to_be_visible()
+        feed.get_by_text("One config map was changed this morning.").wait_for()
         back.click()
         expect(sent).to_be_in_viewport()
         sent.get_by_role("button", name="Hide its work").click()
@@ -70,7 +70,7 @@ def test_sub_agents_are_shown_at_the_call_that_started_them_with_links_there_and
         page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^investigation")).click()
         skill = feed.get_by_role("article").filter(has_text="Skill kubernetes-certificates")
         skill.get_by_role("button", name=re.compile("Skill kubernetes-certificates")).click()
-        expect(skill.get_by_role("heading", name="Renewed, but not used")).to_be_visible()
+        skill.get_by_role("heading", name="Renewed, but not used").wait_for()
         assert_accessible(page, "skill", skill)
 
         resize(page, PHONE)

@@ -28,25 +28,25 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
             port = str(urlsplit(first.url).port)
             page = after_both.enter_context(open_page(browser, first.url))
             page.goto("/")
-            expect(page.get_by_text("No investigations yet")).to_be_visible()
+            page.get_by_text("No investigations yet").wait_for()
             with first.client() as http:
                 session = submit(http, "crashloop")
             expect(page.get_by_role("region", name="Active sessions").get_by_role("listitem")).to_have_count(1)
             follow(page, f"/sessions/{session}")
-            expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
+            page.get_by_role("feed").get_by_text("Thinking").first.wait_for()
             page.wait_for_function("() => performance.getEntriesByType('resource').some(one => one.name.includes('system-page'))")
-        expect(page.get_by_text(lost)).to_be_visible()
+        page.get_by_text(lost).wait_for()
         assert_accessible(page, "connection-lost", page.get_by_role("status").filter(has_text=lost))
         # The pages open without their server and show what could not be loaded. By keyboard: a page that follows the end of its timeline may
         # scroll between the two halves of a click.
         page.get_by_role("link", name="System").press("Enter")
-        expect(page.get_by_text("The server's health is unknown.")).to_be_visible()
-        expect(page.get_by_text(lost)).to_be_visible()
+        page.get_by_text("The server's health is unknown.").wait_for()
+        page.get_by_text(lost).wait_for()
         with served(tmp_path, "--port", port, env=env | {"TARSY_REPLAY_SPEED": "0"}):
             expect(page.get_by_text(lost)).to_have_count(0, timeout=PATIENCE_MS)
-            expect(page.get_by_text("Healthy").first).to_be_visible(timeout=PATIENCE_MS)
+            page.get_by_text("Healthy").first.wait_for()
             page.go_back()
-            expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
+            page.get_by_role("heading", name="Do now").first.wait_for()
             expect_status(page, "Completed")
 
 
@@ -63,9 +63,9 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
         port = str(urlsplit(first.url).port)
         with served(tmp_path, "--port", port, "--role", "api", env=first.env):
             expect(page.get_by_text("Connection lost")).to_have_count(0, timeout=PATIENCE_MS)
-            expect(page.get_by_text(waiting).first).to_be_visible(timeout=PATIENCE_MS)
+            page.get_by_text(waiting).first.wait_for()
             # None of its agents is shown as running meanwhile.
-            expect(page.get_by_role("list", name="Stages").get_by_role("button", name="wait Waiting")).to_be_visible()
+            page.get_by_role("list", name="Stages").get_by_role("button", name="wait Waiting").wait_for()
             follow(page, "/sessions")
             row = page.get_by_role("region", name="Active sessions").get_by_role("listitem")
             expect(row).to_contain_text(waiting)
@@ -84,7 +84,7 @@ def test_a_page_that_missed_too_many_messages_shows_the_text_that_is_being_strea
         with http.stream("GET", f"/api/v1/sessions/{session}/events", params={"last_event_id": 0}) as events:
             assert any(line == "event: stream.chunk" for line in events.iter_lines())
         network.broken = False
-        expect(page.get_by_role("feed").get_by_text("word0 word1")).to_be_visible(timeout=PATIENCE_MS)
+        page.get_by_role("feed").get_by_text("word0 word1").wait_for()
         # Loaded at first, after the gap, and for each failed attempt; not with every chunk.
         assert len(loads) < 30
         http.post(f"/api/v1/sessions/{session}/cancel").raise_for_status()
@@ -100,7 +100,7 @@ def guarded(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def log_in(page: Page) -> None:
-    expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+    page.get_by_role("heading", name="Log in to TARSy").wait_for()
     page.get_by_label("API token").fill(TOKEN)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Log in to TARSy")).to_have_count(0)
@@ -109,15 +109,15 @@ def log_in(page: Page) -> None:
 def test_a_server_that_requires_a_login_shows_nothing_before(browser: Browser, guarded: Served) -> None:
     with open_page(browser, guarded.url) as page:
         page.goto("/")
-        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        page.get_by_role("heading", name="Log in to TARSy").wait_for()
         assert_accessible(page, "login")
         page.get_by_label("API token").fill("wrong")
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_text("Login failed.")).to_be_visible()
+        page.get_by_text("Login failed.").wait_for()
         log_in(page)
-        expect(page.get_by_role("link", name="New alert")).to_be_visible()
+        page.get_by_role("link", name="New alert").wait_for()
         page.get_by_role("button", name="Log out").click()
-        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        page.get_by_role("heading", name="Log in to TARSy").wait_for()
         expect(page.get_by_role("link", name="New alert", include_hidden=True)).to_have_count(0)
 
 
@@ -130,14 +130,14 @@ def test_an_expired_login_is_requested_again_and_loses_no_input(browser: Browser
         page.context.clear_cookies()
         # By script: the page may have found out already, and then its form cannot be reached with a pointer.
         page.get_by_role("button", name="Submit alert").evaluate("button => button.click()")
-        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        page.get_by_role("heading", name="Log in to TARSy").wait_for()
         assert_accessible(page, "login-expired")
         log_in(page)
         expect(page.get_by_label("Alert text")).to_have_value("Written with care.")
 
         # Without any input: the live connection is lost, and a new one is rejected without a login.
         page.get_by_role("link", name="Sessions").click()
-        expect(page.get_by_role("region", name="Ended sessions").or_(page.get_by_text("No investigations yet"))).to_be_visible()
+        page.get_by_role("region", name="Ended sessions").or_(page.get_by_text("No investigations yet")).wait_for()
         page.context.clear_cookies()
         network.cut()
         network.broken = False

@@ -42,8 +42,8 @@ def test_the_verdict_shows_cause_confidence_and_what_to_do_now(browser: Browser,
         reason = "a link of the chain of causes cites words that were not seen"
         expect(verdict).to_contain_text(f"Low, although the agent claimed more: {reason}.")
         expect(verdict).to_contain_text("yesterday")
-        expect(verdict.locator("dd").get_by_text("Yes", exact=True)).to_be_visible()
-        expect(verdict.get_by_role("link", name="A1 (not verified)")).to_be_visible()
+        verdict.locator("dd").get_by_text("Yes", exact=True).wait_for()
+        verdict.get_by_role("link", name="A1 (not verified)").wait_for()
         do_now = verdict.get_by_role("region", name="Do now")
         expect(do_now.locator("strong")).to_have_text(["Risk:", "Verify:", "Undo:"])
         do_now.get_by_role("button", name="Copy this code").click()
@@ -60,7 +60,7 @@ def test_the_verdict_shows_cause_confidence_and_what_to_do_now(browser: Browser,
         expect(verdict.get_by_role("list", name="Statements that failed the check")).to_contain_text("these words are not in A1")
         assert_accessible(page, "verdict", verdict)
         rows.nth(2).get_by_role("link").click()
-        expect(page.get_by_role("complementary", name="Evidence A1")).to_be_visible()
+        page.get_by_role("complementary", name="Evidence A1").wait_for()
 
 
 def test_a_citation_shows_its_words_where_they_stand_and_opens_the_result_beside_the_text(
@@ -113,7 +113,7 @@ def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_clos
         expect(panel).to_have_count(0)
 
         chip(page, "9214 queries 0 replies B7 (verified)").click()
-        expect(page.get_by_role("complementary", name="Evidence B7")).to_be_visible()
+        page.get_by_role("complementary", name="Evidence B7").wait_for()
         chip(page, "forward . 10.44.0.53 B6 (verified)").click()
         expect(panel.locator("mark")).to_have_text("forward . 10.44.0.53")
         panel.get_by_role("button", name="Copy a link to this result").click()
@@ -126,7 +126,7 @@ def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_clos
         expect(page.get_by_role("region", name="Full result").or_(page.get_by_role("region", name="Result")).first).to_be_in_viewport()
 
         follow(page, f"/sessions/{finished['dns-outage']}?evidence=Z9")
-        expect(page.get_by_text("Z9 could not be shown.")).to_be_visible()
+        page.get_by_text("Z9 could not be shown.").wait_for()
 
 
 DRAWING_IS_LOADED = "performance.getEntriesByType('resource').some(one => one.name.includes('/chart-plot'))"
@@ -138,7 +138,7 @@ def test_series_of_metrics_are_drawn_beside_their_citation_and_in_the_timeline(
     with open_page(browser, server.url) as page:
         page.goto(f"/sessions/{finished['crashloop']}")
         cpu = chip(page, "A8 (verified)").first
-        expect(cpu).to_be_visible()
+        cpu.wait_for()
         page.wait_for_load_state("networkidle")
         # The timeline, with its charts, is below the visible part of the page.
         assert not page.evaluate(DRAWING_IS_LOADED)
@@ -147,13 +147,13 @@ def test_series_of_metrics_are_drawn_beside_their_citation_and_in_the_timeline(
         drawn = panel.get_by_role(
             "img", name=re.compile(r"deployment:cpu_utilisation:ratio.+: 1 series, .+, lowest 0\.547, highest 0\.874")
         )
-        expect(drawn.locator("canvas")).to_be_visible()
+        drawn.locator("canvas").wait_for()
         panel.get_by_role("button", name="Show table").press("Enter")
         # As many as the result has samples, and the heading.
         expect(panel.get_by_role("row")).to_have_count(15)
         assert_accessible(page, "metric-chart", panel)
         panel.get_by_role("button", name="Show in the timeline").click()
-        expect(page.get_by_role("main").locator("figure canvas").nth(1)).to_be_visible()
+        page.get_by_role("main").locator("figure canvas").nth(1).wait_for()
         resize(page, PHONE)
         assert_fits(page)
 
@@ -188,6 +188,6 @@ def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser
         wait_for_end(http, session)
         follow(page, f"/sessions/{session}")
         verdict = page.get_by_role("region", name="Verdict")
-        expect(verdict.get_by_text("Upheld by a challenge")).to_be_visible()
-        expect(page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed")).to_be_visible()
+        verdict.get_by_text("Upheld by a challenge").wait_for()
+        page.get_by_role("list", name="Stages").get_by_role("button", name="challenge Completed").wait_for()
         assert_accessible(page, "challenged", verdict)

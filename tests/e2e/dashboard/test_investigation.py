@@ -7,7 +7,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from support.browser import (
     DESKTOP,
-    PATIENCE_MS,
     PHONE,
     assert_accessible,
     assert_fits,
@@ -33,7 +32,7 @@ BELOW_HEADER = """() => {
 
 def investigate(page: Page, title: str) -> None:
     follow(page, "/alerts/new")
-    expect(page.get_by_role("link", name="Recorded model")).to_be_visible()
+    page.get_by_role("link", name="Recorded model").wait_for()
     page.get_by_role("button", name=f"Investigate: {title}").click()
     page.wait_for_url("**/sessions/*")
 
@@ -48,20 +47,20 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         expect_status(page, "Running")
         expect(page.get_by_role("alert").filter(has_text="No model was called.")).to_be_in_viewport()
         feed = page.get_by_role("feed")
-        expect(feed.get_by_text("Thinking").first).to_be_visible()
+        feed.get_by_text("Thinking").first.wait_for()
         before = feed_length(page)
         page.wait_for_function("before => document.querySelector('[role=feed]').innerText.length > before", arg=before)
         picture(page, "session-running-light")
 
         page.reload()
-        expect(feed.get_by_text("Thinking").first).to_be_visible()
+        feed.get_by_text("Thinking").first.wait_for()
         # The text so far arrives with the first message of the new connection.
         page.wait_for_function("before => document.querySelector('[role=feed]').innerText.length >= before", arg=before)
 
-        expect(page.get_by_role("heading", name="Do now").first).to_be_visible(timeout=PATIENCE_MS)
+        page.get_by_role("heading", name="Do now").first.wait_for()
         expect(page.get_by_role("region", name="Verdict")).to_contain_text("quotations verified, 0 failed")
         expect_status(page, "Completed")
-        expect(page.get_by_role("list", name="Stages").get_by_role("button", name="investigation Completed")).to_be_visible()
+        page.get_by_role("list", name="Stages").get_by_role("button", name="investigation Completed").wait_for()
 
         page.get_by_role("button", name="Copy", exact=True).click()
         copied = page.evaluate("navigator.clipboard.readText()")
@@ -75,7 +74,7 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
 
         page.get_by_role("button", name="Are customers affected right now?").click()
         exchange = page.get_by_role("article", name="Question: Are customers affected right now?")
-        expect(exchange.get_by_text("Hardly, but the margin is thin.")).to_be_visible(timeout=PATIENCE_MS)
+        exchange.get_by_text("Hardly, but the margin is thin.").wait_for()
         expect(page.get_by_role("button", name="Ask")).to_be_in_viewport()
         # The panel follows the answer, whose citations are checked too; the analysis beside it stays where it was.
         expect(exchange.get_by_role("link", name="connection pool above 85% in_use=88 limit=100 Q1.2 (verified)")).to_be_in_viewport()
@@ -85,20 +84,20 @@ def test_a_sample_streams_survives_a_reload_ends_with_an_analysis_and_answers_un
         page.get_by_label("Ask a question").fill("Is the database of db-3 full?")
         page.get_by_role("button", name="Ask", exact=True).click()
         refused = page.get_by_role("article", name="Question: Is the database")
-        expect(refused.get_by_text("GOOGLE_API_KEY").first).to_be_visible(timeout=PATIENCE_MS)
+        refused.get_by_text("GOOGLE_API_KEY").first.wait_for()
 
         page.get_by_label("Ask a question").fill("What exactly do I have to do to fix it?")
         page.get_by_role("button", name="Ask", exact=True).click()
         page.get_by_role("button", name="Stop", exact=True).click()
         exchange = page.get_by_role("article", name="Question: What exactly")
-        expect(exchange.get_by_text("Cancelled")).to_be_visible()
-        expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+        exchange.get_by_text("Cancelled").wait_for()
+        page.get_by_role("button", name="Ask", exact=True).wait_for()
 
 
 def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, paced: Served) -> None:
     with loaded_page(browser, paced.url) as page:
         investigate(page, "A service runs out of memory")
-        expect(page.get_by_role("feed").get_by_text("Thinking").first).to_be_visible()
+        page.get_by_role("feed").get_by_text("Thinking").first.wait_for()
         page.get_by_role("button", name="Cancel", exact=True).click()
         page.get_by_role("button", name="Keep it running").click()
         expect_status(page, "Running")
@@ -107,7 +106,7 @@ def test_a_running_session_is_cancelled_and_submitted_again(browser: Browser, pa
         expect_status(page, "Cancelled")
         expect(page.get_by_role("button", name="Cancel", exact=True)).to_have_count(0)
         page.get_by_role("link", name="Resubmit").click()
-        expect(page.get_by_role("heading", name="Submit again")).to_be_visible()
+        page.get_by_role("heading", name="Submit again").wait_for()
         expect(page.get_by_label("Alert type")).to_have_value("sample-oom-leak")
         expect(page.get_by_label("Alert text")).to_have_value(re.compile("recommender"))
 
@@ -132,8 +131,8 @@ def test_parallel_agents_are_in_tabs_or_side_by_side_and_an_event_has_an_address
 
         page.get_by_role("list", name="Stages").get_by_role("button", name=re.compile("^triage Completed")).click()
         page.get_by_role("button", name="Side by side").click()
-        expect(page.get_by_role("region", name="Timeline of ApplicationAgent")).to_be_visible()
-        expect(page.get_by_role("region", name="Timeline of NetworkAgent")).to_be_visible()
+        page.get_by_role("region", name="Timeline of ApplicationAgent").wait_for()
+        page.get_by_role("region", name="Timeline of NetworkAgent").wait_for()
         assert_accessible(page, "session-side-by-side", page.get_by_role("main"))
 
 
@@ -142,7 +141,7 @@ def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser:
         follow(page, f"/sessions/{finished['crashloop']}")
         page.get_by_role("link", name="Trace").click()
         calls = page.get_by_role("list", name="Calls").get_by_role("button")
-        expect(calls.filter(has_text="Turn 1")).to_be_visible()
+        calls.filter(has_text="Turn 1").wait_for()
         expect(page.get_by_role("list", name="Calls").get_by_role("button", name=re.compile("Failed cluster.pods_get"))).to_have_count(1)
         # The call, its arguments, and its usage.
         expect(calls.filter(has_text="cluster.events_list").first).to_contain_text("namespace=")
@@ -150,23 +149,23 @@ def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser:
         expect(page.get_by_role("list", name="Legend")).to_contain_text("Until the model's first word")
 
         calls.filter(has_text="Turn 2").click()
-        expect(page.get_by_text("Conversation as sent")).to_be_visible()
-        expect(page.get_by_text("cluster.events_list").first).to_be_visible()
+        page.get_by_text("Conversation as sent").wait_for()
+        page.get_by_text("cluster.events_list").first.wait_for()
         assert "call=llm" in page.url
         page.get_by_role("button", name="Copy all").click()
         page.wait_for_function(
             "() => navigator.clipboard.readText().then(text => text.startsWith('## System') && text.includes('## Answer'))"
         )
         page.get_by_role("button", name="Copy as curl").click()
-        expect(page.get_by_role("alert").filter(has_text="comes from a recording")).to_be_visible()
+        page.get_by_role("alert").filter(has_text="comes from a recording").wait_for()
         page.get_by_role("button", name="Next call").click()
-        expect(page.get_by_role("region", name="Arguments")).to_be_visible()
+        page.get_by_role("region", name="Arguments").wait_for()
         page.keyboard.press("k")
-        expect(page.get_by_text("Conversation as sent")).to_be_visible()
+        page.get_by_text("Conversation as sent").wait_for()
         assert_accessible(page, "trace-call", page.get_by_role("main"))
         # On a phone the call opens in a drawer.
         resize(page, PHONE)
-        expect(page.get_by_role("dialog", name="Turn 2").get_by_text("Conversation as sent")).to_be_visible()
+        page.get_by_role("dialog", name="Turn 2").get_by_text("Conversation as sent").wait_for()
         assert_fits(page)
         assert_accessible(page, "trace-call-phone")
         resize(page, DESKTOP)
@@ -177,20 +176,20 @@ def test_the_trace_is_folded_searched_filtered_and_zoomed(browser: Browser, serv
     with loaded_page(browser, server.url) as page:
         follow(page, f"/sessions/{finished['crashloop']}/trace")
         calls = page.get_by_role("list", name="Calls").get_by_role("button")
-        expect(calls.filter(has_text="Turn 1")).to_be_visible()
+        calls.filter(has_text="Turn 1").wait_for()
         # A lane for each agent; folded, it is a line with all its calls.
         lanes = page.get_by_role("list", name="Calls").get_by_role("button", expanded=True)
         expect(lanes).to_have_count(2)
         lanes.first.click()
         expect(calls.filter(has_text="Turn 1")).to_have_count(0)
         page.get_by_label("Search calls").fill("pods_get")
-        expect(page.get_by_role("status").filter(has_text=re.compile(r"^\d of \d+ calls$"))).to_be_visible()
-        expect(calls.filter(has_text="cluster.pods_get").first).to_be_visible()
+        page.get_by_role("status").filter(has_text=re.compile(r"^\d of \d+ calls$")).wait_for()
+        calls.filter(has_text="cluster.pods_get").first.wait_for()
         page.get_by_label("Search calls").fill("")
         # The colours of the legend are filters.
         failed = page.get_by_role("list", name="Legend").get_by_role("button", name="Failed")
         failed.click()
-        expect(page.get_by_role("status").filter(has_text=re.compile(r"^1 of \d+ calls$"))).to_be_visible()
+        page.get_by_role("status").filter(has_text=re.compile(r"^1 of \d+ calls$")).wait_for()
         expect(calls.filter(has_text="cluster.pods_get")).to_have_count(1)
         assert_accessible(page, "trace-failed", page.get_by_role("list", name="Calls"))
         failed.click()
@@ -205,9 +204,9 @@ def test_the_trace_is_folded_searched_filtered_and_zoomed(browser: Browser, serv
         page.mouse.down()
         page.mouse.move(ruler["x"] + ruler["width"] * 0.95, ruler["y"] + 8, steps=4)
         page.mouse.up()
-        expect(page.get_by_role("status").filter(has_text=re.compile(r"^\d+ of \d+ calls$"))).to_be_visible()
+        page.get_by_role("status").filter(has_text=re.compile(r"^\d+ of \d+ calls$")).wait_for()
         page.get_by_role("button", name="Show all of the time").click()
-        expect(calls.filter(has_text="Turn 1")).to_be_visible()
+        calls.filter(has_text="Turn 1").wait_for()
 
 
 def tab_to(page: Page, wanted: Locator) -> None:
@@ -222,11 +221,11 @@ def tab_to(page: Page, wanted: Locator) -> None:
 def test_the_keyboard_is_enough_to_submit_watch_ask_and_report(browser: Browser, server: Served) -> None:
     with loaded_page(browser, server.url) as page:
         follow(page, "/")
-        expect(page.get_by_role("link", name="New alert")).to_be_visible()
+        page.get_by_role("link", name="New alert").wait_for()
         page.keyboard.press("g")
         page.keyboard.press("n")
         sample = page.get_by_role("button", name="Investigate: A pod crash-loops")
-        expect(sample).to_be_visible()
+        sample.wait_for()
         tab_to(page, sample)
         page.keyboard.press("Enter")
         page.wait_for_url("**/sessions/*")
@@ -235,7 +234,7 @@ def test_the_keyboard_is_enough_to_submit_watch_ask_and_report(browser: Browser,
         report = page.get_by_role("button", name="Report")
         tab_to(page, report)
         page.keyboard.press("Enter")
-        expect(page.get_by_role("menuitem", name="HTML")).to_be_visible()
+        page.get_by_role("menuitem", name="HTML").wait_for()
         assert_accessible(page, "report-menu")
         with page.expect_download() as download:
             page.keyboard.press("Enter")
@@ -245,4 +244,4 @@ def test_the_keyboard_is_enough_to_submit_watch_ask_and_report(browser: Browser,
         page.keyboard.type("Are customers affected right now?")
         page.keyboard.press("Enter")
         exchange = page.get_by_role("article", name="Question: Are customers affected right now?")
-        expect(exchange.get_by_text("Hardly, but the margin is thin.")).to_be_visible(timeout=PATIENCE_MS)
+        exchange.get_by_text("Hardly, but the margin is thin.").wait_for()

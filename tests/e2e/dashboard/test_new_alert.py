@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 def open_form(page: Page) -> None:
     follow(page, "/alerts/new")
     expect(page.get_by_label("Alert type")).to_have_value("pods")
-    expect(page.get_by_text("The chain's own tools (cluster, standby)")).to_be_visible()
+    page.get_by_text("The chain's own tools (cluster, standby)").wait_for()
 
 
 def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser, configured: Served) -> None:
@@ -34,7 +34,7 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
         page.get_by_role("button", name="Submit alert").click()
         page.wait_for_url("**/sessions/*")
         expect_status(page, "Completed")
-        expect(page.get_by_text("Tools were chosen for this session: cluster (pods_list, pods_log)")).to_be_visible()
+        page.get_by_text("Tools were chosen for this session: cluster (pods_list, pods_log)").wait_for()
 
         session = page.url.rsplit("/", 1)[1]
         calls = http.get(f"/api/v1/sessions/{session}/trace").json()["llm"]
@@ -52,7 +52,7 @@ def test_an_agent_gets_the_tools_that_were_chosen_and_no_others(browser: Browser
         expect(page.get_by_role("group", name="cluster").get_by_role("checkbox", name="secrets_list")).not_to_be_checked()
         page.get_by_role("button", name="Submit alert").click()
         page.wait_for_url(re.compile(f"/sessions/(?!{session})"))
-        expect(page.get_by_text("Tools were chosen for this session: cluster (pods_list, pods_log)")).to_be_visible()
+        page.get_by_text("Tools were chosen for this session: cluster (pods_list, pods_log)").wait_for()
         expect_status(page, "Completed")
 
 
@@ -61,12 +61,12 @@ def test_an_alert_without_text_is_not_sent_and_json_is_formatted(browser: Browse
         open_form(page)
         page.get_by_label("Runbook address").fill("not an address")
         page.get_by_role("button", name="Submit alert").click()
-        expect(page.get_by_text("An alert needs some text.")).to_be_visible()
-        expect(page.get_by_text("A runbook is an http or https address.")).to_be_visible()
+        page.get_by_text("An alert needs some text.").wait_for()
+        page.get_by_text("A runbook is an http or https address.").wait_for()
         assert_accessible(page, "new-alert-refused", page.get_by_role("main"))
         editor = page.get_by_label("Alert text")
         editor.fill('{"a": [1, 2')
-        expect(page.get_by_text("Looks like JSON, but line 1")).to_be_visible()
+        page.get_by_text("Looks like JSON, but line 1").wait_for()
         editor.fill('{"a":[1,2]}')
         page.get_by_role("button", name="Format").click()
         expect(editor).to_have_value('{\n  "a": [\n    1,\n    2\n  ]\n}')

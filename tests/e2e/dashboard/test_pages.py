@@ -52,7 +52,7 @@ def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(
     address, sign = PAGES[name]
     with loaded_page(browser, server.url) as page:
         follow(page, address.format(**finished))
-        expect(page.get_by_text(sign).first).to_be_visible()
+        page.get_by_text(sign).first.wait_for()
         expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
         if name == "session":
             assert_verdict_first(page)
@@ -70,7 +70,7 @@ def test_the_theme_is_remembered(browser: Browser, server: Served) -> None:
         page.goto("/system")
         page.get_by_role("button", name="Switch to the dark theme").click()
         page.reload()
-        expect(page.get_by_role("button", name="Switch to the light theme")).to_be_visible()
+        page.get_by_role("button", name="Switch to the light theme").wait_for()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
@@ -81,7 +81,7 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
         page.wait_for_url("**/help/")
         page.get_by_role("searchbox", name="Search the manual").fill("j k shortcuts")
         page.get_by_role("searchbox", name="Search the manual").press("Enter")
-        expect(page.get_by_role("link", name="A tour of the dashboard: Shortcuts")).to_be_visible()
+        page.get_by_role("link", name="A tour of the dashboard: Shortcuts").wait_for()
         assert_accessible(page, "manual-search")
         page.get_by_role("link", name="A tour of the dashboard: Shortcuts").click()
         expect(page.get_by_role("heading", name="Shortcuts")).to_be_in_viewport()
@@ -90,28 +90,28 @@ def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
             assert picture_of.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
         assert_accessible(page, "manual")
         page.get_by_role("link", name="Next:").click()
-        expect(page.get_by_role("heading", level=1, name="The command line")).to_be_visible()
+        page.get_by_role("heading", level=1, name="The command line").wait_for()
         resize(page, PHONE)
         page.get_by_text("All pages").click()
         page.get_by_role("navigation", name="All pages").get_by_role("link", name="Metrics", exact=True).click()
-        expect(page.get_by_role("heading", level=1, name="Metrics")).to_be_visible()
+        page.get_by_role("heading", level=1, name="Metrics").wait_for()
         assert_fits(page)
         picture(page, "manual-phone")
         page.get_by_role("link", name="TARSy", exact=True).click()
-        expect(page.get_by_role("link", name="New alert")).to_be_visible()
+        page.get_by_role("link", name="New alert").wait_for()
 
 
 def test_an_unknown_address_and_an_unknown_session_are_reported_with_a_link(browser: Browser, server: Served) -> None:
     with loaded_page(browser, server.url) as page:
         follow(page, "/nowhere")
-        expect(page.get_by_text("There is no such page")).to_be_visible()
+        page.get_by_text("There is no such page").wait_for()
         for address, what in (
             ("sessions/00000000-0000-4000-8000-000000000000", "session"),
             ("sessions/x/trace", "session"),
             ("incidents/x", "incident"),
         ):
             follow(page, f"/{address}")
-            expect(page.get_by_text(f"There is no such {what}")).to_be_visible()
+            page.get_by_text(f"There is no such {what}").wait_for()
         assert_accessible(page)
         page.get_by_role("link", name="All sessions").click()
         page.wait_for_url("**/sessions")
@@ -122,7 +122,7 @@ def test_the_list_loads_less_than_250_kb_of_javascript(browser: Browser, server:
     with open_page(browser, server.url) as page:
         page.on("response", lambda response: scripts.append(response) if response.url.endswith(".js") else None)
         page.goto("/")
-        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
+        page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first.wait_for()
         loaded: int = page.evaluate(NEEDED)
         assert any(script.header_value("content-encoding") == "gzip" for script in scripts)
     print(f"{loaded / 1000:.0f} kB of script")  # noqa: T201 - the figure is worth a line
@@ -133,14 +133,14 @@ def test_a_page_that_cannot_be_loaded_is_reported_in_the_shell_and_loads_by_itse
     with open_page(browser, server.url) as page:
         page.route("**/assets/usage-page*", lambda route: route.abort())
         page.goto("/system")
-        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        page.get_by_text("Effective configuration").wait_for()
         page.route("**/api/v1/me", lambda route: route.abort())
         page.get_by_role("link", name="Usage").click()
-        expect(page.get_by_text("This page has not been loaded yet")).to_be_visible()
-        expect(page.get_by_role("link", name="System")).to_be_visible()
+        page.get_by_text("This page has not been loaded yet").wait_for()
+        page.get_by_role("link", name="System").wait_for()
         assert_accessible(page, "page-away")
         page.unroute_all()
-        expect(page.get_by_role("heading", name="Usage").or_(page.get_by_text("This month")).first).to_be_visible()
+        page.get_by_role("heading", name="Usage").or_(page.get_by_text("This month")).first.wait_for()
 
 
 @pytest.mark.parametrize("name", ["docs", "help"])
@@ -156,7 +156,7 @@ def test_an_update_of_the_server_and_urgent_warnings_are_reported_on_every_page(
     with open_page(browser, server.url) as page:
         network = Network.of(page)
         page.goto("/usage")
-        expect(page.get_by_role("heading", name="Usage")).to_be_visible()
+        page.get_by_role("heading", name="Usage").wait_for()
         page.wait_for_load_state("networkidle")
         # As after an update: the page fetches the version again after a lost connection.
         page.route("**/api/v1/system/version", lambda route: route.fulfill(json={"version": "9.9.9"}))
@@ -166,13 +166,13 @@ def test_an_update_of_the_server_and_urgent_warnings_are_reported_on_every_page(
         banner = page.get_by_role("status").filter(has_text="TARSy was updated from")
         expect(banner).to_contain_text("to 9.9.9. This page is still the old one.", timeout=PATIENCE_MS)
         warning = page.get_by_role("status").filter(has_text="No worker has given a sign of life for an hour.")
-        expect(warning).to_be_visible(timeout=PATIENCE_MS)
+        warning.wait_for()
         assert_accessible(page, "banners")
         warning.get_by_role("link", name="System").click()
-        expect(page.get_by_text("Effective configuration")).to_be_visible()
-        expect(warning.first).to_be_visible()
+        page.get_by_text("Effective configuration").wait_for()
+        warning.first.wait_for()
         banner.get_by_role("button", name="Reload").click()
-        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        page.get_by_text("Effective configuration").wait_for()
         expect(banner).to_have_count(0)
 
 
@@ -191,7 +191,7 @@ def test_an_analysis_is_never_shown_as_raw_markdown(browser: Browser, server: Se
     with open_page(browser, server.url) as page:
         page.add_init_script(RAW)
         page.goto(f"/sessions/{finished['crashloop']}")
-        expect(page.get_by_role("heading", name="Do now").first).to_be_visible()
-        expect(page.get_by_role("region", name="Analysis").get_by_role("heading").first).to_be_visible()
+        page.get_by_role("heading", name="Do now").first.wait_for()
+        page.get_by_role("region", name="Analysis").get_by_role("heading").first.wait_for()
         page.wait_for_load_state("networkidle")
         assert page.evaluate("window.raw") == []

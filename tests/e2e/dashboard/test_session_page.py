@@ -90,7 +90,7 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
         review.get_by_role("button", name="Not useful").click()
         review.get_by_label("Actual cause").fill("A bad rollout")
         review.get_by_role("button", name="Wrong").click()
-        expect(review.get_by_role("button", name="Wrong", pressed=True)).to_be_visible()
+        review.get_by_role("button", name="Wrong", pressed=True).wait_for()
         expect(review.get_by_label("Actual cause")).to_have_value("A bad rollout")
         assert_accessible(page, "session-reviewed", review)
 
@@ -130,13 +130,13 @@ def test_a_step_of_a_sub_agent_is_forked_where_it_is_read(browser: Browser, conf
         entry = page.get_by_role("feed").get_by_role("article").filter(has_text="cluster.pods_list")
         entry.get_by_role("button", name="Fork from here").first.click()
         dialog = page.get_by_role("dialog", name="Fork from turn 1 of LogAgent")
-        expect(dialog.get_by_text("Lead waits for the new report of LogAgent.")).to_be_visible()
+        dialog.get_by_text("Lead waits for the new report of LogAgent.").wait_for()
         dialog.get_by_label("Hint for its agents").fill("Look at the nodes.")
         assert_accessible(page, "fork-sub-agent")
         dialog.get_by_role("button", name="Fork", exact=True).click()
         page.wait_for_url(lambda url: session not in url, timeout=PATIENCE_MS)
         expect_status(page, "Completed")
-        expect(page.get_by_text("from turn 1 of LogAgent (A1)")).to_be_visible()
+        page.get_by_text("from turn 1 of LogAgent (A1)").wait_for()
         page.get_by_role("list", name="Agents of send").get_by_role("button", name=re.compile("LogAgent")).click()
         expect(page.get_by_role("feed").get_by_text("Look at the nodes.").first).to_be_attached()
 
@@ -149,7 +149,7 @@ def test_a_comparison_of_sessions_without_analyses_says_so(browser: Browser, con
     with open_page(browser, configured.url) as page:
         page.route(re.compile("/api/v1/sessions/[^/]+$"), without_analysis)
         page.goto(f"/sessions/{session}/compare?with={session}")
-        expect(page.get_by_text("Neither session has an analysis")).to_be_visible()
+        page.get_by_text("Neither session has an analysis").wait_for()
         assert_accessible(page, "compare-without-analyses", page.get_by_role("main"))
 
 
@@ -166,27 +166,27 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         dialog.get_by_role("button", name="Fork", exact=True).click()
         page.wait_for_url(lambda url: session not in url, timeout=PATIENCE_MS)
         expect_status(page, "Completed")
-        expect(page.get_by_text("from turn 1 of PodAgent")).to_be_visible()
+        page.get_by_text("from turn 1 of PodAgent").wait_for()
         expect(page.get_by_role("feed").get_by_text("Look at the nodes.").first).to_be_attached()
 
         page.get_by_role("link", name="Compare").click()
         page.wait_for_url(f"**/compare?with={session}")
-        expect(page.get_by_role("row", name=re.compile("^Verdict Suspected fault Suspected fault"))).to_be_visible()
-        expect(page.get_by_role("row", name=re.compile("^Turns 4 4"))).to_be_visible()
-        expect(page.get_by_text("Their analyses are the same, word for word")).to_be_visible()
+        page.get_by_role("row", name=re.compile("^Verdict Suspected fault Suspected fault")).wait_for()
+        page.get_by_role("row", name=re.compile("^Turns 4 4")).wait_for()
+        page.get_by_text("Their analyses are the same, word for word").wait_for()
         assert_accessible(page, "compare", page.get_by_role("main"))
         compared = page.url
 
         # Without another session, those of the same type are offered; any other id can be pasted.
         follow(page, f"/sessions/{session}/compare")
-        expect(page.get_by_role("list", name="Other sessions").get_by_role("button").first).to_be_visible()
+        page.get_by_role("list", name="Other sessions").get_by_role("button").first.wait_for()
         page.get_by_label("Address or id of a session").fill("nonsense")
         page.get_by_role("button", name="Compare").click()
-        expect(page.get_by_role("alert").filter(has_text="An id looks like")).to_be_visible()
+        page.get_by_role("alert").filter(has_text="An id looks like").wait_for()
         assert_accessible(page, "compare-choose", page.get_by_role("main"))
         page.get_by_label("Address or id of a session").fill(compared.split("?")[0])
         page.get_by_role("button", name="Compare").click()
-        expect(page.get_by_role("row", name=re.compile("^Verdict"))).to_be_visible()
+        page.get_by_role("row", name=re.compile("^Verdict")).wait_for()
 
         resize(page, PHONE)
         assert_fits(page)
@@ -204,5 +204,5 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         assert_fits(page)
         picture(page, "session-phone-end")
         page.get_by_role("button", name="Ask").click()
-        expect(page.get_by_role("dialog", name="Follow-up").get_by_label("Ask a question")).to_be_visible()
+        page.get_by_role("dialog", name="Follow-up").get_by_label("Ask a question").wait_for()
         assert_accessible(page, "chat-phone")

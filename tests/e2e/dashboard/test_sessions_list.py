@@ -51,12 +51,12 @@ def test_filters_are_in_the_address(browser: Browser, server: Served, finished: 
         expect(rows.first.locator("time")).to_have_attribute("title", re.compile(r"20\d\d.*\d\d:\d\d"))
         page.get_by_label("Status").click()
         page.get_by_role("option", name="Failed").click()
-        expect(page.get_by_text("No session matches")).to_be_visible()
+        page.get_by_text("No session matches").wait_for()
         page.reload()
-        expect(page.get_by_text("No session matches")).to_be_visible()
+        page.get_by_text("No session matches").wait_for()
         expect(page.get_by_label("Search alerts and analyses")).to_have_value("7e1b4f0c2d9a6835")
         page.get_by_role("button", name="Clear").click()
-        expect(rows.filter(has_text="sample-dns-outage").first).to_be_visible()
+        rows.filter(has_text="sample-dns-outage").first.wait_for()
         assert "?" not in page.url
         follow(page, "/?type=sample-dns-outage&chain=sample-dns-outage&since=1h")
         expect(rows.first).to_contain_text("sample-dns-outage")
@@ -68,19 +68,19 @@ def test_a_list_that_cannot_be_loaded_shows_the_reason(browser: Browser, server:
         refusal = {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": "The night shift may not look."}
         page.route("**/api/v1/sessions?*", lambda route: route.fulfill(status=403, json=refusal))
         page.goto("/")
-        expect(page.get_by_text("The sessions could not be loaded.")).to_be_visible()
-        expect(page.get_by_text("The night shift may not look.")).to_be_visible()
+        page.get_by_text("The sessions could not be loaded.").wait_for()
+        page.get_by_text("The night shift may not look.").wait_for()
         # The request is not repeated.
         page.wait_for_load_state("networkidle")
         page.unroute("**/api/v1/sessions?*")
         page.get_by_role("button", name="Try again").click()
-        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
+        page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first.wait_for()
 
 
 def test_the_content_is_one_key_away_and_the_filters_stay(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with open_page(browser, server.url) as page:
         page.goto("/?type=sample-dns-outage")
-        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
+        page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first.wait_for()
         expect(page).to_have_title("Sessions · TARSy")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
@@ -93,7 +93,7 @@ def test_the_content_is_one_key_away_and_the_filters_stay(browser: Browser, serv
 def test_the_keyboard_is_enough(browser: Browser, server: Served, finished: dict[str, str]) -> None:
     with loaded_page(browser, server.url) as page:
         follow(page, "/")
-        expect(page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first).to_be_visible()
+        page.get_by_role("region", name="Ended sessions").get_by_role("listitem").first.wait_for()
         page.keyboard.press("/")
         expect(page.get_by_label("Search alerts and analyses")).to_be_focused()
         page.keyboard.type("j")
@@ -114,7 +114,7 @@ def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Brows
         follow(page, "/sessions")
         ended = page.get_by_role("region", name="Ended sessions")
         rows = ended.get_by_role("listitem")
-        expect(rows.first).to_be_visible()
+        rows.first.wait_for()
         page.get_by_role("button", name="Columns").click()
         for name in ("Severity", "Confidence", "Citations", "Agents", "Fallbacks", "Questions", "Score", "Cost"):
             page.get_by_role("menuitemcheckbox", name=name).click()
@@ -140,7 +140,7 @@ def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Brows
         expect(page.get_by_label("Name this view")).to_be_focused()
         page.keyboard.type("What takes long")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("dialog", name="Views").get_by_role("button", name="What takes long", exact=True)).to_be_visible()
+        page.get_by_role("dialog", name="Views").get_by_role("button", name="What takes long", exact=True).wait_for()
         assert_accessible(page, "views-menu")
         page.keyboard.press("Escape")
         view = page.url
@@ -148,11 +148,11 @@ def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Brows
         page.get_by_label("Submitted").click()
         page.get_by_role("option", name="From … until …").click()
         page.get_by_label("Until").fill("2020-01-01T00:00")
-        expect(page.get_by_text("No session matches")).to_be_visible()
+        page.get_by_text("No session matches").wait_for()
         page.wait_for_url(re.compile("[?&]to=20"))
         assert_accessible(page, "sessions-range", page.get_by_role("main"))
         page.get_by_role("button", name="Clear").click()
-        expect(rows.first).to_be_visible()
+        rows.first.wait_for()
         follow(page, "/sessions")
         page.get_by_role("button", name="Views").click()
         page.get_by_role("dialog", name="Views").get_by_role("button", name="What takes long", exact=True).click()
@@ -167,7 +167,7 @@ def test_marked_sessions_are_exported_and_deleted_and_rows_are_links(browser: Br
         row = page.locator(f"[data-session='{unwanted}']")
         with page.context.expect_page() as opened:
             row.locator("a").click(modifiers=["ControlOrMeta"])
-        expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
+        opened.value.get_by_role("heading", level=1).wait_for()
         opened.value.close()
 
         row.locator("a").focus()
@@ -179,7 +179,7 @@ def test_marked_sessions_are_exported_and_deleted_and_rows_are_links(browser: Br
         assert unwanted in download.value.path().read_text()
         assert_accessible(page, "marked", page.get_by_role("main"))
         marked.get_by_role("button", name="Delete 1").click()
-        expect(page.get_by_role("button", name="Delete them")).to_be_visible()
+        page.get_by_role("button", name="Delete them").wait_for()
         assert_accessible(page, "marked-delete")
         page.get_by_role("button", name="Delete them").click()
         expect(row).to_have_count(0)
@@ -191,7 +191,7 @@ def test_the_palette_opens_pages_and_sessions_by_keyboard(browser: Browser, serv
     with open_page(browser, server.url) as page:
         page.route("**/assets/session-page*", lambda _: None)
         page.goto("/system")
-        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        page.get_by_text("Effective configuration").wait_for()
         page.keyboard.press("?")
         shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
         expect(shortcuts).to_contain_text("Go to incidents")
@@ -206,7 +206,7 @@ def test_the_palette_opens_pages_and_sessions_by_keyboard(browser: Browser, serv
         field = page.get_by_role("combobox", name="Go to")
         field.fill("payments fail")
         found = page.get_by_role("option", name=re.compile("payments fail since"))
-        expect(found.first).to_be_visible()
+        found.first.wait_for()
         assert_accessible(page, "palette")
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/sessions/{finished['dns-outage']}")

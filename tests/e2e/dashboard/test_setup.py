@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.browser import DESKTOP, PATIENCE_MS, PHONE, TABLET, assert_accessible, assert_fits, follow, open_page, picture, resize
+from support.browser import DESKTOP, PHONE, TABLET, assert_accessible, assert_fits, follow, open_page, picture, resize
 from support.terminal_server import Shown, served_in_terminal
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from support.vendors import ChatCompletions, Said
@@ -82,15 +82,15 @@ def skip_to_the_end(page: Page, shown: Shown) -> None:
     """Skip model and cluster: a sample needs neither, and the snippets for senders are shown."""
     page.goto("/")
     offer = page.get_by_role("link", name="Set up TARSy")
-    expect(offer).to_be_visible()
+    offer.wait_for()
     assert_on_one_line(page, offer)
     offer.click()
-    expect(page.get_by_label("Setup code")).to_be_visible()
+    page.get_by_label("Setup code").wait_for()
     assert_step_fits(page, "code")
     page.get_by_role("button", name="Next: Connect your systems").click()
     page.get_by_role("button", name="Next: Run a sample").click()
     page.get_by_role("button", name="crash", exact=False).first.click()
-    expect(page.get_by_role("link", name="Watch the investigation")).to_be_visible()
+    page.get_by_role("link", name="Watch the investigation").wait_for()
     assert_step_fits(page, "sample")
     page.get_by_role("button", name="Next: Send a first alert").click()
     expect(page.get_by_role("region", name="From a terminal")).to_contain_text(f"'{shown.url}/api/v1/alerts'")
@@ -106,7 +106,7 @@ def enter_the_code(page: Page, shown: Shown) -> None:
     page.get_by_role("link", name="Set up").click()
     page.get_by_label("Setup code").fill("AAAA-AAAA")
     page.get_by_role("button", name="Open").click()
-    expect(page.get_by_text("Attempts left: 4")).to_be_visible()
+    page.get_by_text("Attempts left: 4").wait_for()
     page.get_by_label("Setup code").fill(shown.code.lower())
     page.get_by_role("button", name="Open").click()
 
@@ -118,22 +118,22 @@ def choose_a_model(page: Page, vendor: VendorServer) -> None:
     page.get_by_role("button", name="Find models").click()
     page.get_by_role("button", name="Test and save").click()
     # The server loads the vendor's library only now.
-    expect(page.get_by_text("It works, and is in use from now on.")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_text(f"In use: local ({MODEL.model}).")).to_be_visible()
+    page.get_by_text("It works, and is in use from now on.").wait_for()
+    page.get_by_text(f"In use: local ({MODEL.model}).").wait_for()
     assert_step_fits(page, "model")
 
 
 def connect_a_cluster(page: Page, kubeconfig: Path) -> None:
-    expect(page.get_by_role("button", name="1. Choose a model done")).to_be_visible()
+    page.get_by_role("button", name="1. Choose a model done").wait_for()
     page.get_by_role("button", name="Next: Connect your systems").click()
     cluster = page.get_by_role("form", name="A Kubernetes or OpenShift cluster")
     cluster.get_by_label("Kubeconfig file").fill("/no/such/file")
     cluster.get_by_role("button", name="Test and connect").click()
-    expect(cluster.get_by_text("there is no such file")).to_be_visible()
+    cluster.get_by_text("there is no such file").wait_for()
     cluster.get_by_label("Kubeconfig file").fill(str(kubeconfig))
     cluster.get_by_role("button", name="Test and connect").click()
-    expect(cluster.get_by_text("It works, and is in use from now on.")).to_be_visible()
-    expect(cluster.get_by_text("Written to .env: KUBECONFIG")).to_be_visible()
+    cluster.get_by_text("It works, and is in use from now on.").wait_for()
+    cluster.get_by_text("Written to .env: KUBECONFIG").wait_for()
     assert_step_fits(page, "tools")
 
 
@@ -149,6 +149,6 @@ def test_an_empty_installation_is_set_up_with_the_code_of_its_terminal(browser: 
         with open_page(browser, shown.url, size=PHONE) as page:
             page.goto("/setup")
             # The code has been used, and its cookie belongs to another browser.
-            expect(page.get_by_text("Start tarsy serve again in a terminal")).to_be_visible()
+            page.get_by_text("Start tarsy serve again in a terminal").wait_for()
             assert_step_fits(page, "code-used")
         assert shown.code not in shown.log.read_text()

@@ -75,13 +75,13 @@ def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(
 ) -> None:
     with visiting(browser, guarded.url) as page:
         page.goto("/system")
-        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        page.get_by_role("heading", name="Log in to TARSy").wait_for()
         assert_accessible(page, "sign-in")
         sign_in(page, "viewer")
         expect(page).to_have_url(f"{guarded.url}/system")
-        expect(page.get_by_text("viewer (viewer)")).to_be_visible()
+        page.get_by_text("viewer (viewer)").wait_for()
         expect(page.get_by_role("button", name="Reload configuration")).to_be_disabled()
-        expect(page.get_by_label("This needs the role responder.").first).to_be_visible()
+        page.get_by_label("This needs the role responder.").first.wait_for()
         expect(page.get_by_role("region", name="API tokens")).to_have_count(0)
         # A fork needs a model, and this server has none.
         page.route("**/api/v1/models", lambda route: route.fulfill(json={"models": [{"name": "local", "model": "local"}]}))
@@ -105,7 +105,7 @@ def test_a_viewer_signs_in_sees_what_the_role_does_not_allow_and_signs_out(
         page.get_by_role("button", name="Log out").click()
         # The provider asks whether to sign out there, too.
         page.get_by_role("button", name=re.compile("Yes", re.IGNORECASE)).click()
-        expect(page.get_by_role("heading", name="Log in to TARSy")).to_be_visible()
+        page.get_by_role("heading", name="Log in to TARSy").wait_for()
 
 
 def test_an_admin_creates_a_token_which_is_shown_once_and_revokes_it(browser: Browser, guarded: Served) -> None:
@@ -124,10 +124,10 @@ def test_an_admin_creates_a_token_which_is_shown_once_and_revokes_it(browser: Br
             headers = {"Authorization": f"Bearer {secret}"}
             assert http.get("/api/v1/me", headers=headers).json()["role"] == "responder"
             tokens.get_by_role("button", name="Revoke ci-bot").click()
-            expect(page.get_by_role("dialog").get_by_role("button", name="Revoke")).to_be_visible()
+            page.get_by_role("dialog").get_by_role("button", name="Revoke").wait_for()
             assert_accessible(page, "token-revoke")
             page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
             # Visible only when the dialog is gone, which hides the rest of the page.
-            expect(tokens.get_by_text("There are none in the database.")).to_be_visible()
+            tokens.get_by_text("There are none in the database.").wait_for()
             assert http.get("/api/v1/sessions", headers=headers).status_code == 401
         assert_accessible(page, "system-admin", tokens)

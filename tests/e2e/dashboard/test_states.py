@@ -56,13 +56,13 @@ def test_calls_that_wait_for_an_approval_are_shown_as_they_would_be_sent_and_dec
         expect(cards).to_have_count(1)
         cards.get_by_label("Reason").fill("Not this one.")
         cards.get_by_role("button", name="Reject").click()
-        expect(page.get_by_text("No call waits for an approval")).to_be_visible()
+        page.get_by_text("No call waits for an approval").wait_for()
         page.go_back()
         expect_status(page, "Completed")
         feed = page.get_by_role("feed")
         for decision, reason in (("approved by api-client", "It only reads."), ("rejected by api-client", "Not this one.")):
             feed.get_by_role("article").filter(has_text=decision).get_by_role("button", name="standby.pods_log").click()
-            expect(cards.filter(has_text=f"Reason: {reason}")).to_be_visible()
+            cards.filter(has_text=f"Reason: {reason}").wait_for()
         assert_accessible(page, "approvals-decided", feed)
 
 
@@ -70,13 +70,13 @@ def test_a_target_is_tested_and_a_dead_letter_is_sent_again(browser: Browser, se
     with loaded_page(browser, server.url) as page:
         follow(page, "/notifications")
         page.get_by_role("button", name="Test ticket-bot").click()
-        expect(page.get_by_role("status").filter(has_text="Not delivered: the receiver cannot be reached")).to_be_visible()
+        page.get_by_role("status").filter(has_text="Not delivered: the receiver cannot be reached").wait_for()
         expect(page.get_by_role("listitem").filter(has_text="old-channel").first).to_contain_text("no longer configured")
         page.get_by_role("button", name="Dead letter", exact=True).click()
         expect(page.get_by_role("button", name="Send again")).to_have_count(1)
         assert_accessible(page, "notifications-tested")
         page.get_by_role("button", name="Send again").click()
-        expect(page.get_by_text("No notifications")).to_be_visible()
+        page.get_by_text("No notifications").wait_for()
 
 
 def test_every_status_of_a_session_is_shown_in_the_list(browser: Browser, server: Served, finished: dict[str, str]) -> None:
@@ -105,7 +105,7 @@ def test_every_status_of_a_session_is_shown_in_the_list(browser: Browser, server
             "Timed out",
             "Cancelled",
         ):
-            expect(page.get_by_role("listitem").get_by_text(label, exact=True)).to_be_visible()
+            page.get_by_role("listitem").get_by_text(label, exact=True).wait_for()
         assert_good_at_every_width(page, "sessions-statuses")
 
 
@@ -117,16 +117,16 @@ def test_a_failed_a_partial_a_forced_and_a_cancelled_session_show_what_happened(
         wait_for_end(http, unfinished)
         follow(page, f"/sessions/{unfinished}")
         expect_status(page, "Failed")
-        expect(page.get_by_text("This analysis is partial").first).to_be_visible()
+        page.get_by_text("This analysis is partial").first.wait_for()
         assert_good_at_every_width(page, "session-failed")
         wait_for_end(http, hurried)
         page.route(re.compile(f"/api/v1/sessions/{hurried}$"), with_actions)
         follow(page, f"/sessions/{hurried}")
         expect_status(page, "Completed")
-        expect(page.get_by_text("This analysis is partial. The agent had to conclude")).to_be_visible()
+        page.get_by_text("This analysis is partial. The agent had to conclude").wait_for()
         actions = page.get_by_role("region", name="Actions")
         for text in ("Approved by ada. The symptom is gone.", "Outcome unknown", "Not decided, or running", "was not begun"):
-            expect(actions.get_by_text(text)).to_be_visible()
+            actions.get_by_text(text).wait_for()
         assert_good_at_every_width(page, "session-actions", actions)
         running = silent()
         page.route(re.compile(f"/api/v1/sessions/{running}$"), without_model)
@@ -200,7 +200,7 @@ def test_every_page_shows_that_it_loads_and_why_it_could_not_be_loaded(browser: 
         for address, failure in LOADED.items():
             if address != first:
                 follow(page, address)
-            expect(page.get_by_role("status").filter(has_text="Loading").first).to_be_visible()
+            page.get_by_role("status").filter(has_text="Loading").first.wait_for()
             # Both states look the same on all pages.
             if address == first:
                 assert_accessible(page, "loading")
@@ -244,10 +244,10 @@ def test_pages_without_data_say_so(browser: Browser, server: Served, finished: d
     with open_page(browser, server.url) as page:
         page.route(re.compile("/api/v1/(?!me$|sessions/[^/?]*$|system/(config|queue|version))"), empty)
         page.goto("/")
-        expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+        page.get_by_role("navigation", name="Main").wait_for()
         for address, text in EMPTY.items():
             follow(page, address.format(**finished))
-            expect(page.get_by_text(text)).to_be_visible()
+            page.get_by_text(text).wait_for()
             assert_accessible(page, f"empty-{address.split('/')[1]}", page.get_by_role("main"))
 
 
@@ -256,13 +256,13 @@ def test_a_server_that_does_not_respond_and_a_person_without_a_role_are_reported
         known = {**http.get("/api/v1/me").raise_for_status().json(), "login_required": True, "author": "ada", "role": None}
         page.route("**/api/v1/me", lambda route: route.fulfill(json=known))
         page.goto("/")
-        expect(page.get_by_text("ada is logged in, but has no role in TARSy.")).to_be_visible()
+        page.get_by_text("ada is logged in, but has no role in TARSy.").wait_for()
         assert_accessible(page, "no-role")
         page.unroute_all()
         page.route("**/api/v1/me", lambda route: route.abort())
         page.reload()
-        expect(page.get_by_text("TARSy is not responding.")).to_be_visible()
+        page.get_by_text("TARSy is not responding.").wait_for()
         assert_accessible(page, "not-responding")
         page.unroute_all()
         page.get_by_role("button", name="Try again").click()
-        expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+        page.get_by_role("navigation", name="Main").wait_for()

@@ -14,17 +14,17 @@ def test_the_system_page_shows_servers_queue_configuration_and_version(browser: 
     session, _ = silent(), silent()
     with loaded_page(browser, configured.url) as page, configured.client() as http:
         follow(page, "/system")
-        expect(page.get_by_text(http.get("/api/v1/system/version").json()["version"], exact=True)).to_be_visible()
+        page.get_by_text(http.get("/api/v1/system/version").json()["version"], exact=True).wait_for()
 
         servers = page.get_by_role("region", name="Tool servers")
         expect(servers.get_by_text("Connected")).to_have_count(2, timeout=PATIENCE_MS)
         offered = len(http.get("/api/v1/system/mcp-servers").raise_for_status().json()["servers"][0]["tools"])
         servers.get_by_text(f"{offered} tools").first.click()
-        expect(servers.get_by_text("pods_list", exact=True).first).to_be_visible()
+        servers.get_by_text("pods_list", exact=True).first.wait_for()
 
         queue = page.get_by_role("region", name="Queue and workers")
-        expect(queue.get_by_text("1 of 1")).to_be_visible()
-        expect(queue.get_by_role("link", name=session[:8])).to_be_visible()
+        queue.get_by_text("1 of 1").wait_for()
+        queue.get_by_role("link", name=session[:8]).wait_for()
         expect(page.get_by_role("region", name="Effective configuration")).to_contain_text("max_concurrent_sessions: 1")
         assert_accessible(page, "system-busy", page.get_by_role("main"))
 
@@ -35,14 +35,14 @@ def test_the_system_page_shows_servers_queue_configuration_and_version(browser: 
         expect(page.get_by_role("alert").filter(has_text="The configuration was not reloaded.")).to_contain_text("max_concurrent_sessions")
         file.write_text(before)
         page.get_by_role("button", name="Reload configuration").click()
-        expect(page.get_by_role("status").filter(has_text="The configuration was reloaded.")).to_be_visible()
+        page.get_by_role("status").filter(has_text="The configuration was reloaded.").wait_for()
 
 
 def test_the_system_page_shows_what_is_missing(browser: Browser, server: Served) -> None:
     with loaded_page(browser, server.url) as page:
         follow(page, "/system")
-        expect(page.get_by_role("region", name="Warnings").get_by_text("no model is configured").first).to_be_visible()
-        expect(page.get_by_role("region", name="Tool servers").get_by_text("not started: set KUBECONFIG")).to_be_visible()
+        page.get_by_role("region", name="Warnings").get_by_text("no model is configured").first.wait_for()
+        page.get_by_role("region", name="Tool servers").get_by_text("not started: set KUBECONFIG").wait_for()
 
 
 def test_a_pause_is_shown_on_every_page_holds_new_sessions_and_parks_running_ones(

@@ -53,7 +53,7 @@ def test_charts_weigh_little_and_their_numbers_are_a_key_or_a_download_away(
         page.keyboard.press("Enter")
         last = by_model.get_by_role("row").last
         expect(last).to_contain_text(answer.value.json()["last_day"])
-        expect(page.get_by_role("img", name="Verdicts, by week: 3 series")).to_be_visible()
+        page.get_by_role("img", name="Verdicts, by week: 3 series").wait_for()
         assert_accessible(page, "usage-table", by_model)
         for size in (TABLET, PHONE):
             resize(page, size)

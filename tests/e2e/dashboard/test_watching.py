@@ -33,7 +33,7 @@ def watch(page: Page, session: str) -> None:
     page.goto(f"/sessions/{session}")
     expect_status(page, "Running")
     page.get_by_role("button", name="Notify me when it ends or waits").click()
-    expect(page.get_by_role("button", name="Notify me when it ends or waits", pressed=True)).to_be_visible()
+    page.get_by_role("button", name="Notify me when it ends or waits", pressed=True).wait_for()
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(brow
 
         # It is watched on every page, and after a reload.
         page.goto("/system")
-        expect(page.get_by_text("Effective configuration")).to_be_visible()
+        page.get_by_text("Effective configuration").wait_for()
         set_hidden(page, hidden=True)
         with paused(http):
             page.wait_for_function("() => window.notified.length === 1", timeout=PATIENCE_MS)
