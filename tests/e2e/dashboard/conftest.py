@@ -114,6 +114,8 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         # Asked to correct the made-up quotation, the model repeats it.
         says(AGENT, 2, {"text": CITING}),
         says(SUMMARY, 0, {"text": "Pods only."}),
+        # A question that is answered so late that it has to be stopped.
+        says("2.chat/1.ChatAgent", 0, {"after": 3_600, "text": "At last."}),
         says(SENDER, 0, {"tool_call": {"id": "s", "name": "tarsy.run_agent", "arguments": {"name": "LogAgent", "task": "Who restarts?"}}}),
         says(SENT, 0, call(3, "pods_list", namespace="shop")),
         says(SENT, 1, {"text": 'The cart does [A1.1: "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"].'}),

@@ -174,12 +174,19 @@ def test_on_a_phone_the_result_opens_in_a_drawer(browser: Browser, configured: S
         # The chat is a drawer too, and unsent text is kept.
         page.get_by_role("button", name="Ask").click()
         page.get_by_label("Ask a question").fill("Is it")
-        expect(page.get_by_role("dialog", name="Follow-up").get_by_role("button", name="Ask")).to_be_in_viewport()
-        assert_accessible(page)
+        chat = page.get_by_role("dialog", name="Follow-up")
+        ask = chat.get_by_role("button", name="Ask", exact=True)
+        expect(ask).to_be_in_viewport()
+        assert_accessible(page, "chat-phone")
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
         page.get_by_role("button", name="Ask").click()
-        expect(page.get_by_label("Ask a question")).to_have_value("Is it")
+        expect(chat.get_by_label("Ask a question")).to_have_value("Is it")
+        # An answer can be stopped.
+        ask.click()
+        chat.get_by_role("button", name="Stop", exact=True).click()
+        chat.get_by_role("article", name="Question: Is it").get_by_text("Cancelled").wait_for()
+        ask.wait_for()
 
 
 def test_a_challenged_verdict_shows_the_result_of_the_challenge(browser: Browser, configured: Served) -> None:

@@ -203,6 +203,3 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         assert last["y"] + last["height"] <= bar["y"]
         assert_fits(page)
         picture(page, "session-phone-end")
-        page.get_by_role("button", name="Ask").click()
-        page.get_by_role("dialog", name="Follow-up").get_by_label("Ask a question").wait_for()
-        assert_accessible(page, "chat-phone")
