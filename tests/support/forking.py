@@ -17,6 +17,9 @@ from tarsy.domain.status import SessionStatus
 from tarsy.llm.in_process import in_process_client
 from tarsy.wiring.application import Application
 
+# Each look is a request to the API.
+_PAUSE = 0.1
+
 
 @dataclass(frozen=True)
 class Forking:
@@ -36,7 +39,7 @@ class Forking:
             executions = [one for stage in (await self.get(session_id))["stages"] for one in stage["executions"]]
             if any((one["agent_name"], one["status"]) == (agent_name, status) for one in executions):
                 return
-            await anyio.sleep(0.02)
+            await anyio.sleep(_PAUSE)
 
     async def until_ended(self, session_id: str) -> dict[str, Any]:
         """Wait for another task to end a session."""
@@ -44,7 +47,7 @@ class Forking:
             session = await self.get(session_id)
             if SessionStatus(session["status"]).is_final:
                 return session
-            await anyio.sleep(0.02)
+            await anyio.sleep(_PAUSE)
 
     async def fork(self, turn: int, agent_name: str = "Investigator", session_id: str = SESSION_ID, **more: str) -> httpx.Response:
         session = await self.get(session_id)

@@ -82,7 +82,7 @@ class NotifyWorld:
         with anyio.fail_after(30):
             while delivered < count:
                 delivered = (await self.store.counts())[target].delivered
-                await anyio.sleep(0 if delivered == count else 0.02)
+                await anyio.sleep(0 if delivered == count else 0.1)
 
 
 def message(kind: EventKind, at: datetime, **more: Any) -> Notification:

@@ -175,7 +175,7 @@ async def until_waiting(running: Application, expected: set[str]) -> None:
     with anyio.fail_after(GIVE_UP_SECONDS):
         while found != expected:
             found = await waiting(running)
-            await anyio.sleep(0.02)
+            await anyio.sleep(0.1)
 
 
 async def least_needed(running: Application) -> Decimal:

@@ -24,7 +24,7 @@ async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
     while True:
         if await condition():
             return
-        await anyio.sleep(0.02)
+        await anyio.sleep(0.1)
 
 
 async def _until_shown(running: Application, event_type: str) -> None:

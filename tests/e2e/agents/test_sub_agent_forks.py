@@ -110,34 +110,23 @@ async def test_a_fork_within_the_work_of_a_sub_agent_goes_on_there_and_its_sende
     assert forked["usage"]["total_tokens"] == 4 * 15
 
 
-async def test_a_fork_within_the_work_of_a_sub_agent_replays_to_the_letter(database_url: str, tmp_path: Path) -> None:
+async def test_forks_of_senders_and_of_those_they_sent_replay_to_the_letter(database_url: str, tmp_path: Path) -> None:
     async with forking(database_url, tmp_path, FIRST, OTHER) as session:
         # The first of two that were sent at once.
-        forked_id = (await session.fork(1, "PodAgent", model="second")).json()["session_id"]
+        first_id = (await session.fork(1, "PodAgent", model="second")).json()["session_id"]
+        lead_id = (await session.fork(1, "Lead", model="second")).json()["session_id"]
         await session.work()
-        forked = await session.get(forked_id)
-        again_id = (await session.fork(1, "LogAgent", session_id=forked_id, model="second", hint="Look again.")).json()["session_id"]
+        again_id = (await session.fork(1, "LogAgent", session_id=first_id, model="second", hint="Look again.")).json()["session_id"]
         await session.work()
-        recordings = [await RecordingSource(session.running.engine).read(one) for one in (forked_id, again_id)]
-        again = await session.get(again_id)
-    assert (forked["status"], again["status"]) == ("completed", "completed")
+        forked = [await session.get(one) for one in (first_id, again_id, lead_id)]
+        recordings = [await RecordingSource(session.running.engine).read(one) for one in (first_id, again_id, lead_id)]
+    assert [one["status"] for one in forked] == ["completed"] * 3
+    # The fork of the sender keeps those it had sent before, and cites what they had found.
+    assert forked[2]["final_analysis"].startswith("Memory is short [A2.2")
+    assert [one["agent_name"] for one in forked[2]["stages"][0]["executions"]] == ["Lead", "PodAgent", "LogAgent"]
     for recording in recordings:
         assert recording is not None
         assert await replayed(database_url, recording) == []
-
-
-async def test_a_fork_of_a_sender_keeps_those_it_had_sent_before(database_url: str, tmp_path: Path) -> None:
-    async with forking(database_url, tmp_path, FIRST, OTHER) as session:
-        answer = await session.fork(1, "Lead", model="second")
-        assert answer.status_code == 202, answer.text
-        forked_id = answer.json()["session_id"]
-        await session.work()
-        forked = await session.get(forked_id)
-        recording = await RecordingSource(session.running.engine).read(forked_id)
-    assert forked["final_analysis"].startswith("Memory is short [A2.2"), "and cites what they had found"
-    assert [one["agent_name"] for one in forked["stages"][0]["executions"]] == ["Lead", "PodAgent", "LogAgent"]
-    assert recording is not None
-    assert await replayed(database_url, recording) == []
 
 
 async def test_a_sender_that_calls_its_tools_in_text_waits_for_the_report_anew(database_url: str, tmp_path: Path) -> None:
