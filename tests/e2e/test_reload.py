@@ -1,12 +1,10 @@
 """A running server reads its configuration anew: by signal, by command, in every process; a broken file changes nothing."""
 
-import fcntl
 import json
 import os
 import pty
 import signal
 import subprocess
-import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +14,7 @@ import httpx
 import pytest
 from anyio import to_thread
 
-from support.tarsy_process import TARSY, Tarsy, plain_environment, served
+from support.tarsy_process import Tarsy, plain_environment, served
 from support.vendor_server import Act, Reply, VendorServer, vendor_server
 from support.vendors import ChatCompletions, Said
 
@@ -115,24 +113,11 @@ def test_one_command_reaches_every_process_and_tells_what_changed(database_url: 
             _until(lambda: "New" in http.get("/api/v1/system/config").json()["config"]["agents"])
 
 
-def test_a_closed_terminal_still_ends_the_server(database_url: str, tmp_path: Path) -> None:
+def test_a_closed_terminal_still_ends_the_server(database_url: str, tmp_path: Path, warm: tuple[str, ...]) -> None:
     ours, theirs = pty.openpty()
-
-    def take_terminal() -> None:
-        os.setsid()
-        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-
     env = plain_environment(DATABASE_URL=database_url)
     with (tmp_path / "serve.log").open("w") as log:
-        server = subprocess.Popen(
-            [*TARSY, "serve", "--port", "0"],
-            cwd=tmp_path,
-            env=env,
-            stdin=theirs,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            preexec_fn=take_terminal,  # noqa: PLW1509 - the terminal must be taken by the child itself
-        )
+        server = subprocess.Popen([*warm, "serve", "--port", "0"], cwd=tmp_path, env=env, stdin=theirs, stdout=subprocess.PIPE, stderr=log)
         os.close(theirs)
         try:
             assert server.stdout

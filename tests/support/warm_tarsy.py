@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -182,6 +183,10 @@ def _become_tarsy(connection: socket.socket) -> NoReturn:
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - they live as long as the process
+    if os.isatty(0):
+        # Its terminal, as for a program that a shell starts: it hangs up when the terminal is closed.
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
