@@ -220,13 +220,11 @@ def test_a_wrong_token_ends_the_command_with_a_sentence(server: Served, tarsy: T
     assert "requires a valid API token" in ended.stderr
 
 
-@pytest.mark.parametrize("transport", ["http", "stdio"])
-def test_the_mcp_inspector_lists_and_calls_tools(server: Served, warm: tuple[str, ...], transport: str) -> None:
-    reached = [f"{server.url}/mcp", "--transport", "http", "--header", "Authorization: Bearer vic-token"]
-    if transport == "stdio":
-        reached = [*warm, "mcp", "--url", server.url, "--token", "vic-token"]
+def test_the_mcp_inspector_lists_and_calls_tools_over_http_and_standard_input_and_output(server: Served, warm: tuple[str, ...]) -> None:
+    over_http = [f"{server.url}/mcp", "--transport", "http", "--header", "Authorization: Bearer vic-token"]
+    over_stdio = [*warm, "mcp", "--url", server.url, "--token", "vic-token"]
 
-    def inspect(*request: str) -> Any:
+    def inspect(reached: list[str], *request: str) -> Any:
         command = [npm_program("mcp-inspector"), "--cli", *reached, "--method", *request]
         ended = subprocess.run(
             command, env=plain_environment(HOME=str(server.cwd)), cwd=server.cwd, capture_output=True, text=True, timeout=60, check=False
@@ -234,7 +232,7 @@ def test_the_mcp_inspector_lists_and_calls_tools(server: Served, warm: tuple[str
         assert ended.returncode == 0, ended.stderr
         return json.loads(ended.stdout)
 
-    listed = inspect("tools/list")
-    called = inspect("tools/call", "--tool-name", "search", "--tool-arg", "text=nothing-of-the-kind")
+    listed = inspect(over_http, "tools/list")
+    called = inspect(over_stdio, "tools/call", "--tool-name", "search", "--tool-arg", "text=nothing-of-the-kind")
     assert {tool["name"] for tool in listed["tools"]} == TOOLS
     assert called["structuredContent"] == {"investigations": []}
