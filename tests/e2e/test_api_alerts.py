@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -145,17 +145,16 @@ def _numbered(count: int) -> str:
     return ",".join(f'"tool-{number}"' for number in range(count))
 
 
-OVERSIZED = (
-    # Each but the first has fewer than 64 KiB beside the alert.
-    '{"data": "x", "mcp": {"servers": [{"name": "kubernetes-server", "tools": [' + _numbered(300_000) + "]}]}}",
-    '{"data": "x", "mcp": {"servers": [{"name": "kubernetes-server", "tools": [' + _numbered(1_001) + "]}]}}",
-    '{"data": "x", "mcp": {"servers": [' + ",".join(["1"] * 30_000) + "]}}",
-    '{"data": "x", "mcp": {"servers": [{"name": "' + "n" * 201 + '"}]}}',
-    '{"data": "x", "alert_type": "' + "t" * 201 + '"}',
-    '{"data": "x", "runbook": "https://' + "r" * 2_048 + '"}',
-    '{"data": "x", ' + ",".join(f'"key{number}": 1' for number in range(300_000)) + "}",
-    '{"data": "x", "' + "k" * 60_000 + '": 1}',
-)
+def _oversized() -> Iterator[str]:
+    """Each but the first has fewer than 64 KiB beside the alert."""
+    yield '{"data": "x", "mcp": {"servers": [{"name": "kubernetes-server", "tools": [' + _numbered(300_000) + "]}]}}"
+    yield '{"data": "x", "mcp": {"servers": [{"name": "kubernetes-server", "tools": [' + _numbered(1_001) + "]}]}}"
+    yield '{"data": "x", "mcp": {"servers": [' + ",".join(["1"] * 30_000) + "]}}"
+    yield '{"data": "x", "mcp": {"servers": [{"name": "' + "n" * 201 + '"}]}}'
+    yield '{"data": "x", "alert_type": "' + "t" * 201 + '"}'
+    yield '{"data": "x", "runbook": "https://' + "r" * 2_048 + '"}'
+    yield '{"data": "x", ' + ",".join(f'"key{number}": 1' for number in range(300_000)) + "}"
+    yield '{"data": "x", "' + "k" * 60_000 + '": 1}'
 
 
 async def test_an_alert_of_very_many_values_is_too_large_and_as_many_commas_in_a_text_are_not(database_url: str) -> None:
@@ -169,7 +168,7 @@ async def test_an_alert_of_very_many_values_is_too_large_and_as_many_commas_in_a
 
 async def test_lists_and_names_of_any_length_are_refused_with_a_short_answer(database_url: str) -> None:
     async with world(database_url) as api:
-        for body in OVERSIZED:
+        for body in _oversized():
             answer = await api.client.post("/api/v1/alerts", content=body, headers={"Content-Type": "application/json"})
             assert answer.status_code in {400, 413}, (body[:80], answer.text[:200])
             assert len(answer.content) < 2_000

@@ -480,7 +480,7 @@ async def test_what_only_an_address_asks_for_is_checked(database_url: str) -> No
 async def test_no_mutated_body_of_any_sender_breaks_the_server_or_is_lost(database_url: str) -> None:
     bodies: list[tuple[str, dict[str, str], str | None]] = []
 
-    @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate])
     @given(mutated(), st.sampled_from([None, *ADAPTERS]))
     def collect(mutation: Any, reported: str | None) -> None:
         example, body = mutation
