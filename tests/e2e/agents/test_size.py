@@ -267,7 +267,7 @@ async def test_a_huge_alert_is_told_in_part_and_can_be_read_whole(database_url: 
 
 async def test_hundreds_of_iterations_and_calls_stay_within_the_window(database_url: str) -> None:
     # `make chaos` takes three hundred.
-    iterations, per_turn = 300 if ROUNDS else 40, 7
+    iterations, per_turn = (300, 7) if ROUNDS else (23, 9)
     turns = [
         says(TRACK, turn, *(calls(f"c{turn}-{n}", "k8s.logs", pod=f"{turn}-{n}") for n in range(per_turn))) for turn in range(iterations)
     ]

@@ -37,7 +37,9 @@ def sends_two_that_never_stop(request: GenerateInput, number: int) -> Sequence[C
     return *(ToolCallChunk(f"s{number}-{place}", "tarsy.run_agent", asked) for place in range(2)), usage(request, 100)
 
 
-@pytest.mark.parametrize("ceiling", [Ceiling(model_calls=40), Ceiling(usd=Decimal(2)), Ceiling(tool_calls=40)])
+@pytest.mark.parametrize(
+    "ceiling", [Ceiling(model_calls=40), Ceiling(usd=Decimal(2)), pytest.param(Ceiling(tool_calls=40), marks=pytest.mark.long)]
+)
 async def test_no_agent_that_is_sent_uses_more_than_its_share(database_url: str, tmp_path: Path, ceiling: Ceiling) -> None:
     digger = runaway_agent("Digger", description="Digs")
     lead = runaway_agent("Lead", mcp_servers=(), sub_agents=(digger,), orchestrator=ResolvedOrchestrator(max_concurrent_agents=2))
@@ -69,7 +71,7 @@ def sends_fifty_that_read_much(request: GenerateInput, number: int) -> Sequence[
     return *(ToolCallChunk(f"s{number}-{place}", "tarsy.run_agent", asked) for place in range(50)), usage(request, 500)
 
 
-@pytest.mark.parametrize("ceiling", [Ceiling(usd=Decimal(2)), Ceiling(tokens=150_000)])
+@pytest.mark.parametrize("ceiling", [pytest.param(Ceiling(usd=Decimal(2)), marks=pytest.mark.long), Ceiling(tokens=150_000)])
 async def test_of_fifty_agents_sent_at_once_ten_go_and_each_keeps_to_its_share(database_url: str, tmp_path: Path, ceiling: Ceiling) -> None:
     digger = runaway_agent("Digger", description="Digs")
     lead = runaway_agent("Lead", mcp_servers=(), sub_agents=(digger,), orchestrator=ResolvedOrchestrator(max_concurrent_agents=2))
@@ -94,8 +96,10 @@ async def test_of_fifty_agents_sent_at_once_ten_go_and_each_keeps_to_its_share(d
 
 def test_a_share_is_half_of_what_is_left_under_the_lowest_ceiling_divided_among_those_out_at_once() -> None:
     session = Account(
-        "session", Ceiling(usd=Decimal(4), model_calls=100, seconds=600.0), Spent(usd=Decimal(2), model_calls=20, seconds=100.0)
+        "session",
+        Ceiling(usd=Decimal(4), model_calls=100, tool_calls=60, seconds=600.0),
+        Spent(usd=Decimal(2), model_calls=20, tool_calls=20, seconds=100.0),
     )
     stage = Account("stage", Ceiling(usd=Decimal(1)))
-    assert share_of([session, stage], 5) == Ceiling(usd=Decimal("0.1"), model_calls=8, seconds=250.0)
+    assert share_of([session, stage], 5) == Ceiling(usd=Decimal("0.1"), model_calls=8, tool_calls=4, seconds=250.0)
     assert share_of([], 5) == Ceiling()

@@ -73,12 +73,13 @@ async def _until_death(tree: MemoryTree) -> None:
         await tree.go_on()
 
 
+@pytest.mark.parametrize("apart", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", SCENARIOS)
-async def test_a_tree_of_agents_that_dies_after_any_step_is_continued_to_the_same_end(name: str) -> None:
+async def test_a_tree_of_agents_that_dies_after_any_step_is_continued_to_the_same_end(name: str, apart: int) -> None:
     whole = MemoryTree(SCENARIOS[name])
     expected = await whole.go_on()
     assert whole.journal.steps > 8
-    for step in range(whole.journal.steps):
+    for step in range(0, whole.journal.steps, apart):
         tree = MemoryTree(SCENARIOS[name], TreeJournal(dies_after=step))
         await _until_death(tree)
         tree.journal.dies_after = None
