@@ -1,23 +1,26 @@
 /** The link to the approvals with the number of calls that wait, and a notification for each new one while the page is hidden. */
 import Box from "@mui/material/Box";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
 import { APPROVALS_KEY, pendingApprovals } from "@/api/approvals";
-import { refetchChanged } from "@/api/refetch";
+import { useThrottledRefetch } from "@/api/refetch";
 import { plural } from "@/components/format";
 import { BareLink } from "@/components/links";
 import { useChannel } from "@/live/connection";
 import { notify } from "@/presentation/watched-sessions";
 
+// Limits requests when many sessions end at once.
+const REFETCH_EVERY_MS = 1_000;
+
 export function ApprovalsLink({ sx }: Pick<ComponentProps<typeof BareLink>, "sx">) {
-  const client = useQueryClient();
   const navigate = useNavigate();
+  const refetch = useThrottledRefetch([APPROVALS_KEY], REFETCH_EVERY_MS);
   const waiting = useQuery(pendingApprovals).data?.approvals.length ?? 0;
   useChannel("sessions", (message) => {
     // A call also expires when its session ends.
     if (!["approval.changed", "session.completed", "subscription.confirmed"].includes(message.type)) return;
-    void refetchChanged(client, APPROVALS_KEY);
+    refetch();
     if (message.type === "approval.changed" && message.state === "pending" && document.hidden) {
       notify(`Waits for approval: ${message.server}.${message.tool}`, message.approval_id, () => void navigate({ to: "/approvals" }));
     }
