@@ -184,9 +184,10 @@ def _become_tarsy(connection: socket.socket) -> NoReturn:
         os.close(stream)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - they live as long as the process
     if os.isatty(0):
-        # Its terminal, as for a program that a shell starts: it hangs up when the terminal is closed.
+        # Its terminal, as for a program that a shell starts: it hangs up when the terminal is closed. That of a developer is taken.
         os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        with suppress(PermissionError):
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
