@@ -84,7 +84,7 @@ def test_parallel_agents_are_in_tabs_or_side_by_side_and_an_event_has_an_address
         page.get_by_role("button", name="Side by side").click()
         page.get_by_role("region", name="Timeline of ApplicationAgent").wait_for()
         page.get_by_role("region", name="Timeline of NetworkAgent").wait_for()
-        assert_accessible(page, "session-side-by-side", page.get_by_role("main"))
+        assert_accessible(page, "session-side-by-side", page.get_by_role("region", name="Timeline of NetworkAgent"))
 
 
 def test_the_trace_shows_the_duration_and_the_conversation_of_each_call(browser: Browser, server: Served, finished: dict[str, str]) -> None:

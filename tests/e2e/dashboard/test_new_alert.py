@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, assert_accessible, expect_status, follow, loaded_page
+from support.browser import PATIENCE_MS, assert_accessible, expect_status, follow, loaded_page, open_page
 from support.tarsy_process import Served
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
@@ -72,13 +72,18 @@ def test_an_alert_without_text_is_not_sent_and_json_is_formatted(browser: Browse
         expect(editor).to_have_value('{\n  "a": [\n    1,\n    2\n  ]\n}')
 
 
-def test_a_missing_model_is_reported_before_an_alert_is_written_and_a_draft_survives_a_reload(browser: Browser, server: Served) -> None:
-    with loaded_page(browser, server.url) as page:
-        follow(page, "/alerts/new")
+def test_a_missing_model_is_reported_before_an_alert_is_written_and_draft_and_theme_survive_a_reload(
+    browser: Browser, server: Served
+) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/alerts/new")
         missing = page.get_by_role("status").filter(has_text="No model is configured")
         expect(missing).to_be_in_viewport()
         page.get_by_label("Alert text").fill("Written with care.")
+        page.get_by_role("button", name="Switch to the dark theme").click()
         page.reload()
         expect(page.get_by_label("Alert text")).to_have_value("Written with care.")
+        page.get_by_role("button", name="Switch to the light theme").wait_for()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         missing.get_by_role("link", name="Set up a model").click()
         page.wait_for_url(re.compile("/setup"))

@@ -65,15 +65,6 @@ def test_a_page_is_accessible_in_both_themes_and_fits_every_screen(
         picture(page, f"{name}-phone")
 
 
-def test_the_theme_is_remembered(browser: Browser, server: Served) -> None:
-    with open_page(browser, server.url) as page:
-        page.goto("/system")
-        page.get_by_role("button", name="Switch to the dark theme").click()
-        page.reload()
-        page.get_by_role("button", name="Switch to the light theme").wait_for()
-        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-
-
 def test_the_manual_is_a_click_away(browser: Browser, server: Served) -> None:
     with loaded_page(browser, server.url) as page:
         follow(page, "/system")
