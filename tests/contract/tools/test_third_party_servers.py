@@ -46,8 +46,12 @@ async def everything(transport: str) -> AsyncGenerator[ResolvedMcpServer]:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-async def test_everything_works_over_every_transport(transport: str) -> None:
+async def test_results_progress_and_wrong_arguments_arrive_over_every_transport(transport: str) -> None:
     async with everything(transport) as config, opened(config) as tools:
+        result = await tools.call("everything.trigger-long-running-operation", "duration: 1\nsteps: 4")
+        assert not result.is_error
+        assert tools.output == ["[1/4]\n", "[2/4]\n", "[3/4]\n", "[4/4]\n"], "while it runs"
+
         catalog = await tools.list()
         assert catalog.warnings == ()
         assert catalog.find("everything.echo") is not None
@@ -65,13 +69,9 @@ async def test_everything_works_over_every_transport(transport: str) -> None:
         resource = await tools.call("everything.get-resource-reference", '{"resourceType": "Blob", "resourceId": 1}')
         assert re.search(r"\[resource demo://\S+, \S+, \d+ bytes\]", resource.content)
 
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-async def test_a_long_running_tool_reports_its_progress_while_it_runs(transport: str) -> None:
-    async with everything(transport) as config, opened(config) as tools:
-        result = await tools.call("everything.trigger-long-running-operation", "duration: 1\nsteps: 4")
-        assert not result.is_error
-        assert tools.output == ["[1/4]\n", "[2/4]\n", "[3/4]\n", "[4/4]\n"]
+        refused = await tools.call("everything.get-sum", '{"a": "one", "b": 2}')
+        assert (refused.is_error, refused.refused) == (True, True), "without a call"
+        assert "a: 'one' is not of type 'number'" in refused.content
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -82,14 +82,6 @@ async def test_a_tool_that_takes_too_long_is_abandoned_and_the_server_stays_usab
         assert (result.is_error, result.is_timeout, result.refused) == (True, True, False)
         assert "did not finish within 5 s" in result.content
         assert (await tools.call("everything.echo", "still there")).content == "Echo: still there"
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-async def test_wrong_arguments_come_back_with_field_and_expectation_without_a_call(transport: str) -> None:
-    async with everything(transport) as config, opened(config) as tools:
-        result = await tools.call("everything.get-sum", '{"a": "one", "b": 2}')
-        assert (result.is_error, result.refused) == (True, True)
-        assert "a: 'one' is not of type 'number'" in result.content
 
 
 async def test_the_file_system_server_shows_only_what_it_was_given(tmp_path: Path) -> None:
