@@ -19,6 +19,7 @@ import pytest
 import structlog
 from sqlalchemy import make_url
 
+from support.shared_statements import share_statements
 from tarsy.db import migrate
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer, FileLock
@@ -45,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     _forget_the_developer()
     _log_plainly()
+    share_statements()
     sys.addaudithook(_stay_on_this_machine)
     if not _is_worker(config):
         directory = os.environ[SERVER_DIR_VARIABLE] = tempfile.mkdtemp(prefix="tarsy-tests-", dir=_in_memory())
