@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db import migrate
 from tarsy.db.audit import AuditLog
 from tarsy.db.connection import create_engine
-from tarsy.db.embedded.programs import account_for, program
+from tarsy.db.embedded.programs import account_for, allow_traversal, program
 from tarsy.db.session.followups import ChatRepository
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import metadata
@@ -175,6 +175,7 @@ def oldest_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     directory = tmp_path_factory.mktemp("oldest")
     account = account_for(directory)
     account.own(directory)
+    allow_traversal(account, directory)
 
     def run(name: str, *arguments: str) -> None:
         command = [programs / name, "-D", directory / "data", *arguments]
