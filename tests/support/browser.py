@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, Playwright, Request, WebSocketRoute, expect
@@ -60,7 +60,7 @@ def launch(playwright: Playwright, *flags: str) -> Browser:
 @contextmanager
 def open_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) -> Generator[Page]:
     """A page of its own; when the block ends, it must have logged no error and asked nobody but our server."""
-    context = _context(browser, url)
+    context = _context(browser, url, "fresh")
     others = context.pages
     with _closed_on_failure(browser, url), _watched(_fresh_page(context, url), url) as page:
         resize(page, size)
@@ -77,7 +77,7 @@ def loaded_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) 
     The next test gets the same page, because loading takes longer than what most tests do, so a test that needs the page before
     it is loaded, or changes what the dashboard keeps in memory, opens a page of its own.
     """
-    context = _context(browser, url)
+    context = _context(browser, url, "loaded")
     page = _LOADED.pop(context, None) or _load(context, url)
     with _closed_on_failure(browser, url), _watched(page, url):
         resize(page, size)
@@ -92,13 +92,17 @@ def loaded_page(browser: Browser, url: str, *, size: tuple[int, int] = DESKTOP) 
 
 def close_pages(browser: Browser, url: str) -> None:
     """Close what is open of a server that ends: its pages would look for it until the browser ends."""
-    if context := _CONTEXTS.pop((browser, url), None):
-        _LOADED.pop(context, None)
-        context.close()
+    for kind in get_args(_Kind):
+        if context := _CONTEXTS.pop((browser, url, kind), None):
+            _LOADED.pop(context, None)
+            context.close()
 
 
-# By browser and server. The next page need not fetch and compile the scripts again.
-_CONTEXTS: dict[tuple[Browser, str], BrowserContext] = {}
+# Pages of the same kind share what the browser stores. A loaded page stays open, and its dashboard reacts to what happens: it would, for
+# example, remove a session that has ended from those that are watched, before the page that is tested has seen the end.
+_Kind = Literal["fresh", "loaded"]
+# By browser, server and kind. The next page need not fetch and compile the scripts again.
+_CONTEXTS: dict[tuple[Browser, str, _Kind], BrowserContext] = {}
 _LOADED: dict[BrowserContext, Page] = {}
 
 
@@ -111,14 +115,15 @@ def _closed_on_failure(browser: Browser, url: str) -> Generator[None]:
         raise
 
 
-def _context(browser: Browser, url: str) -> BrowserContext:
-    if (browser, url) not in _CONTEXTS:
+def _context(browser: Browser, url: str, kind: _Kind) -> BrowserContext:
+    key = browser, url, kind
+    if key not in _CONTEXTS:
         # As the flags of the browser are, which Playwright would otherwise override.
-        context = _CONTEXTS[browser, url] = browser.new_context(base_url=url, reduced_motion="null")
+        context = _CONTEXTS[key] = browser.new_context(base_url=url, reduced_motion="null")
         context.set_default_timeout(PATIENCE_MS)
         # Keeps the process of the pages alive.
         context.new_page().goto("/health")
-    return _CONTEXTS[browser, url]
+    return _CONTEXTS[key]
 
 
 def _fresh_page(context: BrowserContext, url: str) -> Page:
