@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, assert_accessible, close_pages, expect_status, open_page
+from support.browser import PATIENCE_MS, assert_accessible, expect_status, open_page
 from support.dashboard_sessions import Silent
 from support.tarsy_process import Served
 
@@ -27,14 +27,6 @@ window.isHidden = false
 Object.defineProperty(document, "hidden", { get: () => window.isHidden })
 """
 ICON = "document.querySelector('link[rel=icon]').getAttribute('href')"
-
-
-@contextmanager
-def alone(browser: Browser, url: str) -> Generator[Page]:
-    """The only page of the server: another one would forget a watched session that has ended, perhaps before this one notifies."""
-    close_pages(browser, url)
-    with open_page(browser, url) as page:
-        yield page
 
 
 def watch(page: Page, session: str) -> None:
@@ -60,7 +52,7 @@ def set_hidden(page: Page, *, hidden: bool) -> None:
 
 def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(browser: Browser, configured: Served, silent: Silent) -> None:
     session = silent("Nothing to be heard from shop.")
-    with alone(browser, configured.url) as page, configured.client() as http:
+    with open_page(browser, configured.url) as page, configured.client() as http:
         page.add_init_script(RECORDER.replace("PERMISSION", "granted"))
         watch(page, session)
         assert_accessible(page, "watched", page.get_by_role("button", name="Notify me when it ends or waits"))
@@ -89,7 +81,7 @@ def test_the_browser_notifies_when_a_watched_session_waits_and_when_it_ends(brow
 
 def test_without_permission_to_notify_only_the_tab_has_a_mark(browser: Browser, configured: Served, silent: Silent) -> None:
     session = silent()
-    with alone(browser, configured.url) as page, configured.client() as http:
+    with open_page(browser, configured.url) as page, configured.client() as http:
         page.add_init_script(RECORDER.replace("PERMISSION", "denied"))
         watch(page, session)
         set_hidden(page, hidden=True)
