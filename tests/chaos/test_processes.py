@@ -147,7 +147,8 @@ async def test_a_worker_that_was_paused_too_long_notices_that_its_session_has_go
     assert sleeper.exitcode == 0
     assert await read_story(ground.url, session_id) == story
     assert story.session["status"] == "completed"
-    assert story.session["recoveries"] == 1
+    # Once, or more often where the machine stood still and the other worker missed its heartbeats.
+    assert story.session["recoveries"] >= 1
     check_events(story)
 
 
