@@ -16,10 +16,9 @@ EVENTS_NOTIFICATION = "tarsy_events"
 # Of a payload and the name of its channel. PostgreSQL refuses 8,000 bytes and more, with the few that name the parts.
 NOTIFY_LIMIT = 7_900
 
-# The events that a statement publishes, in their order. The driver knows arrays of text; for others each new connection would read the
-# catalogs first, which takes longer than to publish.
+# The events that a statement publishes, in their order.
 DRAFTS = """
-    unnest(CAST(:channels AS text[]), CAST(CAST(:sessions AS text[]) AS uuid[]), CAST(CAST(:payloads AS text[]) AS jsonb[]))
+    unnest(CAST(:channels AS text[]), CAST(:sessions AS uuid[]), CAST(:payloads AS jsonb[]))
     WITH ORDINALITY AS d(channel, session_id, payload, place)"""
 # Publishes the `drafts` of a statement: numbers them channel by channel, stores them, and announces them at the commit.
 # The row of a channel stays locked until then, which makes its ids gap-free and in commit order.

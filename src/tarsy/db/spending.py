@@ -31,10 +31,8 @@ _RESERVE = sa.text(
         INSERT INTO reservations (id, session_id, stage_id, execution_id, is_kept, unsent_under, usd, tokens, model_calls)
         SELECT r.id, :session_id, :stage_id, :execution_id, r.is_kept, CASE WHEN NOT r.is_kept THEN CAST(:token AS uuid) END,
             r.usd, r.tokens, r.model_calls
-        FROM held, (VALUES
-            (CAST(:call AS uuid), false, CAST(:call_usd AS numeric), CAST(:call_tokens AS bigint), CAST(:call_calls AS integer)),
-            (CAST(:execution_id AS uuid), true, CAST(:kept_usd AS numeric), CAST(:kept_tokens AS bigint), CAST(:kept_calls AS integer))
-        ) AS r(id, is_kept, usd, tokens, model_calls)
+        FROM held, unnest(CAST(:ids AS uuid[]), CAST(:is_kept AS boolean[]), CAST(:usd AS numeric[]),
+            CAST(:tokens AS bigint[]), CAST(:model_calls AS integer[])) AS r(id, is_kept, usd, tokens, model_calls)
         ON CONFLICT (id) DO UPDATE SET usd = excluded.usd, tokens = excluded.tokens, model_calls = excluded.model_calls, created_at = now()
     )
     SELECT 1 FROM held
@@ -170,7 +168,7 @@ class PostgresSpendingStore:
 
 
 async def _reserve(connection: AsyncConnection, reservation: Reservation) -> None:
-    claim, wanted, kept = reservation.claim, reservation.wanted, reservation.kept
+    claim, amounts = reservation.claim, (reservation.wanted, reservation.kept)
     parameters = {
         "claim_id": claim.id,
         "token": claim.token,
@@ -178,13 +176,11 @@ async def _reserve(connection: AsyncConnection, reservation: Reservation) -> Non
         "stage_id": reservation.stage_id,
         "execution_id": reservation.execution_id,
         # The row of the call, and that of the execution's conclusion, which replaces the one before.
-        "call": reservation.id,
-        "call_usd": wanted.usd,
-        "call_tokens": wanted.tokens,
-        "call_calls": wanted.model_calls,
-        "kept_usd": kept.usd,
-        "kept_tokens": kept.tokens,
-        "kept_calls": kept.model_calls,
+        "ids": [reservation.id, reservation.execution_id],
+        "is_kept": [False, True],
+        "usd": [amount.usd for amount in amounts],
+        "tokens": [amount.tokens for amount in amounts],
+        "model_calls": [amount.model_calls for amount in amounts],
     }
     if (await connection.execute(_RESERVE, parameters)).first() is None:
         raise ClaimLostError(claim)

@@ -51,7 +51,7 @@ STRIPES = 128
 _SHARED = sa.text(
     f"""
     SELECT count(pg_advisory_xact_lock({_STRIPE}, stripe)), pg_advisory_xact_lock_shared({_ALONE})
-    FROM unnest(CAST(CAST(:stripes AS text[]) AS integer[])) AS s(stripe)
+    FROM unnest(CAST(:stripes AS integer[])) AS s(stripe)
     """
 )
 _EXCLUSIVE = sa.text(f"SELECT pg_advisory_xact_lock({_ALONE})")
@@ -61,7 +61,7 @@ async def lock_keys(connection: AsyncConnection, keys: Iterable[str]) -> None:
     """Wait for every transaction that writes incidents or alerts of these keys, and keep later ones waiting."""
     # Always in the same order, so that there is no deadlock.
     stripes = sorted({zlib.crc32(key.encode()) % STRIPES for key in keys})
-    await connection.execute(_SHARED, {"stripes": [str(stripe) for stripe in stripes]})
+    await connection.execute(_SHARED, {"stripes": stripes})
 
 
 async def lock_all(connection: AsyncConnection) -> None:

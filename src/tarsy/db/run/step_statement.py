@@ -140,7 +140,7 @@ _WRITES: Mapping[str, str] = {
         SELECT CAST(:session_id AS uuid), CAST(:agents AS integer), CAST(:fallbacks AS integer) FROM held
         ON CONFLICT (session_id) DO UPDATE SET agents = f.agents + excluded.agents, fallbacks = f.fallbacks + excluded.fallbacks
     )""",
-    "settled": "settled AS (DELETE FROM reservations d USING held WHERE d.id = ANY(CAST(CAST(:settled AS text[]) AS uuid[])))",
+    "settled": "settled AS (DELETE FROM reservations d USING held WHERE d.id = ANY(CAST(:settled AS uuid[])))",
 }
 # Work that was held back by work that is done may begin.
 _RESULT = """

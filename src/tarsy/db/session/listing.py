@@ -125,7 +125,7 @@ _SEARCH = f"(s.search @@ {_QUERY} OR s.verdict_search @@ {_QUERY})"
 _FORCE_CUSTOM_PLAN = sa.text("SET LOCAL plan_cache_mode = force_custom_plan")
 # By parameter.
 _CONDITIONS = {
-    "ids": "s.id = ANY(CAST(CAST(:ids AS text[]) AS uuid[]))",
+    "ids": "s.id = ANY(CAST(:ids AS uuid[]))",
     "id_prefix": "s.id BETWEEN CAST(rpad(:id_prefix, 32, '0') AS uuid) AND CAST(rpad(:id_prefix, 32, 'f') AS uuid)",
     "statuses": "s.status = ANY(CAST(:statuses AS text[]))",
     "alert_type": "s.alert_type = :alert_type",

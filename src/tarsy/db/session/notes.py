@@ -29,7 +29,7 @@ _STORE = sa.text(
     """
     INSERT INTO notes (session_id, number, kind, author, content, created_at)
     SELECT d.session_id, b.last + 1, :kind, d.author, d.content || CASE WHEN b.same = :most - 1 THEN :no_more ELSE '' END, :at
-    FROM unnest(CAST(CAST(:sessions AS text[]) AS uuid[]), CAST(:authors AS text[]), CAST(:contents AS text[])) AS d(session_id, author, content)
+    FROM unnest(CAST(:sessions AS uuid[]), CAST(:authors AS text[]), CAST(:contents AS text[])) AS d(session_id, author, content)
     CROSS JOIN LATERAL (
         SELECT coalesce(max(number), 0) AS last, count(*) FILTER (WHERE kind = :kind) AS same FROM notes n WHERE n.session_id = d.session_id
     ) b

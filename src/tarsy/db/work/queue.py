@@ -45,7 +45,7 @@ _RUNNING = f"SELECT count(*) FROM work r WHERE r.state = '{WorkState.CLAIMED}'"
 _HEARTBEAT = sa.text(
     """
     WITH mine AS (
-        SELECT * FROM unnest(CAST(CAST(:ids AS text[]) AS uuid[]), CAST(CAST(:tokens AS text[]) AS uuid[])) AS m(id, token)
+        SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS uuid[])) AS m(id, token)
     ),
     free AS (
         SELECT w.id FROM work w JOIN mine m ON w.id = m.id AND w.claim_token = m.token FOR NO KEY UPDATE OF w SKIP LOCKED
@@ -63,7 +63,7 @@ _HEARTBEAT = sa.text(
 _CANCELLED_EXECUTIONS = sa.text(
     f"""
     SELECT CAST(id AS text) FROM agent_executions
-    WHERE session_id = ANY(CAST(CAST(:sessions AS text[]) AS uuid[])) AND cancel_requested
+    WHERE session_id = ANY(CAST(:sessions AS uuid[])) AND cancel_requested
         AND status IN ({sql_list(status for status in RunStatus if not status.is_final)})
     """
 )

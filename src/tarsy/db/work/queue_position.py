@@ -83,13 +83,13 @@ _POSITIONS = sa.text(
     LEFT JOIN (
         SELECT id, row_number() OVER (ORDER BY rank, id) AS number FROM work
         WHERE kind = :kind AND state = '{WorkState.READY}' AND EXISTS (
-            SELECT FROM work o WHERE o.kind = :kind AND o.subject_id = ANY(CAST(CAST(:ids AS text[]) AS uuid[])) AND o.state = '{WorkState.READY}'
+            SELECT FROM work o WHERE o.kind = :kind AND o.subject_id = ANY(CAST(:ids AS uuid[])) AND o.state = '{WorkState.READY}'
         )
     ) place ON place.id = w.id
     LEFT JOIN LATERAL (
         SELECT p.* FROM pauses p WHERE p.chain_id IN ('', w.chain_id) ORDER BY p.chain_id LIMIT 1
     ) pause ON true
-    WHERE w.kind = :kind AND w.subject_id = ANY(CAST(CAST(:ids AS text[]) AS uuid[]))
+    WHERE w.kind = :kind AND w.subject_id = ANY(CAST(:ids AS uuid[]))
     """
 )
 _OF_KIND = work.c.kind == INVESTIGATION
