@@ -148,7 +148,8 @@ export function useArrival(ready: boolean) {
   }, []);
   const show = useCallback(() => {
     setUnseen(false);
-    window.scrollTo({ top: 0, behavior: "smooth" });
+    // At once: what is loaded above the timeline meanwhile would end a smooth movement halfway.
+    window.scrollTo({ top: 0, behavior: "instant" });
   }, []);
   useEffect(() => {
     if (ready && !wasReady.current) {
