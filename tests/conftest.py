@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -139,8 +140,8 @@ def _is_local(host: object) -> bool:
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> tuple[str, dict[str, Any]]:
-    # Plain asyncio: its debug hooks and error texts are what the tests were written against.
-    return "asyncio", {"use_uvloop": False}
+    # The loop on which `tarsy serve` runs, where it is installed; tests of the loops themselves name theirs.
+    return "asyncio", {"use_uvloop": find_spec("uvloop") is not None}
 
 
 @pytest.fixture(autouse=True)

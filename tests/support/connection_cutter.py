@@ -1,5 +1,6 @@
 """A network between the journal and its database that cuts connections at chosen moments."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
@@ -24,27 +25,31 @@ class Cutter:
         self.is_silent = False
 
     async def serve(self, client: ByteStream) -> None:
-        async with client, await anyio.connect_unix(self._socket_path) as server, anyio.create_task_group() as tasks:
+        # Streams of asyncio, not of anyio: on uvloop, reading from a Unix socket with anyio fails when it is cancelled as data arrives.
+        answers, server = await asyncio.open_unix_connection(self._socket_path)
+        async with client, anyio.create_task_group() as tasks:
 
-            async def answers() -> None:
-                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    async for data in server:
+            async def pass_on_answers() -> None:
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
+                    while data := await answers.read(65_536):
                         if not self.is_silent:
                             await client.send(data)
                 tasks.cancel_scope.cancel()
 
-            tasks.start_soon(answers)
+            tasks.start_soon(pass_on_answers)
             with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 async for data in client:
                     if self.cut_at is not None and self.cut_at in data:
                         self.cut_at = None
                         self.cuts += 1
                         if self.arrives:
-                            await server.send(data)
+                            server.write(data)
                         break
                     if not self.is_silent:
-                        await server.send(data)
+                        server.write(data)
             tasks.cancel_scope.cancel()
+        # What was written is sent first.
+        server.close()
 
 
 @asynccontextmanager
