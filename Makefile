@@ -60,7 +60,7 @@ first-run: setup ## time a stranger's first minutes: clone, `make run`, one clic
 chaos: setup ## kill processes at random for a long time and see that nothing is lost; try new examples on the pure rules; how time and memory grow; the second type checker
 	$(BIN)/pytest tests/unit tests/e2e/test_api_contract.py --hypothesis-profile=search -n 2 --timeout=1800 $(PYTEST_ARGS)
 	$(BIN)/pyright
-	TARSY_CHAOS_ROUNDS=$${TARSY_CHAOS_ROUNDS:-100} $(BIN)/pytest tests/chaos tests/e2e/agents/test_size.py tests/e2e/test_setup.py tests/e2e/test_wheel.py --timeout=3600 -rP $(PYTEST_ARGS)
+	TARSY_LONG_TESTS=1 $(BIN)/pytest tests/chaos tests/e2e/agents/test_size.py tests/e2e/test_setup.py tests/e2e/test_wheel.py --timeout=3600 -rP $(PYTEST_ARGS)
 	$(BIN)/pytest tests/contract tests/integration tests/e2e/agents -m long $(PYTEST_ARGS)
 	$(BIN)/pytest $(SMOOTHNESS) -rP $(PYTEST_ARGS)
 

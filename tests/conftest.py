@@ -29,7 +29,7 @@ from tarsy.kit.logs import LibraryLogs
 
 # Set by the process that starts the run, inherited by its xdist workers: they share one server.
 SERVER_DIR_VARIABLE = "TARSY_TESTS_SERVER_DIR"
-KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_CHAOS_ROUNDS"}
+KEPT_VARIABLES = {SERVER_DIR_VARIABLE, "TARSY_LONG_TESTS"}
 TEMPLATE = "tarsy_template"
 IN_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made there has a name of its own
 # Several times what a run leaves there until its end.

@@ -9,18 +9,18 @@ import pytest
 from support.agent_scenario import SESSION_ID
 from support.claims import take_back
 from support.deadly_model import deadly, worker
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from tarsy.db.connection import create_engine
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 
-pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(600 if ROUNDS else 180)]
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(600 if LONG else 180)]
 
 CEILING = Ceiling(usd=Decimal("2.2"))
 # In which of its calls each worker is killed; one more lives.
-KILLS = (1, 3, 1) if ROUNDS else (1, 3)
+KILLS = (1, 3, 1) if LONG else (1, 3)
 DAY = PeriodBudget(per=BudgetPeriod.DAY, usd=Decimal(100))
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from support.queue_scenario import REPEATABLE, scenario, three_stages
 from support.replica import Replica
 from support.story import Story, check_ended, check_events, ledger, read_story, said_alike
 
 # Each kill point starts two processes and their tool servers.
-pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if ROUNDS else 300)]
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if LONG else 300)]
 
 # Kill points in `make test`; `make chaos` takes them all.
 SAMPLE = 1
@@ -107,7 +107,7 @@ async def kill_and_continue(ground: Ground, point: KillPoint, reference: Story) 
 async def test_a_session_whose_worker_is_killed_at_any_step_ends_as_if_nothing_had_happened(ground: Ground) -> None:
     reference, steps = await undisturbed(ground)
     points = [KillPoint(step, before) for step in range(1, steps + 1) for before in (True, False)]
-    chosen = points if ROUNDS else random.Random(steps).sample(points, SAMPLE)  # noqa: S311 - a fair choice, the same each time
+    chosen = points if LONG else random.Random(steps).sample(points, SAMPLE)  # noqa: S311 - a fair choice, the same each time
     for point in chosen:
         try:
             await kill_and_continue(ground, point, reference)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import yaml
 
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from support.queue_scenario import scenario, sending, tree
 from support.replica import Replica
 from support.story import Story, check_ended, ledger, read_story, said_alike
@@ -18,7 +18,7 @@ from tarsy.settings import Settings
 from tarsy.wiring.application import application
 
 # Each kill point starts two processes and their tool servers.
-pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if ROUNDS else 300)]
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if LONG else 300)]
 # What may not be made twice when no worker knows what became of it.
 ONCE = "r-act"
 VICTIM_SECONDS = 60
@@ -76,7 +76,7 @@ async def test_a_fork_within_a_sub_agent_whose_worker_is_killed_ends_as_if_nothi
     steps = int(replica.steps_file.read_text())
     points = [(step, before) for step in range(1, steps + 1) for before in (True, False)]
     # One in CI, while the sub-agent is at work; `make chaos` takes them all.
-    chosen = points if ROUNDS else random.Random(steps).sample(points[2:steps], 1)  # noqa: S311 - a fair choice, the same each time
+    chosen = points if LONG else random.Random(steps).sample(points[2:steps], 1)  # noqa: S311 - a fair choice, the same each time
     for step, before in chosen:
         try:
             await kill_and_continue(ground, original, reference, step, before=before)

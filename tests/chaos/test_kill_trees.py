@@ -7,13 +7,13 @@ from collections import Counter
 import anyio
 import pytest
 
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from support.queue_scenario import scenario, sending, tree
 from support.replica import Replica
 from support.story import Story, check_ended, check_events, ledger, read_story, said_alike
 
 # Each kill point starts two processes and their tool servers.
-pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if ROUNDS else 300)]
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if LONG else 300)]
 # What may not be made twice when no worker knows what became of it.
 ONCE = "r-act"
 VICTIM_SECONDS = 60
@@ -55,7 +55,7 @@ async def test_a_tree_of_agents_whose_worker_is_killed_at_any_step_ends_as_if_no
     reference, steps = await undisturbed(ground)
     points = [(step, before) for step in range(1, steps + 1) for before in (True, False)]
     # One in CI, while agents are out; `make chaos` takes them all.
-    chosen = points if ROUNDS else random.Random(steps).sample(points[steps // 2 : steps], 1)  # noqa: S311 - a fair choice, the same each time
+    chosen = points if LONG else random.Random(steps).sample(points[steps // 2 : steps], 1)  # noqa: S311 - a fair choice, the same each time
     for step, before in chosen:
         try:
             await kill_and_continue(ground, step, reference, before=before)

@@ -8,20 +8,20 @@ import anyio
 import pytest
 
 from support.flaky_receiver import FlakyReceiver, flaky_receiver
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from support.queue_scenario import Scenario, call, says, scenario
 from support.replica import Replica, stop
 from tarsy.db.connection import create_engine
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import Recording
 
-pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if ROUNDS else 170)]
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if LONG else 170)]
 
-SESSIONS = 500 if ROUNDS else 6
+SESSIONS = 500 if LONG else 6
 REPLICAS = 2
 # A worker is killed whenever this many more requests have arrived, in the middle of one.
-KILL_EVERY = 40 if ROUNDS else 5
-MAX_AGE_SECONDS = 900 if ROUNDS else 120
+KILL_EVERY = 40 if LONG else 5
+MAX_AGE_SECONDS = 900 if LONG else 120
 CONFIG = """
 notify:
   targets:
@@ -73,7 +73,7 @@ async def test_each_is_delivered_under_one_key_and_none_is_lost_or_late(ground: 
             flaky.on_request = kill
             await _submit(ground, _answers_at_once(ground))
             done = False
-            with anyio.fail_after(1200 if ROUNDS else 120):
+            with anyio.fail_after(1200 if LONG else 120):
                 while not done:
                     processes[:] = [process if process.is_alive() else next(names).start() for process in processes]
                     [row] = await ground.fetch(

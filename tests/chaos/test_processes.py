@@ -12,7 +12,7 @@ import pytest
 
 from support.connection_cutter import cutting
 from support.followups import open_followup
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from support.queue_scenario import followups, lengthy, scenario, short, three_stages
 from support.replica import Replica
 from support.story import check_ended, check_events, ledger, read_story
@@ -106,7 +106,7 @@ async def test_a_database_that_accepts_connections_and_never_answers_does_not_ho
     session_id = await ground.submit(scenario(lengthy(in_tool=True), ground.directory))
     async with cutting(ground.url) as (network, engine):
         url = engine.url.render_as_string(hide_password=False)
-        patience = None if ROUNDS else 2.0
+        patience = None if LONG else 2.0
         replica = Replica(url=url, directory=ground.directory, grace="900s", replay_speed=1.0, patience=patience).start()
         # Not when the database knows of the call: the replica, which has not been answered yet, might never make it.
         await ground.until_seen(lambda: len(ledger(ground.directory)) == 1)
@@ -180,7 +180,7 @@ CUT = """
 
 
 async def test_a_worker_whose_own_database_connections_are_cut_all_the_time_goes_on(ground: Ground) -> None:
-    session_id = await ground.submit(scenario(three_stages() if ROUNDS else short(0.0), ground.directory))
+    session_id = await ground.submit(scenario(three_stages() if LONG else short(0.0), ground.directory))
     ended = anyio.Event()
 
     async def cut() -> None:

@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from support.approving import deciding
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from support.queue_scenario import asks, call, says, scenario, short
 from support.replica import Replica, stop
 from support.story import FINAL, check_ended, check_events, ledger, read_story
@@ -28,19 +28,19 @@ from tarsy.domain.approval import ApprovalState, CallOutcome
 from tarsy.domain.recording import Recording
 from tarsy.domain.tool import ApprovalPolicy
 
-pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if ROUNDS else 170)]
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(1800 if LONG else 170)]
 
-REPLICAS = 3 if ROUNDS else 2
-SESSIONS = 500 if ROUNDS else 6
+REPLICAS = 3 if LONG else 2
+SESSIONS = 500 if LONG else 6
 # Those that wait for a person, in addition.
-ASKING = 60 if ROUNDS else 2
-CAP = 6 if ROUNDS else 3
+ASKING = 60 if LONG else 2
+CAP = 6 if LONG else 3
 # Before each answer of the model: few sessions that take long are as often in the way of misfortune as many short ones.
-THINKING_SECONDS = 0.4 if ROUNDS else 1.0
+THINKING_SECONDS = 0.4 if LONG else 1.0
 # In CI the chaos is over after this long, so that what is left can end; a long run goes on until most sessions have.
-CHAOS_SECONDS = 900 if ROUNDS else 6
-END_SECONDS = 600 if ROUNDS else 90
-PAUSE_SECONDS = 30.0 if ROUNDS else 5.0
+CHAOS_SECONDS = 900 if LONG else 6
+END_SECONDS = 600 if LONG else 90
+PAUSE_SECONDS = 30.0 if LONG else 5.0
 
 
 QUESTIONS = Recording(

@@ -9,16 +9,16 @@ import anyio
 import httpx
 import pytest
 
-from support.queue_ground import ROUNDS, Ground
+from support.queue_ground import LONG, Ground
 from support.tarsy_process import Served, served
 from tarsy.domain.recording import RecordedCall, RecordedChunk, Recording
 
-pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(900 if ROUNDS else 170)]
+pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(900 if LONG else 170)]
 
 REPLICAS = 3
-CONNECTIONS = 64 if ROUNDS else 24
-PROBLEMS = 40 if ROUNDS else 4
-ALERTS = 10_000 if ROUNDS else 64
+CONNECTIONS = 64 if LONG else 24
+PROBLEMS = 40 if LONG else 4
+ALERTS = 10_000 if LONG else 64
 MEMBERS = 4
 CONFIG = """
 queue: {worker_count: 2, max_concurrent_sessions: 12, poll_interval: 1s, graceful_shutdown_timeout: 1s}
@@ -100,6 +100,6 @@ async def test_a_storm_is_one_incident_and_one_investigation_for_each_problem(gr
     assert counted == {"said": ALERTS, "alerts": PROBLEMS * MEMBERS}
     [received] = await ground.fetch("SELECT sum(firing) AS n FROM incident_activity")
     assert received["n"] == ALERTS
-    await ground.until("SELECT count(*) = $1 FROM alert_sessions WHERE status = 'completed'", PROBLEMS, within=300 if ROUNDS else 90)
+    await ground.until("SELECT count(*) = $1 FROM alert_sessions WHERE status = 'completed'", PROBLEMS, within=300 if LONG else 90)
     [checked] = await ground.fetch("SELECT count(*) AS sessions, count(DISTINCT incident_id) AS incidents FROM alert_sessions")
     assert checked == {"sessions": PROBLEMS, "incidents": PROBLEMS}

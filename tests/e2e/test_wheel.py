@@ -35,7 +35,7 @@ def _install(wheel: Path, environment: Path) -> None:
     """
     command = (Path(sys.executable).parent / "uv", "pip", "install", "--python", environment / "bin" / "python")
     locked = (*command, "--constraint", ROOT / "requirements.lock", wheel)
-    if "TARSY_CHAOS_ROUNDS" in os.environ:
+    if "TARSY_LONG_TESTS" in os.environ:
         _run(*locked, cwd=environment)
         return
     required = re.findall(r"^ \+ (\S+)==", _run(*locked, "--dry-run", cwd=environment), re.MULTILINE)

@@ -22,7 +22,7 @@ from support.agent_scenario import (
     told,
 )
 from support.long_texts import lines_apart
-from support.queue_ground import ROUNDS
+from support.queue_ground import LONG
 from support.replaying import replayed
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.tool import ToolCalling
@@ -267,7 +267,7 @@ async def test_a_huge_alert_is_told_in_part_and_can_be_read_whole(database_url: 
 
 async def test_hundreds_of_iterations_and_calls_stay_within_the_window(database_url: str) -> None:
     # `make chaos` takes three hundred.
-    iterations, per_turn = (300, 7) if ROUNDS else (23, 9)
+    iterations, per_turn = (300, 7) if LONG else (23, 9)
     turns = [
         says(TRACK, turn, *(calls(f"c{turn}-{n}", "k8s.logs", pod=f"{turn}-{n}") for n in range(per_turn))) for turn in range(iterations)
     ]
