@@ -25,7 +25,7 @@ export PATH := $(CURDIR)/.venv/node/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check fmt format lint types imports pytest browser unit dashboard-test bench first-run chaos migration pictures build proto lock clean
+.PHONY: help run setup test check fmt format lint types imports unit integration browser dashboard-test bench first-run chaos migration pictures build proto lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,8 @@ setup: ## only the installation, without starting anything
 # Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each told in one piece.
 test: ## everything CI runs: format, lint, types, import contracts, all tests
 	@$(MAKE) --no-print-directory --jobs=3 installed system-packages $(SERVERS_MODULES)
-	@started=$$(date +%s) && $(MAKE) --no-print-directory --jobs=2 --output-sync=target pytest browser format lint imports types dashboard-test \
+	@started=$$(date +%s) && $(MAKE) --no-print-directory --jobs=3 --output-sync=target UNIT_WORKERS=0 \
+		integration browser unit format lint imports types dashboard-test \
 		&& echo $$(($$(date +%s) - started)) > .venv/.test-seconds
 
 # Beside each other, each reported in one piece, as in `make test`.
@@ -104,17 +105,20 @@ types: $(INSTALLED)
 imports: $(INSTALLED)
 	$(BIN)/lint-imports
 
-# Tests marked with the same xdist_group never run at the same time.
-# The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
-pytest: installed $(SERVERS_MODULES)
-	$(BIN)/pytest -n 3 --dist loadgroup -m "not growth and not long" --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+# Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program.
+# In `make test`, where other tests run beside them, in one process: for each of thousands of short tests, workers cost more than the test.
+UNIT_WORKERS ?= 2
+unit: $(INSTALLED)
+	$(BIN)/pytest tests/unit -n $(UNIT_WORKERS) --dist loadgroup -p no:schemathesis -m "not growth and not long" $(PYTEST_ARGS)
 
+# All tests but those of `unit` and `browser`. Tests marked with the same xdist_group never run at the same time.
+integration: installed $(SERVERS_MODULES)
+	$(BIN)/pytest -o cache_dir=.pytest_cache/integration -n 2 --dist loadgroup -m "not growth and not long" \
+		--ignore=tests/unit --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
+
+# The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
 browser: installed $(SERVERS_MODULES)
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
-
-# Without the plugin of schemathesis, which only the API's contract test needs and which takes as long to load as the program.
-unit: $(INSTALLED)
-	$(BIN)/pytest tests/unit -n 2 --dist loadgroup -p no:schemathesis -m "not growth and not long" $(PYTEST_ARGS)
 
 dashboard-test: $(DASHBOARD_MODULES)
 ifneq ($(DASHBOARD),)
