@@ -17,7 +17,7 @@ from schemathesis.schemas import BaseSchema
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from support.api_world import world
-from tarsy.api.app import describe_app, openapi_document
+from tarsy.api.app import openapi_document
 
 # Where operations have parameters in common.
 SHARED = ("query", "header")
@@ -29,7 +29,7 @@ schema = schemathesis.pytest.from_fixture("openapi").exclude(path_regex="/events
 
 @pytest.fixture(scope="module")
 def openapi() -> BaseSchema:
-    return schemathesis.openapi.from_dict(openapi_document(describe_app()))
+    return schemathesis.openapi.from_dict(openapi_document())
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The web application: all routes, and the middleware around them."""
 
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,7 +12,7 @@ from tarsy import __version__
 from tarsy.api import live, manual_pages, problems
 from tarsy.api.dashboard import Dashboard
 from tarsy.api.middleware import AccessControl, BodyLimit, RefusedDeliveries, SecurityHeaders, UnexpectedErrors
-from tarsy.api.reference import openapi_document, reference_page
+from tarsy.api.reference import describe_routes, reference_page
 from tarsy.api.router import plain_router
 from tarsy.api.routes import (
     alerts,
@@ -59,6 +60,25 @@ ROUTERS = (
     login.router,
     tokens.router,
 )
+TITLE = "TARSy"
+DESCRIPTION = "Submit alerts, watch LLM agents investigate them, read what they found."
+reference = plain_router(include_in_schema=False)
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document. Every application has the same routes."""
+    return describe_routes(TITLE, DESCRIPTION, [route for router in ROUTERS for route in router.routes])
+
+
+@reference.get("/openapi.json")
+async def get_openapi_document() -> dict[str, Any]:
+    return openapi_document()
+
+
+@reference.get("/docs", response_class=HTMLResponse)
+async def get_reference(request: Request) -> HTMLResponse:
+    return HTMLResponse(reference_page(openapi_document(), request.state.csp_nonce))
 
 
 def create_app(services: Services) -> FastAPI:
@@ -68,14 +88,14 @@ def create_app(services: Services) -> FastAPI:
 
 
 def describe_app() -> FastAPI:
-    """Return the application without its services: enough to generate the OpenAPI document."""
+    """Return the application without its services."""
     app = FastAPI(
-        title="TARSy",
+        title=TITLE,
         version=__version__,
-        description="Submit alerts, watch LLM agents investigate them, read what they found.",
+        description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
-        # Served below: FastAPI's own pages load scripts from a CDN.
+        # Served by the routes of `reference`: FastAPI's own pages load scripts from a CDN.
         openapi_url=None,
         redirect_slashes=False,
         # `tarsy.telemetry` reports on requests.
@@ -89,16 +109,6 @@ def describe_app() -> FastAPI:
         ],
     )
     problems.install(app)
-    reference = plain_router(include_in_schema=False)
-
-    @reference.get("/openapi.json")
-    async def get_openapi_document() -> dict[str, Any]:
-        return openapi_document(app)
-
-    @reference.get("/docs", response_class=HTMLResponse)
-    async def get_reference(request: Request) -> HTMLResponse:
-        return HTMLResponse(reference_page(openapi_document(app), request.state.csp_nonce))
-
     # Not `include_router`, which makes every route anew for each application.
     app.router.routes.extend(route for router in (*ROUTERS, reference) for route in router.routes)
 

@@ -1,14 +1,15 @@
 """The description of the API: the OpenAPI document, and a page made from it that loads nothing from other servers."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
+from starlette.routing import BaseRoute
 
+from tarsy import __version__
 from tarsy.api import problems
 from tarsy.api.routes.alerts import AlertRequest
 from tarsy.api.tokens import COOKIE_NAME
@@ -33,21 +34,19 @@ h3 code { line-height: 1.8; } h3 code, td, p { overflow-wrap: anywhere; }
 _REF = "#/components/schemas/{model}"
 
 
-def openapi_document(app: FastAPI) -> dict[str, Any]:
+def describe_routes(title: str, description: str, routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """Return the OpenAPI document, with the parts FastAPI cannot derive: how to log in, and bodies that routes parse themselves."""
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        _, extra = models_json_schema([(AlertRequest, "validation"), (problems.Problem, "serialization")], ref_template=_REF)
-        components = document["components"]
-        components["schemas"].update(extra["$defs"])
-        components["securitySchemes"] = {
-            "token": {"type": "http", "scheme": "bearer"},
-            "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE_NAME},
-        }
-        # The empty alternative: a server on loopback needs no login.
-        document["security"] = [{"token": []}, {"cookie": []}, {}]
-        app.openapi_schema = document
-    return app.openapi_schema
+    document = get_openapi(title=title, version=__version__, description=description, routes=routes)
+    _, extra = models_json_schema([(AlertRequest, "validation"), (problems.Problem, "serialization")], ref_template=_REF)
+    components = document["components"]
+    components["schemas"].update(extra["$defs"])
+    components["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE_NAME},
+    }
+    # The empty alternative: a server on loopback needs no login.
+    document["security"] = [{"token": []}, {"cookie": []}, {}]
+    return document
 
 
 def reference_page(document: Mapping[str, Any], nonce: str) -> str:
