@@ -5,26 +5,29 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import anyio
 import asyncpg
 import psutil
 import pytest
-from anyio.abc import Process
-from anyio.streams.text import TextReceiveStream
 
+from support.embedded_user import use_server
+from support.replica import CONTEXT, start_process
 from tarsy.db.embedded import server as embedded
 from tarsy.db.embedded.programs import EmbeddedPostgresError, error_line, remedy_for, running_postmaster
 from tarsy.db.embedded.server import DATABASE, EmbeddedServer, embedded_postgres
 
-pytestmark = pytest.mark.xdist_group("embedded")
+# With the tests of chaos, which fork processes from one that has imported the program, too.
+pytestmark = pytest.mark.xdist_group("chaos")
 
-USER = Path(__file__).with_name("embedded_user.py")
+GIVE_UP_SECONDS = 60
 
 
 @pytest.fixture
@@ -52,30 +55,35 @@ def data_dir(empty_dir: Path, stopped_server_data: Path) -> Path:
     return empty_dir
 
 
-@asynccontextmanager
-async def user(data_dir: Path) -> AsyncGenerator[tuple[Process, str]]:
+@dataclass(frozen=True, slots=True)
+class User:
     """Another process that uses the server, and the URL it was given."""
-    async with await anyio.open_process([sys.executable, USER, data_dir], stderr=subprocess.STDOUT) as process:
-        assert process.stdout is not None
-        with anyio.fail_after(60):
-            async for said in TextReceiveStream(process.stdout):
-                if "postgresql://" in said:
-                    yield process, said.splitlines()[-1]
-                    break
-        if process.returncode is None:
+
+    process: ForkServerProcess
+    connection: "Connection[None, str]"
+    url: str
+
+    async def leave(self) -> None:
+        self.connection.close()
+        await anyio.to_thread.run_sync(self.process.join, GIVE_UP_SECONDS)
+        assert self.process.exitcode == 0
+
+    async def kill(self) -> None:
+        self.process.kill()
+        await anyio.to_thread.run_sync(self.process.join, GIVE_UP_SECONDS)
+
+
+@asynccontextmanager
+async def user(data_dir: Path) -> AsyncGenerator[User]:
+    ours, theirs = CONTEXT.Pipe()
+    process = start_process(use_server, data_dir, theirs)
+    theirs.close()
+    with ours:
+        assert await anyio.to_thread.run_sync(ours.poll, GIVE_UP_SECONDS)
+        try:
+            yield User(process, ours, ours.recv())
+        finally:
             process.kill()
-
-
-async def leave(process: Process) -> None:
-    assert process.stdin is not None
-    await process.stdin.aclose()
-    with anyio.fail_after(30):
-        assert await process.wait() == 0
-
-
-async def kill(process: Process) -> None:
-    process.kill()
-    await process.wait()
 
 
 async def query(url: str, statement: str) -> object:
@@ -152,9 +160,9 @@ async def test_users_that_start_together_on_an_empty_directory_end_up_with_one_s
 
 
 async def test_after_its_only_user_was_killed_the_server_stops_and_keeps_its_data(data_dir: Path) -> None:
-    async with user(data_dir) as (process, url):
-        await query(url, "CREATE TABLE kept AS SELECT 42 AS answer")
-        await kill(process)
+    async with user(data_dir) as other:
+        await query(other.url, "CREATE TABLE kept AS SELECT 42 AS answer")
+        await other.kill()
     await eventually(lambda: not server_runs(data_dir) and not guards(data_dir))
     async with embedded_postgres(data_dir) as url:
         assert await query(url, "SELECT answer FROM kept") == 42
@@ -162,43 +170,43 @@ async def test_after_its_only_user_was_killed_the_server_stops_and_keeps_its_dat
 
 async def test_a_killed_user_does_not_take_the_server_from_the_others(data_dir: Path) -> None:
     """Nor does the first one, when it leaves."""
-    async with user(data_dir) as (first, first_url), user(data_dir) as (killed, _), user(data_dir) as (other, url):
-        assert first_url == url
-        await leave(first)
-        assert await query(url, "SELECT 1") == 1
-        await kill(killed)
-        assert await query(url, "SELECT 1") == 1
-        await leave(other)
+    async with user(data_dir) as first, user(data_dir) as killed, user(data_dir) as other:
+        assert first.url == other.url
+        await first.leave()
+        assert await query(other.url, "SELECT 1") == 1
+        await killed.kill()
+        assert await query(other.url, "SELECT 1") == 1
+        await other.leave()
     assert not server_runs(data_dir)
 
 
 async def test_a_server_whose_user_and_guard_were_killed_is_adopted_and_stopped_by_the_next_user(data_dir: Path) -> None:
-    async with user(data_dir) as (process, url):
+    async with user(data_dir) as other:
         for guard in guards(data_dir):
             guard.kill()
-        await kill(process)
+        await other.kill()
     left_behind = running_postmaster(data_dir / "postgres")
     async with embedded_postgres(data_dir) as adopted_url:
-        assert adopted_url == url
+        assert adopted_url == other.url
         assert running_postmaster(data_dir / "postgres") == left_behind
         await eventually(lambda: len(guards(data_dir)) == 1)
     assert not server_runs(data_dir)
 
 
 async def test_a_server_that_was_killed_too_is_started_again_with_its_data(data_dir: Path) -> None:
-    async with user(data_dir) as (process, url):
-        await query(url, "CREATE TABLE kept AS SELECT 42 AS answer")
+    async with user(data_dir) as other:
+        await query(other.url, "CREATE TABLE kept AS SELECT 42 AS answer")
         postmaster = running_postmaster(data_dir / "postgres")
         assert postmaster is not None
         os.kill(postmaster.pid, signal.SIGKILL)
-        await kill(process)
+        await other.kill()
     async with embedded_postgres(data_dir) as url:
         assert await query(url, "SELECT answer FROM kept") == 42
 
 
 async def test_a_server_that_dies_under_its_users_is_restarted_once_and_each_of_them_notices(data_dir: Path) -> None:
     restarts: list[datetime] = []
-    async with user(data_dir) as (_, _), embedded_postgres(data_dir, on_restart=restarts.append) as url:
+    async with user(data_dir), embedded_postgres(data_dir, on_restart=restarts.append) as url:
         await query(url, "CREATE TABLE kept (n) AS SELECT 7")
         died = running_postmaster(data_dir / "postgres")
         assert died is not None
@@ -241,7 +249,7 @@ async def test_another_user_whose_server_is_out_of_sight_is_reported_instead_of_
     """As seen by a second container on the same volume: the locks are held, the process is not there."""
     # Before the user misses its server, too, and tries for a quarter of a minute to start another.
     monkeypatch.setattr(embedded, "GUARD_SECONDS", 0.1)
-    async with user(data_dir) as (process, _):
+    async with user(data_dir) as other:
         pid_file = data_dir / "postgres" / "postmaster.pid"
         kept = pid_file.read_text()
         pid_file.write_text("\n".join(["999999999", *kept.splitlines()[1:]]))
@@ -249,7 +257,7 @@ async def test_another_user_whose_server_is_out_of_sight_is_reported_instead_of_
             EmbeddedServer(data_dir).open()
         assert "DATABASE_URL" in caught.value.remedy
         pid_file.write_text(kept)
-        await leave(process)
+        await other.leave()
 
 
 def test_data_of_another_postgresql_version_is_left_alone_with_a_clear_message(data_dir: Path) -> None:
