@@ -1,7 +1,7 @@
 """The setup page's steps over HTTP: a model that really answers, a tool server that really starts, files that stay as they were."""
 
+import shlex
 import stat
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from support.api_world import serving
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from support.vendors import ChatCompletions, Said
+from support.warm_tarsy import SIMULATED_CLUSTER
 from tarsy.settings import Settings
 from tarsy.wiring.application import application
 
@@ -164,11 +165,11 @@ async def test_an_address_without_models_names_the_cure_and_tells_nothing_of_wha
         assert "load one there first" in await reported(f"{vendor.url}/v1")
 
 
-async def test_a_cluster_is_connected_by_a_shipped_recipe_and_by_nothing_else(database_url: str, here: Path) -> None:
+async def test_a_cluster_is_connected_by_a_shipped_recipe_and_by_nothing_else(database_url: str, here: Path, warm: tuple[str, ...]) -> None:
     programs = here / "programs"
     programs.mkdir()
     # What `npx` would have started: a server with the tools of a cluster.
-    (programs / "npx").write_text(f"#!/bin/sh\nexec {sys.executable} -P -m tarsy.demo.cluster --incident crashloop\n")
+    (programs / "npx").write_text(f"#!/bin/sh\nexec {shlex.join([*warm, *SIMULATED_CLUSTER])} --incident crashloop\n")
     (programs / "npx").chmod(0o755)
     (here / "kube config").write_text("a file")
     async with empty_installation(database_url, env={"PATH": f"{programs}:/usr/bin:/bin"}) as http:

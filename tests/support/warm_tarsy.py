@@ -20,7 +20,7 @@ import tempfile
 import termios
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -82,12 +82,13 @@ def _serve(address: str, run: int) -> None:
     for name in PRELOADED:
         import_module(name)
     _copy_new_clusters(Path(address).parent)
-    _fork_simulated_clusters(address)
     from tarsy.cli.main import app  # noqa: PLC0415 - the test process imports this module too
     from tarsy.demo.cluster import cluster_tools  # noqa: PLC0415 - the test process imports this module too
     from tarsy.demo.samples import list_samples  # noqa: PLC0415 - the test process imports this module too
     from tarsy.demo.world import load_world  # noqa: PLC0415 - the test process imports this module too
+    from tarsy.tools import stdio  # noqa: PLC0415 - the test process imports this module too
 
+    stdio.server_process = with_forked_clusters(stdio.server_process, address)
     # What the program makes once: its commands, the samples with the tools of their worlds, and the backend of its event loop.
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(app)
@@ -151,18 +152,15 @@ def _copy_new_clusters(templates: Path) -> None:
     server.run = run
 
 
-def _fork_simulated_clusters(address: str) -> None:
-    """Let the simulated cluster of a sample be a fork of this process too: it imports for half a second, in each session and for each question."""
-    from tarsy.tools import stdio  # noqa: PLC0415 - the test process imports this module too
-
-    server_process = stdio.server_process
+def with_forked_clusters(server_process: Callable[..., Any], address: str) -> Callable[..., Any]:
+    """Return `server_process`, except that the simulated cluster of a sample is a fork of the warm process: it imports for half a second."""
 
     def started(command: str, args: Sequence[str], env: Mapping[str, str]) -> Any:
         if command == sys.executable and tuple(args[:3]) == SIMULATED_CLUSTER:
             args = ("-I", "-S", str(CLIENT), address, *args)
         return server_process(command, args, env)
 
-    stdio.server_process = started
+    return started
 
 
 async def _migrate(url: str) -> None:

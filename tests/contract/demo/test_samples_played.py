@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.claims import take
 from support.replaying import replayed
+from support.warm_tarsy import warm_command, with_forked_clusters
 from support.weighing import Weighing
 from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices
@@ -47,6 +48,7 @@ from tarsy.queue.handler import Handler
 from tarsy.session.handlers import session_handlers
 from tarsy.session.run_scope import Cancellations, RunScope
 from tarsy.session.runbook import RunbookSource
+from tarsy.tools import stdio
 from tarsy.tools.executor import McpToolServers
 from tarsy.tools.masking.masker import Masker
 from tarsy.tools.pool import connection_pool
@@ -188,8 +190,9 @@ async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) ->
 
 @pytest.mark.parametrize("sample", list_samples(), ids=lambda sample: sample.name)
 async def test_a_sample_runs_to_its_recorded_end_answers_its_questions_and_replays_to_the_last_byte(
-    sample: Sample, database_url: str
+    sample: Sample, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(stdio, "server_process", with_forked_clusters(stdio.server_process, warm_command()[-1]))
     engine = create_engine(database_url)
     try:
         session_id, recording = await play(engine, sample)
