@@ -284,6 +284,4 @@ def expect_status(page: Page, label: str) -> None:
     """The status of the session whose page is open; once it has ended, the page shows its verdict instead."""
     status = label.lower().replace(" ", "_")
     status = {"queued": "pending", "running": "in_progress"}.get(status, status)
-    shown = page.get_by_test_id("session-status")
-    shown.wait_for()
-    expect(shown).to_have_attribute("data-status", status, timeout=PATIENCE_MS)
+    page.locator(f"[data-testid=session-status][data-status={status}]").wait_for()
