@@ -14,8 +14,11 @@ SIMULATED = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "t
 AGENT = "0.look/1.PodAgent"
 SENDER, SENT = "0.send/1.Lead", "0.send/1.Lead/1.LogAgent"
 SUMMARY = "1.executive summary/1.ExecSummaryAgent"
+# Times as fast as a model: answers come at once, and one that shall come late comes after hours.
+FAST = 1_000
 # Longer than any test: whatever waits for it has to be cancelled.
-SILENCE = {"track": "0.wait/1.SilentAgent", "turn": 0, "chunks": [{"after": 3_600, "text": "At last."}]}
+LATE = {"after": 3_600 * FAST, "text": "At last."}
+SILENCE = {"track": "0.wait/1.SilentAgent", "turn": 0, "chunks": [LATE]}
 
 
 def says(track: str, turn: int, *chunks: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +41,7 @@ def recorded_server(
     servers: tuple[str, ...] = ("cluster",),
     more_agents: Mapping[str, Any] = {},
     more_chains: Mapping[str, Any] = {},
-    speed: str = "1",
+    speed: str = str(FAST),
     **more: Any,
 ) -> Generator[Served]:
     """One session at a time. Alerts of the type `pods`, and of `team` where one agent may send another, are answered with `calls`, those of `silence` never.

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from support.browser import ROOT, THRIFTY, launch
 from support.dashboard_sessions import SPEED, submit, wait_for_end
-from support.recorded_server import AGENT, SENDER, SENT, SIMULATED, SUMMARY, call, chain, recorded_server, says
+from support.recorded_server import AGENT, FAST, LATE, SENDER, SENT, SIMULATED, SUMMARY, call, chain, recorded_server, says
 from support.stored_notifications import store_notifications
 from support.tarsy_process import Served, served
 
@@ -115,7 +115,7 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         says(AGENT, 2, {"text": CITING}),
         says(SUMMARY, 0, {"text": "Pods only."}),
         # A question that is answered so late that it has to be stopped.
-        says("2.chat/1.ChatAgent", 0, {"after": 3_600, "text": "At last."}),
+        says("2.chat/1.ChatAgent", 0, LATE),
         says(SENDER, 0, {"tool_call": {"id": "s", "name": "tarsy.run_agent", "arguments": {"name": "LogAgent", "task": "Who restarts?"}}}),
         says(SENT, 0, call(3, "pods_list", namespace="shop")),
         says(SENT, 1, {"text": 'The cart does [A1.1: "cart-6f7b9c4d8-9kq2m 0/1 CrashLoopBackOff"].'}),
@@ -133,9 +133,9 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         says("0.judge/1.SureAgent", 1, {"text": SURE}),
         says("1.challenge/1.ChallengeAgent", 0, {"text": "Nothing speaks against it.\n\nresult: upheld"}),
         says("2.executive summary/1.ExecSummaryAgent", 0, {"text": "The cart does not start."}),
-        # More calls than a page may miss, then words for longer than the test.
+        # More calls than a page may miss, then an answer of forty words a second that never ends.
         says("0.talk/1.TalkAgent", 0, *(call(number, "pods_list", label_selector=f"number={number}") for number in range(120))),
-        says("0.talk/1.TalkAgent", 1, {"text": " ".join(f"word{number}" for number in range(4_000))}),
+        says("0.talk/1.TalkAgent", 1, *({"after": FAST / 40, "text": f"word{number} "} for number in range(400)), LATE),
     )
     servers = {"cluster": {"transport": SIMULATED}, "standby": {"transport": SIMULATED, "approval": "always"}}
     agents: dict[str, dict[str, Any]] = {
