@@ -65,6 +65,8 @@ export function openIncidents(text: string) {
 export function incidentDetail(id: string) {
   return queryOptions({
     queryKey: incidentKeys.detail(id),
+    // Messages keep an incident current only while its page is open: when it is opened again, what is known may be old.
+    staleTime: 0,
     queryFn: ({ signal }) => expectData(api.GET("/api/v1/incidents/{incident_id}", { params: path(id), signal })),
   });
 }
