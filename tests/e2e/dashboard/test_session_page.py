@@ -60,7 +60,7 @@ def test_a_session_is_searched_its_links_are_safe_and_its_recording_is_downloade
 
         # Found in a tool result, which opens at the match; then the next match.
         page.keyboard.press("/")
-        page.keyboard.type("crashloopbackoff")
+        page.keyboard.insert_text("crashloopbackoff")
         found = page.get_by_role("search").get_by_role("status")
         expect(found).to_have_text(re.compile(r"^\d found$"))
         page.keyboard.press("Enter")
