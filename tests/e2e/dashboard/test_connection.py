@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browser import PATIENCE_MS, Network, assert_accessible, expect_status, follow, open_page
+from support.browser import Network, assert_accessible, expect_status, follow, open_page
 from support.dashboard_sessions import SPEED, submit, submit_alert
 from support.recorded_server import recorded_server
 from support.tarsy_process import Served, served
@@ -43,7 +43,7 @@ def test_a_page_reconnects_after_a_restart_and_shows_the_session_to_its_end(brow
         page.get_by_text("The server's health is unknown.").wait_for()
         page.get_by_text(lost).wait_for()
         with served(tmp_path, "--port", port, env=env | {"TARSY_REPLAY_SPEED": "0"}):
-            expect(page.get_by_text(lost)).to_have_count(0, timeout=PATIENCE_MS)
+            page.get_by_text(lost).wait_for(state="hidden")
             page.get_by_text("Healthy").first.wait_for()
             page.go_back()
             page.get_by_role("heading", name="Do now").first.wait_for()
@@ -62,7 +62,7 @@ def test_a_session_whose_process_has_stopped_is_shown_as_waiting_to_be_taken_ove
         # The next process serves pages and claims no work: the session waits for another one.
         port = str(urlsplit(first.url).port)
         with served(tmp_path, "--port", port, "--role", "api", env=first.env):
-            expect(page.get_by_text("Connection lost")).to_have_count(0, timeout=PATIENCE_MS)
+            page.get_by_text("Connection lost").wait_for(state="hidden")
             page.get_by_text(waiting).first.wait_for()
             # None of its agents is shown as running meanwhile.
             page.get_by_role("list", name="Stages").get_by_role("button", name="wait Waiting").wait_for()

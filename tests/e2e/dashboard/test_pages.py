@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import Browser, Response, expect
 
 from support.browser import (
-    PATIENCE_MS,
     PHONE,
     TABLET,
     ZOOMED,
@@ -155,7 +154,7 @@ def test_an_update_of_the_server_and_urgent_warnings_are_reported_on_every_page(
         network.cut()
         network.broken = False
         banner = page.get_by_role("status").filter(has_text="TARSy was updated from")
-        expect(banner).to_contain_text("to 9.9.9. This page is still the old one.", timeout=PATIENCE_MS)
+        banner.filter(has_text="to 9.9.9. This page is still the old one.").wait_for()
         warning = page.get_by_role("status").filter(has_text="No worker has given a sign of life for an hour.")
         warning.wait_for()
         assert_accessible(page, "banners")
