@@ -106,8 +106,9 @@ def log_in(page: Page) -> None:
     expect(page.get_by_role("heading", name="Log in to TARSy")).to_have_count(0)
 
 
-def test_a_server_that_requires_a_login_shows_nothing_before(browser: Browser, guarded: Served) -> None:
+def test_a_server_that_requires_a_login_shows_nothing_before_and_requests_an_expired_one_again(browser: Browser, guarded: Served) -> None:
     with open_page(browser, guarded.url) as page:
+        network = Network.of(page)
         page.goto("/")
         page.get_by_role("heading", name="Log in to TARSy").wait_for()
         assert_accessible(page, "login")
@@ -120,12 +121,9 @@ def test_a_server_that_requires_a_login_shows_nothing_before(browser: Browser, g
         page.get_by_role("heading", name="Log in to TARSy").wait_for()
         expect(page.get_by_role("link", name="New alert", include_hidden=True)).to_have_count(0)
 
-
-def test_an_expired_login_is_requested_again_and_loses_no_input(browser: Browser, guarded: Served) -> None:
-    with open_page(browser, guarded.url) as page:
-        network = Network.of(page)
-        page.goto("/alerts/new")
+        # An expired login loses no input.
         log_in(page)
+        page.get_by_role("link", name="New alert").click()
         page.get_by_label("Alert text").fill("Written with care.")
         page.context.clear_cookies()
         # By script: the page may have found out already, and then its form cannot be reached with a pointer.
