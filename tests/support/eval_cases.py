@@ -16,7 +16,7 @@ from tarsy.agent.prompt.fence import result_line
 from tarsy.demo.chain import SERVER
 from tarsy.domain.evidence import ALERT, Evidence
 from tarsy.evals.attempts import Attempt, CitedEvidence, cited_evidence
-from tarsy.evals.cases import Case, CaseFile
+from tarsy.evals.cases import SUITE, Case, CaseFile, load_cases
 from tarsy.evals.investigators.script import Conversation, Reply, Script
 from tarsy.evals.trials import Trial, TrialIdentity
 from tarsy.evals.worlds.loading import open_world
@@ -38,6 +38,12 @@ CASE: dict[str, Any] = {
         "must_cite": [{"text": "lookup db-old: no such host", "call": {"tool": "pods_log", "arguments": {"namespace": "shop"}}}],
     },
 }
+
+
+@cache
+def suite() -> tuple[Case, ...]:
+    """Return the cases that ship, read once."""
+    return load_cases(SUITE)
 
 
 def case_file(**changes: Any) -> CaseFile:

@@ -5,13 +5,14 @@ from pathlib import Path
 import anyio
 import pytest
 
+from support.eval_cases import suite
 from support.replaying import replayed
 from tarsy.config.load.loader import load_config
 from tarsy.db.connection import create_engine
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import Recording
-from tarsy.evals.cases import SUITE, load_cases, select_cases
+from tarsy.evals.cases import select_cases
 from tarsy.evals.models import find_models
 from tarsy.evals.plan import Plan
 from tarsy.evals.run import run_evals
@@ -29,7 +30,7 @@ def ignore(_trial: Trial, _number: int, _count: int) -> None:
 
 def measured(directory: Path, *, challenge: bool, names: tuple[str, ...] = NAMES) -> dict[str, Trial]:
     models = find_models(load_config(None, {}), ["overconfident"])
-    plan = Plan(cases=select_cases(load_cases(SUITE), names=names), models=models, challenge=challenge)
+    plan = Plan(cases=select_cases(suite(), names=names), models=models, challenge=challenge)
     outcome = anyio.run(run_evals, Settings(env={}), plan, TrialFile(directory / f"{challenge}.jsonl"), ignore)
     return {trial.identity.case: trial for trial in outcome.trials}
 

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from support.eval_cases import write_case
+from support.eval_cases import suite, write_case
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.resolver import resolve_chain
 from tarsy.config.schema.configuration import with_any_model
@@ -25,7 +25,7 @@ from tarsy.domain.recording import (
 )
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
-from tarsy.evals.cases import SUITE, Case, EvalError, load_cases, select_cases
+from tarsy.evals.cases import Case, EvalError, load_cases, select_cases
 from tarsy.evals.investigators.script import Calls, Conversation, Reply, verdict_block
 from tarsy.evals.models import SCRIPTS, find_models
 from tarsy.evals.plan import Plan
@@ -154,7 +154,7 @@ def test_from_step_0_the_second_model_investigates_alone(case: tuple[Case, ...],
 
 
 def test_a_sample_is_forked_as_well(second: Second, tmp_path: Path) -> None:
-    cases = select_cases(load_cases(SUITE), names=["sample-image-pull", "image-tag-missing"])
+    cases = select_cases(suite(), names=["sample-image-pull", "image-tag-missing"])
     trial = fork(tmp_path, cases, -1)
     # The other case has no recording.
     assert trial.identity.case == "sample-image-pull"
@@ -175,4 +175,4 @@ def test_what_cannot_be_forked_is_told_in_a_sentence(
     name: str, step: int, model: str, reported: str, case: tuple[Case, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(EvalError, match=reported):
-        fork(tmp_path, select_cases([*case, *load_cases(SUITE)], names=[name]), step, model)
+        fork(tmp_path, select_cases([*case, *suite()], names=[name]), step, model)

@@ -3,17 +3,18 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import anyio
 import pytest
 
-from support.eval_cases import investigated
+from support.eval_cases import investigated, suite
 from support.vendor_server import vendor_server
 from support.vendors import Call, ChatCompletions, Said
 from tarsy.agent.prompt import instructions
 from tarsy.config.load.loader import load_config
-from tarsy.evals.cases import SUITE, EvalError, load_cases, select_cases
+from tarsy.evals.cases import EvalError, load_cases, select_cases
 from tarsy.evals.grading import grade
 from tarsy.evals.investigators.adversaries import ADVERSARIES
 from tarsy.evals.models import find_models
@@ -51,7 +52,14 @@ def run(directory: Path, plan: Plan, reported: list[Trial] | None = None) -> Eva
         if reported is not None:
             reported.append(trial)
 
-    return anyio.run(run_evals, SETTINGS, plan, TrialFile(directory / "trials.jsonl"), progress)
+    return anyio.run(
+        run_evals,
+        SETTINGS,
+        plan,
+        TrialFile(directory / "trials.jsonl"),
+        progress,
+        backend_options={"use_uvloop": find_spec("uvloop") is not None},
+    )
 
 
 def ignore(_trial: Trial, _number: int, _count: int) -> None:
@@ -60,7 +68,7 @@ def ignore(_trial: Trial, _number: int, _count: int) -> None:
 
 def plan_of(*models: str, names: tuple[str, ...] = NAMES, jobs: int = 2, fork_at: int | None = None) -> Plan:
     loaded = load_config(None, {})
-    return Plan(cases=select_cases(load_cases(SUITE), names=names), models=find_models(loaded, models), jobs=jobs, fork_at=fork_at)
+    return Plan(cases=select_cases(suite(), names=names), models=find_models(loaded, models), jobs=jobs, fork_at=fork_at)
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +198,7 @@ async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judg
         provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"}
         (tmp_path / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"local": provider}}), encoding="utf-8")
         loaded = load_config(tmp_path, {})
-        cases = select_cases(load_cases(SUITE), names=["image-tag-missing"])
+        cases = select_cases(suite(), names=["image-tag-missing"])
         (local,) = find_models(loaded, ["local"])
         plan = Plan(cases=cases, models=(local,), judge=local.provider(cases[0]))
         outcome = await run_evals(Settings(env={}, config_dir=tmp_path), plan, TrialFile(tmp_path / "trials.jsonl"), ignore)
