@@ -135,8 +135,8 @@ def test_a_step_of_a_sub_agent_is_forked_where_it_is_read(browser: Browser, conf
         assert_accessible(page, "fork-sub-agent")
         dialog.get_by_role("button", name="Fork", exact=True).click()
         page.wait_for_url(lambda url: session not in url, timeout=PATIENCE_MS)
-        expect_status(page, "Completed")
         page.get_by_text("from turn 1 of LogAgent (A1)").wait_for()
+        expect_status(page, "Completed")
         page.get_by_role("list", name="Agents of send").get_by_role("button", name=re.compile("LogAgent")).click()
         expect(page.get_by_role("feed").get_by_text("Look at the nodes.").first).to_be_attached()
 
@@ -165,9 +165,10 @@ def test_a_session_is_forked_and_compared_with_its_fork(browser: Browser, config
         assert_accessible(page, "fork")
         dialog.get_by_role("button", name="Fork", exact=True).click()
         page.wait_for_url(lambda url: session not in url, timeout=PATIENCE_MS)
-        expect_status(page, "Completed")
-        page.get_by_text("from turn 1 of PodAgent").wait_for()
+        # First what only the fork shows: the session it comes from is completed too.
         expect(page.get_by_role("feed").get_by_text("Look at the nodes.").first).to_be_attached()
+        page.get_by_text("from turn 1 of PodAgent").wait_for()
+        expect_status(page, "Completed")
 
         page.get_by_role("link", name="Compare").click()
         page.wait_for_url(f"**/compare?with={session}")
