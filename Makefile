@@ -113,7 +113,7 @@ unit: $(INSTALLED)
 
 # All tests but those of `unit` and `browser`. Tests marked with the same xdist_group never run at the same time.
 integration: installed $(SERVERS_MODULES)
-	$(BIN)/pytest -o cache_dir=.pytest_cache/integration -n 2 --dist loadgroup -m "not growth and not long" \
+	$(BIN)/pytest -o cache_dir=.pytest_cache/integration -n 3 --dist loadgroup -m "not growth and not long" \
 		--ignore=tests/unit --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
