@@ -37,7 +37,7 @@ run: setup ## install what is missing, start TARSy, print the address to open (A
 setup: ## only the installation, without starting anything
 	@$(MAKE) --no-print-directory --jobs=2 installed
 
-# Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each told in one piece.
+# Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each reported in one piece.
 test: ## everything CI runs: format, lint, types, import contracts, all tests
 	@$(MAKE) --no-print-directory --jobs=3 installed system-packages $(SERVERS_MODULES)
 	@started=$$(date +%s) && $(MAKE) --no-print-directory --jobs=3 --output-sync=target UNIT_WORKERS=0 \
