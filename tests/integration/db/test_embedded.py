@@ -22,7 +22,7 @@ from support.embedded_user import use_server
 from support.replica import CONTEXT, start_process
 from tarsy.db.embedded import server as embedded
 from tarsy.db.embedded.programs import EmbeddedPostgresError, error_line, remedy_for, running_postmaster
-from tarsy.db.embedded.server import DATABASE, EmbeddedServer, embedded_postgres
+from tarsy.db.embedded.server import DATABASE, EmbeddedServer, FileLock, embedded_postgres
 
 # With the tests of chaos, which fork processes from one that has imported the program, too.
 pytestmark = pytest.mark.xdist_group("chaos")
@@ -184,6 +184,10 @@ async def test_a_server_whose_user_and_guard_were_killed_is_adopted_and_stopped_
     async with user(data_dir) as other:
         for guard in guards(data_dir):
             guard.kill()
+        # A killed process keeps its locks until the kernel gets to end it, and the next user would take it for a living guard.
+        guard_lock = FileLock(data_dir / "postgres.guard")
+        assert await anyio.to_thread.run_sync(guard_lock.exclusive_within, GIVE_UP_SECONDS)
+        guard_lock.close()
         await other.kill()
     left_behind = running_postmaster(data_dir / "postgres")
     async with embedded_postgres(data_dir) as adopted_url:
@@ -200,6 +204,7 @@ async def test_a_server_that_was_killed_too_is_started_again_with_its_data(data_
         assert postmaster is not None
         os.kill(postmaster.pid, signal.SIGKILL)
         await other.kill()
+    await eventually(lambda: not server_runs(data_dir))
     async with embedded_postgres(data_dir) as url:
         assert await query(url, "SELECT answer FROM kept") == 42
 
