@@ -40,7 +40,7 @@ MAX_SMALL_BODY_BYTES = 12 * MAX_CHAT_CHARACTERS + 1024
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Exceptions from GUARDED_PREFIXES: these need no login.
-OPEN_PATHS = frozenset({"/api/v1/login", "/api/v1/logout", "/api/v1/me", "/api/v1/sign-in", "/api/v1/sign-in/callback"})
+OPEN_PATHS = frozenset({"/api/v1/login", "/api/v1/logout", "/api/v1/me", "/api/v1/sign-in", "/api/v1/sign-in/callback", "/api/v1/slack"})
 GUARDED_PREFIXES = ("/api/", MCP, "/metrics", "/docs", "/openapi.json")
 
 _HEADERS: Mapping[str, str] = {

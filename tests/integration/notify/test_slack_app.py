@@ -25,10 +25,12 @@ from support.notify_world import NotifyWorld
 from support.vendor_server import VendorServer, json_reply, vendor_server
 from tarsy.api import slack
 from tarsy.api.app import create_app
+from tarsy.api.auth import AuthSettings
 from tarsy.api.permissions import REQUIRED_ROLES
 from tarsy.api.services import NotificationServices, Services
 from tarsy.api.slack import Ask, Decide, GiveReview, Investigate, InvestigateAgain, OpenForm, ShowHelp, SlackRequest, operation_of
 from tarsy.api.slack_socket import SlackSocket
+from tarsy.api.tokens import ApiTokens
 from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.tables import chat_user_messages
@@ -43,6 +45,7 @@ from tarsy.notify.policy import SLACK_REPLIES, NotificationPolicy, SlackApp
 from tarsy.notify.senders.slack import Button, SlackSender
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+TOKEN = "a-token"
 
 
 @dataclass
@@ -167,7 +170,9 @@ async def slack_world(database_url: str) -> AsyncGenerator[SlackWorld]:
             slack_app=app,
         )
         notifications = NotificationServices(repository=NotificationRepository(intake.engine), policy=policy)
-        services = replace(services_on(intake.engine), notifications=notifications)
+        # Slack has no login: its signature proves who sent a request.
+        guarded = services_on(intake.engine, auth=AuthSettings(tokens=ApiTokens({"sender": TOKEN}), login_required=True))
+        services = replace(guarded, notifications=notifications)
         transport = httpx.ASGITransport(create_app(services))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as api:
             notify = NotifyWorld(intake, policy)
@@ -419,6 +424,7 @@ async def test_an_approver_decides_about_the_exact_call_once_and_the_message_sho
 
 async def test_an_alert_that_names_the_message_by_a_fingerprint_is_answered_in_its_thread(database_url: str) -> None:
     async with slack_world(database_url) as world:
+        world.api.headers["Authorization"] = f"Bearer {TOKEN}"
         body = {"data": "the disk is full", "slack_message_fingerprint": "Fingerprint:  ABC-1"}
         assert (await world.api.post("/api/v1/alerts", json=body)).status_code == 202
         await world.intake.begin()
