@@ -130,3 +130,11 @@ async def test_an_alert_of_very_many_values_that_is_submitted_stalls_nobody(data
             for body in bodies.values():
                 await api.client.post("/api/v1/alerts", content=body, headers={"content-type": "application/json"}, timeout=60)
     judge("alerts of 330,000 values", times, capsys)
+
+
+async def test_a_reader_of_the_manual_who_needs_no_login_stalls_nobody(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    async with world(database_url) as api, measured_health(f"127.0.0.1:{api.port}") as times:
+        for _ in range(10):
+            for path in ("/help/configuration.md", f"/help/?q={'e+' * 100}"):
+                assert (await api.client.get(path)).status_code == 200
+    judge("pages of the manual", times, capsys)

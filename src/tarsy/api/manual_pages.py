@@ -1,9 +1,9 @@
 """The manual at /help: its pages as HTML without scripts, in the order of its start page, and a search in them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +29,8 @@ _FENCE = "```"
 EXCERPT_CHARACTERS = 160
 MAX_RESULTS = 30
 MAX_QUERY = 200
+# Of which the result of parsing is kept.
+MAX_PAGES = 100
 # A list of two headings is longer than what it saves.
 MIN_CONTENTS = 3
 
@@ -77,8 +79,9 @@ async def redirect_to_manual() -> RedirectResponse:
     return RedirectResponse("/help/")
 
 
+# Not async, so that it runs in a thread: a long page takes 0.3 s when it is first read.
 @router.get("/help/{name:path}")
-async def page(request: Request, name: str, q: Annotated[str, Query()] = "") -> Response:
+def page(request: Request, name: str, q: Annotated[str, Query()] = "") -> Response:
     manual, nonce = Manual(MANUAL, request.cookies.get("theme", "")), request.state.csp_nonce
     if not name and q.strip():
         return HTMLResponse(search_html(manual, " ".join(q[:MAX_QUERY].split()), nonce))
@@ -152,7 +155,7 @@ class Manual:
 
     def search(self, query: str) -> Sequence[tuple[ManualSection, str]]:
         """Return the sections that contain all words with an excerpt of each, those with words in their heading first."""
-        words = query.lower().split()
+        words = list(dict.fromkeys(query.lower().split()))
         if not words:
             return ()
         found: list[tuple[tuple[int, int], ManualSection]] = []
@@ -166,19 +169,20 @@ class Manual:
         return [(section, excerpt(section.text, words)) for _, section in found[:MAX_RESULTS]]
 
 
-def sections(page: PageLink, text: str) -> Iterator[ManualSection]:
+@lru_cache(MAX_PAGES)
+def sections(page: PageLink, text: str) -> Sequence[ManualSection]:
     """Split a page at its headings; a heading inside a fence is text."""
     heading, lines, fenced, anchors = page.title, list[str](), False, Anchors()
-    anchor = ""
+    anchor, ended = "", list[ManualSection]()
     for line in text.splitlines():
         fenced = fenced != line.strip().startswith(_FENCE)
         if not fenced and (found := _HEADING.fullmatch(line)):
             if lines:
-                yield ManualSection(page, heading, anchor, "\n".join(lines))
+                ended.append(ManualSection(page, heading, anchor, "\n".join(lines)))
             heading, lines, anchor = plain(found[2]), [], anchors.of(found[2])
         else:
             lines.append(line)
-    yield ManualSection(page, heading, anchor, "\n".join(lines))
+    return [*ended, ManualSection(page, heading, anchor, "\n".join(lines))]
 
 
 class Anchors:
@@ -208,8 +212,9 @@ def excerpt(text: str, words: Sequence[str]) -> str:
     return f"{'…' if start else ''}{cut}{'…' if start + EXCERPT_CHARACTERS < len(flat) else ''}"
 
 
-def page_html(manual: Manual, name: str, text: str, nonce: str) -> str:
-    """Return a page, with the list of its headings of the second level and links to its neighbours."""
+@lru_cache(MAX_PAGES)
+def body_html(text: str) -> tuple[str, Sequence[tuple[str, str]]]:
+    """Return the text of a page as HTML, and the anchors and words of its headings of the second level."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens, anchors, headings = parser.parse(text), Anchors(), list[tuple[str, str]]()
     for opening, inline in pairwise(tokens):
@@ -221,7 +226,12 @@ def page_html(manual: Manual, name: str, text: str, nonce: str) -> str:
     body: str = parser.renderer.render(tokens, parser.options, {})
     # Comments are for the tests that run the examples of a page; code that scrolls must be reachable by keyboard.
     body = re.sub(r"<p>&lt;!--.*?--&gt;</p>\n?", "", body, flags=re.DOTALL)
-    body = body.replace("<pre>", '<pre tabindex="0">').replace("<table>", '<table tabindex="0">')
+    return body.replace("<pre>", '<pre tabindex="0">').replace("<table>", '<table tabindex="0">'), headings
+
+
+def page_html(manual: Manual, name: str, text: str, nonce: str) -> str:
+    """Return a page, with the list of its headings of the second level and links to its neighbours."""
+    body, headings = body_html(text)
     before, after = manual.neighbours(name)
     if before or after:
         back = f'<a rel="prev" href="/help/{before.name}">← {escape(before.title)}</a>' if before else "<span></span>"
