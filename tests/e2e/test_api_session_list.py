@@ -242,7 +242,10 @@ async def test_a_session_whose_process_has_stopped_waits_to_be_taken_over(databa
             for session_id, values in changes.items():
                 await connection.execute(sa.update(work).where(work.c.subject_id == session_id).values(values))
         reasons = {one["id"]: one["waiting_reason"] for one in (await api.client.get("/api/v1/sessions")).json()["sessions"]}
+        await api.client.post(f"/api/v1/sessions/{handed_back}/cancel")
+        cancelled = (await api.client.get(f"/api/v1/sessions/{handed_back}")).json()
     await engine.dispose()
+    assert (cancelled["status"], cancelled["waiting_reason"]) == ("cancelled", None)
     assert (reasons[alive], reasons[slow]) == (None, None)
     assert {reasons[handed_back], reasons[silent]} == {"Waiting to be taken over: the process that worked on it has stopped."}
 

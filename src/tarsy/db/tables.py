@@ -825,7 +825,7 @@ work = sa.Table(
     # An event that it may wait for happened while it was claimed: it must check again before it is parked.
     sa.Column("wake_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("deadline", Timestamp),
-    # When a worker put it back into the queue: until the next claim its time does not run.
+    # When it was put back into the queue, by a worker or by what woke it: until the next claim its time does not run.
     sa.Column("handed_back_at", Timestamp),
     sa.Column("parked_at", Timestamp),
     sa.Column("parked_reason", sa.Text),

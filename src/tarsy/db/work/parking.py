@@ -65,10 +65,11 @@ async def wake(connection: AsyncConnection, kind: WorkKind, subject_id: str) -> 
 
 
 async def unpark(connection: AsyncConnection, row: sa.RowMapping) -> list[StoredLiveEvent]:
-    """Make locked, parked work ready, ahead of new work. The time it was parked does not count against its deadline."""
+    """Make locked, parked work ready, ahead of new work. Its time runs again when a worker claims it: many may be woken at once."""
     values = {
         "state": WorkState.READY.value,
         "rank": WOKEN_RANK,
+        "handed_back_at": sa.func.now(),
         "deadline": work.c.deadline + (sa.func.now() - work.c.parked_at),
         **NOT_PARKED,
     }

@@ -13,7 +13,7 @@ from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
 from tarsy.domain.approval import ApprovalState
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.llm import ErrorCode
-from tarsy.domain.work import Pause, WorkState
+from tarsy.domain.work import WOKEN_HEAD_START, Pause, WorkState
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,17 @@ class QueueState:
 # (`queue.orphan_threshold`). Where workers are configured to send them less often, the heartbeats of the process count.
 _SILENCE_SECONDS = 30.0
 PROCESS_STOPPED = "Waiting to be taken over: the process that worked on it has stopped."
+# Work that was woken, known by its rank, was put back into the queue by no worker.
 # The ready sessions are numbered once for all sessions that are asked for, if any of these is ready.
 _POSITIONS = sa.text(
     f"""
     SELECT CAST(w.subject_id AS text) AS id, place.number, w.recoveries, w.wake_at, w.parked_reason, w.state, w.claimed_by, w.heartbeat_at,
-        coalesce(w.handed_back_at, CASE WHEN w.state = '{WorkState.CLAIMED}' AND w.heartbeat_at < now() - :silence * interval '1 second'
-            AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
-            THEN w.heartbeat_at END) AS left_at,
+        CASE w.state
+            WHEN '{WorkState.READY}' THEN w.handed_back_at IS NOT NULL AND w.rank > w.created_at - interval '{WOKEN_HEAD_START.days // 2} days'
+            WHEN '{WorkState.CLAIMED}' THEN w.heartbeat_at < now() - :silence * interval '1 second'
+                AND NOT EXISTS (SELECT FROM processes p WHERE p.id = w.claimed_by AND p.seen_at > now() - CAST(:alive AS interval))
+            ELSE false
+        END AS was_left,
         CASE w.state
             WHEN '{WorkState.PARKED}' THEN w.parked_by_pause IS NULL AND w.parked_by_budget IS NULL AND NOT EXISTS (
                 SELECT FROM approvals a WHERE a.session_id = w.subject_id AND a.state = '{ApprovalState.PENDING}'
@@ -127,7 +131,7 @@ async def queue_positions(connection: AsyncConnection, session_ids: Sequence[str
         if row.state == WorkState.READY and row.pause is not None:
             reason = Pause(row.pause or None, row.since, row.actor, row.reason, row.parks_running).description
         else:
-            reason = row.parked_reason or (PROCESS_STOPPED if row.left_at else None)
+            reason = row.parked_reason or (PROCESS_STOPPED if row.was_left else None)
         positions[row.id] = QueuePosition(
             row.number, row.recoveries, reason, row.wake_at, row.waiting_for_model, row.claimed_by, row.heartbeat_at
         )
