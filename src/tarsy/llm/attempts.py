@@ -138,14 +138,14 @@ class _Attempt:
         if self.finished is None:
             return describe(UnfinishedStreamError("the connection closed before the answer was complete"))
         reason = self.finished.reason.lower()
+        if reason in WITHHELD:
+            return describe(RefusedAnswerError(f"the model withheld {'the rest of ' if self.answered else ''}its answer: {reason}"))
         if self.answered:
             return None
-        if reason in WITHHELD:
-            return describe(RefusedAnswerError(f"the model withheld its answer: {reason}"))
         return Failure(code=ErrorCode.EMPTY_RESPONSE, message=f"the answer was empty (finish reason {reason})", retryable=True)
 
     def error(self, failure: Failure, message: str) -> ErrorChunk:
-        if self.emitted and failure.code not in {ErrorCode.STALLED, ErrorCode.EMPTY_RESPONSE}:
+        if self.emitted and failure.retryable and failure.code not in {ErrorCode.STALLED, ErrorCode.EMPTY_RESPONSE}:
             return ErrorChunk(f"the answer was interrupted: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, failure.code, failure.retryable)
 

@@ -141,3 +141,9 @@ async def test_a_character_that_comes_in_halves_is_put_together_and_half_a_one_i
         ThinkingChunk("\ufffdx"),
         ToolCallChunk("c", "s.t", "\ufffd"),
     ]
+
+
+@pytest.mark.parametrize(("begun", "rest"), [(ThinkingChunk("Hm."), ""), (TextChunk("The cause is"), "the rest of ")])
+async def test_an_answer_that_is_withheld_after_it_began_is_neither_whole_nor_worth_another_try(begun: Chunk, rest: str) -> None:
+    withheld = ErrorChunk(f"the model withheld {rest}its answer: refusal", ErrorCode.INVALID_REQUEST)
+    assert await streamed(begun, Finished("refusal")) == [begun, withheld]
