@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import anthropic
 from anthropic.lib.vertex import AsyncAnthropicVertex
@@ -29,8 +29,12 @@ from tarsy.llm.tool_dialect import arguments_object, name_from_vendor, object_sc
 THINKING_BUDGET = 16_000
 # The least the vendor accepts as a budget.
 LEAST_THINKING = 1_024
+# Every model since version 4.5 can write this much; LangChain may not know the newest of them.
+_LONG_ANSWER = 64_000
 _CLAUDE_VERSION = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2}))?(?!\d)")
 _CACHE = {"type": "ephemeral"}
+# The refusal of thinking blocks that do not fit the conversation any more.
+_UNFIT_THINKING = re.compile(r"thinking`? block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,18 @@ def make_model(key: ModelKey) -> ClaudeModel:
         sdk: Any = AsyncAnthropicVertex(**where, **options)
     else:
         sdk = anthropic.AsyncAnthropic(api_key=access.api_key or NO_KEY, **options)
-    # LangChain publishes what each model can do with its chat models.
-    known = ChatAnthropic(model_name=key.model, api_key=SecretStr(NO_KEY), timeout=None, stop=None)
-    return ClaudeModel(sdk, cast("Mapping[str, Any]", known.profile or {}), known.max_tokens or 0)
+    # LangChain publishes what each model can do with its chat models, without the spelling of Vertex AI.
+    name = key.model.removesuffix("@default").replace("@", "-")
+    known = ChatAnthropic(model_name=name, api_key=SecretStr(NO_KEY), timeout=None, stop=None)
+    profile: dict[str, Any] = {**(known.profile or {})}
+    if _version(key.model) >= (4, 5):
+        profile.setdefault("max_output_tokens", _LONG_ANSWER)
+    return ClaudeModel(sdk, profile, profile.get("max_output_tokens") or known.max_tokens or 0)
+
+
+def _version(model: str) -> tuple[int, int]:
+    found = _CLAUDE_VERSION.search(model)
+    return (int(found.group(1)), int(found.group(2) or 0)) if found else (0, 0)
 
 
 class AnthropicProvider:
@@ -80,11 +93,10 @@ class AnthropicProvider:
         if request.clear_cache:
             self._memory.forget(request.execution_id)
         model = await self._models.get(ModelKey(access, request.provider.model))
-        body = request_body(request, model, self._memory)
 
         async def attempt() -> AsyncGenerator[Signal]:
             received = ClaudeAnswer(request.tools)
-            async with await model.sdk.messages.create(**body, stream=True) as events:
+            async with await self._send(request, model) as events:
                 async for event in events:
                     for signal in received.signals(event):
                         yield signal
@@ -96,6 +108,16 @@ class AnthropicProvider:
         async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:
             async for chunk in chunks:
                 yield chunk
+
+    async def _send(self, request: GenerateInput, model: ClaudeModel) -> Any:
+        try:
+            return await model.sdk.messages.create(**request_body(request, model, self._memory), stream=True)
+        except anthropic.BadRequestError as error:
+            if not _UNFIT_THINKING.search(error.message):
+                raise
+        # The newest models bind their thinking to the tools and messages before it, which change when a conversation is shortened or concluded.
+        self._memory.forget(request.execution_id)
+        return await model.sdk.messages.create(**request_body(request, model, self._memory), stream=True)
 
     async def aclose(self) -> None:
         await self._models.aclose()
@@ -183,13 +205,11 @@ def thinking_config(model: str, profile: Mapping[str, Any], *, complete: bool, l
 
     Where thinking has a budget, the vendor refuses an open turn whose thinking blocks are lost (not `complete`): such a turn does not think.
     """
-    found = _CLAUDE_VERSION.search(model)
-    major, minor = (int(found.group(1)), int(found.group(2) or 0)) if found else (0, 0)
     levels: list[str] = profile.get("reasoning_effort_levels") or []
-    # The model itself chooses how much to think; one without a profile is judged by its version.
-    if "max" in levels or (not profile and (major, minor) >= (4, 6)):
+    # The model itself chooses how much to think; the newest refuse a budget, and their profiles may lack the levels.
+    if "max" in levels or _version(model) >= (4, 6):
         # The newest models show a summary of their thoughts only on request.
-        return {"type": "adaptive", "display": "summarized"} if (major, minor) >= (4, 7) else {"type": "adaptive"}
+        return {"type": "adaptive", "display": "summarized"} if _version(model) >= (4, 7) else {"type": "adaptive"}
     limit = int(profile.get("max_output_tokens") or 0)
     budget = min(THINKING_BUDGET, min(limit, longest or limit) // 2)
     if not profile.get("reasoning_output") or not complete or budget < LEAST_THINKING:
