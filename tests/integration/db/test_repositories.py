@@ -17,12 +17,15 @@ from tarsy.db.errors import BadCursorError, NotFoundError
 from tarsy.db.masking_key import masking_key
 from tarsy.db.outbox import Outbox
 from tarsy.db.session.listing import SessionFilter, SessionSummary
+from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
+from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.tables import agent_executions as executions
 from tarsy.db.tables import alert_sessions, llm_interactions, stages, work
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.domain.live_events import SESSIONS_CHANNEL, session_channel
 from tarsy.domain.session import NewSession
+from tarsy.domain.skill import text_hash
 from tarsy.domain.status import SESSION_TRANSITIONS, SessionStatus, sources_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -254,3 +257,17 @@ async def test_processes_that_start_together_or_later_have_the_same_masking_key(
     assert len(keys) == 4
     assert len(set(keys)) == 1
     assert len(keys[0]) == 32
+
+
+async def test_a_recording_with_skills_needs_one_connection_at_a_time(database_url: str) -> None:
+    """Otherwise as many people as the pool has connections keep each other, and the heartbeats, waiting."""
+    engine, text = create_engine(database_url, connections=1), "Look at the disk first."
+    skills = {"disk": {"files": {"SKILL.md": text_hash(text)}}}
+    session = new(chain_snapshot={**SNAPSHOT, "skills": skills})
+    await SkillTextRepository(engine).store([text])
+    await SessionRepository(engine).insert(session)
+    with anyio.fail_after(5):
+        recording = await RecordingSource(engine).read(session.id)
+    await engine.dispose()
+    assert recording
+    assert recording.skills == {text_hash(text): text}

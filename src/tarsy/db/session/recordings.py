@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tarsy.db.connection import snapshot
 from tarsy.db.rows import Row, placed_input_of, session_of
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.tables import (
@@ -51,7 +52,8 @@ class RecordingSource:
 
     async def read(self, session_id: str) -> Recording | None:
         """Return the recording of a session, or None if there is no such session."""
-        async with self._engine.connect() as connection:
+        # All of it at one moment: an agent may begin meanwhile.
+        async with snapshot(self._engine).connect() as connection:
             row = (await connection.execute(sa.select(alert_sessions).where(alert_sessions.c.id == session_id))).mappings().first()
             if row is None:
                 return None
@@ -61,7 +63,7 @@ class RecordingSource:
             questions = await _rows(connection, chat_user_messages, session_id, chat_user_messages.c.created_at)
             skills = session.chain_snapshot.get("skills", {}).values()
             hashes = {hashed for skill in skills for hashed in skill["files"].values()}
-            return Recording(
+            recording = Recording(
                 tarsy_recording=5,
                 title=f"Session {session_id}",
                 alert=_alert(session),
@@ -70,10 +72,11 @@ class RecordingSource:
                 catalogs=_catalogs(tool_rows, tracks, await _warnings(connection, session_id)),
                 tools=tuple(_tool(call, tracks[call["execution_id"]]) for call in tool_rows if call["kind"] == "tool_call"),
                 inputs=await _inputs(connection, session_id),
-                skills=await SkillTextRepository(self._engine).read(hashes),
                 questions=tuple(question["content"] for question in questions),
                 outcome=await _outcome(connection, session, tracks),
             )
+        # Not with the connection held: readers that each wait for a second one would hold all of the pool.
+        return recording.model_copy(update={"skills": await SkillTextRepository(self._engine).read(hashes)})
 
 
 async def _rows(connection: AsyncConnection, table: sa.Table, session_id: str, order: sa.ColumnElement[Any]) -> Sequence[Row]:
