@@ -22,7 +22,7 @@ async def test_each_action_is_recorded_with_its_actor_and_address_and_found_by_b
 ) -> None:
     async with world(database_url, auth=PROXIES) as api:
         api.client.headers["Authorization"] = "Bearer secret"
-        by_ada = {"X-Forwarded-User": "ada", "X-Forwarded-For": "198.51.100.9, 203.0.113.7, 10.1.2.3"}
+        by_ada = [("X-Forwarded-User", "ada"), ("X-Forwarded-For", "198.51.100.9"), ("X-Forwarded-For", "203.0.113.7, 10.1.2.3")]
         by_bob = {"X-Forwarded-User": "bob", "X-Forwarded-For": "not an address"}
         taken = await api.client.post("/api/v1/alerts", json={"data": "pod is down"}, headers=by_ada)
         session_id = taken.json()["session_id"]

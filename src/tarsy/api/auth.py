@@ -218,7 +218,8 @@ def peer_of(scope: Scope) -> str | None:
 def client_address(connection: HTTPConnection, settings: AuthSettings) -> str | None:
     """Return the address that a request comes from: the peer's, or what a trusted proxy says about it."""
     peer = peer_of(connection.scope)
-    forwarded = [part.strip() for part in connection.headers.get("x-forwarded-for", "").split(",")]
+    # Some proxies add a line of their own instead of extending the client's.
+    forwarded = [part.strip() for part in ",".join(connection.headers.getlist("x-forwarded-for")).split(",")]
     while is_trusted_proxy(peer, settings) and forwarded and _address(forwarded[-1]):
         peer = forwarded.pop()
     return peer
