@@ -219,10 +219,12 @@ async def test_a_malformed_id_and_a_wrong_method_are_the_callers_fault(database_
         malformed = await api.client.get("/api/v1/sessions/nonsense")
         method = await api.client.put("/api/v1/alerts", json={})
         both = await api.client.put(f"/api/v1/sessions/{uuid4()}", json={})
+        patched = await api.client.get(f"/api/v1/sessions/{uuid4()}/triage")
     assert malformed.status_code == 400
     assert malformed.json()["errors"][0]["location"] == "path.session_id"
     assert (method.status_code, method.headers["allow"]) == (405, "POST")
     assert (both.status_code, both.headers["allow"]) == (405, "DELETE, GET")
+    assert (patched.status_code, patched.headers["allow"]) == (405, "PATCH")
     assert method.json()["type"] == "urn:tarsy:problem:method-not-allowed"
 
 

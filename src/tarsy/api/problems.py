@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
 # A worker is free again in about this time when the queue is full of ordinary sessions.
 RETRY_AFTER_SECONDS = 30
-METHODS = ("DELETE", "GET", "POST")
+METHODS = ("DELETE", "GET", "PATCH", "POST")
 # A client fixes all of them or none; a list as long as the request would only be more load.
 MAX_FIELD_PROBLEMS = 20
 MAX_LOCATION = 200

@@ -29,8 +29,8 @@ class Cursor:
             created_at = datetime.fromisoformat(moment)
             cursor = cls(created_at, str(UUID(identity)))
         except ValueError as error:
-            raise BadCursorError("The cursor does not come from a page of sessions.") from error
+            raise BadCursorError("The cursor does not come from a page of this list.") from error
         # Only our own spelling, and only UTC: what else parses may be a moment PostgreSQL cannot hold.
         if cursor.encode() != text.rstrip("=") or created_at.utcoffset() != timedelta(0):
-            raise BadCursorError("The cursor does not come from a page of sessions.")
+            raise BadCursorError("The cursor does not come from a page of this list.")
         return cursor
