@@ -120,11 +120,11 @@ async def test_what_is_muted_is_recorded_until_the_mute_ends(database_url: str) 
     until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     async with world(database_url, policy=POLICY) as api:
         incident = (await _alert(api, "a"))["incident_id"]
-        muted = await api.client.post(f"/api/v1/incidents/{incident}/mute", json={"ends": until, "reason": "known"})
+        muted = await api.client.post(f"/api/v1/incidents/{incident}/mute", json={"ends": until, "reason": "known: hunter2"})
         assert muted.status_code == 201, muted.text
-        assert [mute["reason"] for mute in (await _incident(api, incident))["mutes"]] == ["known"]
+        assert [mute["reason"] for mute in (await _incident(api, incident))["mutes"]] == ["known: [MASKED]"]
         other = await _alert(api, "x", group="a")
-        assert (other["action"], other["results"][0]["reason"]) == ("recorded", "muted: known")
+        assert (other["action"], other["results"][0]["reason"]) == ("recorded", "muted: known: [MASKED]")
         made = await api.client.post("/api/v1/mutes", json={"ends": until, "match": ['pod =~ "b.*"']})
         assert made.status_code == 201, made.text
         assert (await _alert(api, "bar"))["action"] == "recorded"

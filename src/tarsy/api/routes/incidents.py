@@ -135,7 +135,8 @@ async def split_incident(incident_id: IncidentId, wanted: SplitRequest, services
 async def mute_incident(incident_id: IncidentId, wanted: MuteIncident, services: ServicesDep, author: AuthorDep) -> MuteItem:
     """Mute the incident until a given time: TARSy records its alerts, but does not investigate it."""
     incident = (await services.incidents.repository.get(str(incident_id))).summary.incident
-    mute = Mute(starts=datetime.now(UTC), ends=wanted.ends, incident_key=incident.key, reason=wanted.reason, actor=author)
+    reason = services.mask(wanted.reason)
+    mute = Mute(starts=datetime.now(UTC), ends=wanted.ends, incident_key=incident.key, reason=reason, actor=author)
     return await _add_mute(services.incidents.mutes, mute)
 
 
@@ -151,10 +152,8 @@ async def list_mutes(services: ServicesDep) -> MuteList:
 async def add_mute(wanted: MuteRequest, services: ServicesDep, author: AuthorDep) -> MuteItem:
     """Mute matching alerts for a time, such as maintenance: TARSy records them, but does not investigate."""
     matchers = tuple(matcher for text in wanted.match for matcher in parse_matchers(text))
-    starts = wanted.starts or datetime.now(UTC)
-    return await _add_mute(
-        services.incidents.mutes, Mute(starts=starts, ends=wanted.ends, match=matchers, reason=wanted.reason, actor=author)
-    )
+    starts, reason = wanted.starts or datetime.now(UTC), services.mask(wanted.reason)
+    return await _add_mute(services.incidents.mutes, Mute(starts=starts, ends=wanted.ends, match=matchers, reason=reason, actor=author))
 
 
 @router.delete("/mutes/{mute_id}", status_code=204, operation_id="endMute")
