@@ -102,7 +102,7 @@ async def _answer(probe: Probe) -> Health:
 
 @health_router.get("/metrics", operation_id="getMetrics", include_in_schema=False)
 async def get_metrics(request: Request, services: ServicesDep, identity: IdentityDep) -> Response:
-    """Figures for Prometheus, for callers with a login and for this machine."""
+    """Figures for Prometheus, for callers with a login; a server without one serves them only to this machine."""
     anonymous = identity is None or identity.kind is IdentityKind.OPEN
     if anonymous and not is_loopback(peer_of(request.scope) or ""):
         raise RequestRefusedError(ProblemKind.FORBIDDEN, "Metrics are for this machine and for callers with a token.")
