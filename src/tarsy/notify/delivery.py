@@ -75,7 +75,9 @@ class NotificationDelivery:
             await self.store.close(claim, NotificationStatus.DEAD_LETTER, result.reason)
             self.count(self.target, "dead_letter")
         else:
-            await self.store.retry_later(claim, result.reason, seconds=max(delay, 1.0), counts=result.retry_after is None)
+            # A receiver may ask for any time, but the notification must not wait beyond its end.
+            left = (notification.expires_at - self.clock.now()).total_seconds()
+            await self.store.retry_later(claim, result.reason, seconds=max(min(delay, left), 1.0), counts=result.retry_after is None)
             self.count(self.target, "failed")
         return RunEnd.WRITTEN
 

@@ -105,6 +105,17 @@ async def test_a_receiver_that_asks_for_time_gets_it_and_it_counts_as_no_failure
         assert [one.attempts for one in await world.stored()] == [0]
 
 
+async def test_a_receiver_that_asks_for_more_time_than_is_left_gets_only_that(database_url: str, receiver: VendorServer) -> None:
+    async with notify_world(database_url, {"hook": hook(receiver)}, [STARTED]) as world:
+        await notified(world)
+        for asked in ("99999999999", "9" * 400, "Fri, 31 Dec 9999 23:59:59 GMT"):
+            receiver.replies.append(json_reply(429, {}, {"Retry-After": asked}))
+            assert await world.deliver("hook") == 1
+            [row] = await world.rows("SELECT not_before - now() AS pause FROM work WHERE kind = 'notification:hook'")
+            assert row["pause"] < STARTED.max_age + timedelta(minutes=1)
+            await world.make_due()
+
+
 async def test_nothing_is_delivered_that_is_older_than_its_rule_allows(database_url: str, receiver: VendorServer) -> None:
     async with notify_world(database_url, {"hook": hook(receiver)}, [STARTED]) as world:
         await notified(world)

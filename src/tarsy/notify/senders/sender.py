@@ -45,7 +45,7 @@ def retry_after(header: str | None) -> float | None:
     """Return the seconds of a `Retry-After` header, which has a number or a date; None if it has neither."""
     if header is None:
         return None
-    if header.strip().isdigit():
+    if header.strip().isdecimal():
         return float(header)
     try:
         return max((parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds(), 0.0)
