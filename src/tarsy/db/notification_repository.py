@@ -109,11 +109,12 @@ async def add_notifications(connection: AsyncConnection, new: Sequence[tuple[New
 
 
 async def last_events(connection: AsyncConnection, event: NotificationEvent) -> Mapping[str, NotificationEvent]:
-    """Return, by target, the previous event of the same kind about the same incident."""
+    """Return, by target, the previous event of the same kind about the same incident, of which the target was or will be notified."""
     table = notifications.c
+    not_lost = table.status.in_([NotificationStatus.PENDING.value, NotificationStatus.DELIVERED.value])
     query = (
         sa.select(table.target, table.event)
-        .where(table.incident_id == event.incident_id, table.event["kind"].astext == event.kind.value)
+        .where(table.incident_id == event.incident_id, table.event["kind"].astext == event.kind.value, not_lost)
         .ext(distinct_on(table.target))
         .order_by(table.target, table.created_at.desc())
     )

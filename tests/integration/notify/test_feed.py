@@ -140,11 +140,18 @@ async def test_only_a_change_is_sent_of_an_incident_that_is_investigated_again(d
         taken = await world.intake.take(alert())
         assert taken.main
         assert taken.main.incident_id
-        for judged in (JUDGED, JUDGED, replace(JUDGED, confidence=Confidence.MEDIUM)):
+        changed = replace(JUDGED, confidence=Confidence.MEDIUM)
+        for judged in (JUDGED, JUDGED, changed, changed):
             await world.intake.finish(await world.intake.begin(), ANALYSIS, judged)
             await world.feed().advance()
             await world.intake.commands().investigate(taken.main.incident_id, actor="alice")
         assert [one.event.confidence for one in await world.stored()] == [Confidence.HIGH, Confidence.MEDIUM]
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE notifications SET status = 'dead_letter' WHERE event ->> 'confidence' = 'medium'")
+        await world.intake.finish(await world.intake.begin(), ANALYSIS, changed)
+        await world.feed().advance()
+        # Nobody has read the one that was given up.
+        assert [one.event.confidence for one in await world.stored()] == [Confidence.HIGH, Confidence.MEDIUM, Confidence.MEDIUM]
 
 
 async def test_what_was_to_go_to_a_target_that_is_gone_is_a_dead_letter(database_url: str) -> None:
