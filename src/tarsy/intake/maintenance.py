@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import anyio
 import sqlalchemy as sa
@@ -72,6 +73,7 @@ class IncidentMaintenance:
     # Where the next round continues.
     _silent_seen: tuple[datetime, str] | None = field(default=None, init=False)
     _muted_seen: tuple[datetime, str] | None = field(default=None, init=False)
+    _due_seen: tuple[datetime, str] | None = field(default=None, init=False)
 
     async def round(self) -> None:
         """Resolve silent alerts, accept those whose mute has ended, then start the investigations that are due."""
@@ -152,20 +154,24 @@ class IncidentMaintenance:
             await publish_for(connection, [*notes, (None, live_events.incident_changed(changed, now))])
 
     async def _due(self) -> Sequence[str]:
-        """Return open incidents that may be due for an investigation, the oldest first. The decision itself is made under the lock."""
+        """Return open incidents that may be due for an investigation, some of them in each round. The decision itself is made under the lock."""
         now, session = self.commands.clock.now(), alert_sessions
         shortest = min([route.repeat_interval for route in self.policy.routes], default=timedelta(hours=4))
         never = incidents.c.session_id.is_(None)
         long_ago = (session.c.completed_at <= now - shortest) & (incidents.c.looked_again < MAX_REINVESTIGATIONS)
         query = (
-            sa.select(incidents.c.id)
+            sa.select(incidents.c.opened_at, incidents.c.id)
             .select_from(incidents.outerjoin(session, session.c.id == incidents.c.session_id))
             .where(incidents.c.resolved_at.is_(None), incidents.c.firing > 0, sa.or_(never, long_ago))
-            .order_by(incidents.c.opened_at)
+            .where(*_behind(self._due_seen, incidents.c.opened_at, incidents.c.id))
+            .order_by(incidents.c.opened_at, incidents.c.id)
             .limit(AT_ONCE)
         )
         async with self.engine.connect() as connection:
-            return (await connection.execute(query)).scalars().all()
+            found = [(row.opened_at, row.id) for row in await connection.execute(query)]
+        # Those that are not due, or cannot be investigated, must not keep the others waiting.
+        self._due_seen = found[-1] if len(found) == AT_ONCE else None
+        return [incident_id for _, incident_id in found]
 
     async def _investigate_if_due(self, incident_id: str) -> None:
         async with self.engine.begin() as connection:
@@ -193,8 +199,11 @@ async def _firing_after(
 ) -> tuple[list[Member], tuple[datetime, str] | None]:
     """Return some firing alerts that meet the conditions, and the place behind which the next round continues, for most may need nothing."""
     firing = (alerts.c.is_current, alerts.c.status == sa.literal_column(f"'{AlertStatus.FIRING}'"), *conditions)
-    place = sa.tuple_(alerts.c.heard_at, alerts.c.id)
-    after = () if seen is None else (place > sa.tuple_(sa.literal(seen[0]), sa.literal(seen[1], alerts.c.id.type)),)
+    after = _behind(seen, alerts.c.heard_at, alerts.c.id)
     rows = await connection.execute(sa.select(alerts).where(*firing, *after).order_by(alerts.c.heard_at, alerts.c.id).limit(10 * AT_ONCE))
     members = [member_of(row) for row in rows.mappings()]
     return members, (members[-1].heard_at, members[-1].id) if len(members) == 10 * AT_ONCE else None
+
+
+def _behind(seen: tuple[datetime, str] | None, at: sa.Column[Any], id_: sa.Column[Any]) -> Sequence[sa.ColumnElement[bool]]:
+    return () if seen is None else (sa.tuple_(at, id_) > sa.tuple_(sa.literal(seen[0]), sa.literal(seen[1], id_.type)),)

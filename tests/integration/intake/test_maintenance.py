@@ -3,8 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from support.intake_world import RESOLVED, ROUTE, alert, intake_world
 from tarsy.domain.incident import Mute
+from tarsy.domain.route import parse_matchers
 
 
 async def test_an_alert_of_a_sender_that_never_says_over_ends_by_silence(database_url: str) -> None:
@@ -58,6 +61,21 @@ async def test_an_incident_that_found_the_queue_full_gets_its_turn(database_url:
         await ground.begin()
         await ground.maintenance().round()
         assert [session["status"] for session in await ground.sessions()] == ["in_progress", "pending"]
+
+
+async def test_incidents_that_are_not_due_keep_no_other_one_waiting(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tarsy.intake.maintenance.AT_ONCE", 1)
+    async with intake_world(database_url, max_queue_size=1) as ground:
+        await ground.take(alert("f1", problem="muted"))
+        await ground.finish(await ground.begin())
+        ground.later(hours=5)
+        ground.mutes = [Mute(starts=ground.clock.at, ends=ground.clock.at + timedelta(hours=1), match=parse_matchers('problem = "muted"'))]
+        await ground.take(alert("f2", problem="second"), alert("f3", problem="third"))
+        await ground.begin()
+        maintenance = ground.maintenance()
+        await maintenance.round()
+        await maintenance.round()
+        assert [session["status"] for session in await ground.sessions()] == ["completed", "in_progress", "pending"]
 
 
 async def test_what_is_muted_or_over_is_not_looked_at_again(database_url: str) -> None:
