@@ -116,8 +116,8 @@ class AlertAcceptance:
         masked_url = self.mask(runbook_url) if runbook_url else None
         runbook = await self.investigations.submissions.secret_runbook(runbook_url)
 
-        def masked_alerts() -> list[IncomingAlert]:
-            return [
+        def masked() -> tuple[list[IncomingAlert], list[Change]]:
+            alerts = [
                 IncomingAlert(
                     sent=alert,
                     masked=masked_alert(alert, self.mask),
@@ -130,16 +130,16 @@ class AlertAcceptance:
                 )
                 for alert in delivery.alerts
             ]
+            return alerts, [masked_change(change, self.mask) for change in delivery.changes]
 
         # Masking a long text would block the event loop.
-        is_long = sum(len(alert.body) for alert in delivery.alerts) > QUICK_CHARACTERS
-        alerts = await to_thread.run_sync(masked_alerts) if is_long else masked_alerts()
+        is_long = sum(len(one.body) for one in (*delivery.alerts, *delivery.changes)) > QUICK_CHARACTERS
+        alerts, changes = await to_thread.run_sync(masked) if is_long else masked()
         chains: dict[str, ResolvedChain] = {}
         for alert in alerts:
             investigated = alert.sent.status is AlertStatus.FIRING and alert.route.action is RouteAction.INVESTIGATE
             if investigated and alert.alert_type not in chains:
                 chains[alert.alert_type] = await self.investigations.submissions.chain_for(alert.alert_type, alert.masked.body)
-        changes = [masked_change(change, self.mask) for change in delivery.changes]
         answer = await self._batches.submit(PreparedDelivery(delivery=delivery, alerts=alerts, changes=changes, chains=chains))
         log.info("webhook.taken", source=answer.source, alerts=answer.alerts, changes=answer.changes, incidents=len(answer.results))
         return answer

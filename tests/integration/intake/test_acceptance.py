@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 import anyio
@@ -22,6 +23,7 @@ from tarsy.domain.incident import Mute
 from tarsy.domain.route import OnResolved, RouteAction
 from tarsy.intake.answer import Answer, Outcome
 from tarsy.intake.delivery import Delivery
+from tarsy.intake.fields import QUICK_CHARACTERS
 from tarsy.intake.policy import Route, ServerVariants
 
 # More than one transaction takes, from as many connections as three replicas have.
@@ -205,6 +207,16 @@ async def test_a_change_opens_nothing_and_is_stored_once(database_url: str) -> N
         assert (taken.alerts, taken.changes, taken.results) == (0, 1, ())
         assert await ground.rows("SELECT title, outcome FROM changes") == [{"title": "Deploy cart", "outcome": "failed"}]
         assert await ground.incidents() == []
+
+
+async def test_a_long_change_is_masked_without_blocking_the_event_loop(database_url: str) -> None:
+    threads = set[int]()
+    async with intake_world(database_url) as ground:
+        acceptance = ground.acceptance()
+        acceptance.mask = lambda text: threads.add(get_ident()) or text
+        pushed = Change(source="ci", fingerprint="c", title="Push", outcome=ChangeOutcome.SUCCEEDED, body="commit " * QUICK_CHARACTERS)
+        await acceptance.accept(delivery(changes=(pushed,)), author="ci")
+    assert get_ident() not in threads
 
 
 async def test_muted_and_recorded_alerts_are_kept_without_an_incident(database_url: str) -> None:
