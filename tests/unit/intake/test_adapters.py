@@ -4,7 +4,7 @@ import json
 import string
 from base64 import b64encode
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -90,6 +90,16 @@ def test_what_ends_is_known_by_the_name_of_what_began(sender: str) -> None:
 def test_a_repeat_of_splunk_is_the_same_alert_although_its_search_has_another_id() -> None:
     first, again = (parse_delivery(_of("splunk", name).received).alerts[0] for name in ("firing", "again_with_another_sid"))
     assert first.fingerprint == again.fingerprint
+
+
+def test_an_issue_of_sentry_that_is_opened_again_without_a_new_event_starts_then() -> None:
+    ended = _of("sentry", "resolved")
+    again = {"action": "unresolved", "data": {"issue": {**ended.body["data"]["issue"], "status": "unresolved", "substatus": "ongoing"}}}
+    headers = {**ended.received.headers, "sentry-hook-timestamp": "1794740260"}
+    [before], [after] = (parse_delivery(one).alerts for one in (ended.received, parse_request(json.dumps({**ended.body, **again}), headers)))
+    assert before.ends_at
+    assert after.starts_at
+    assert (after.status, after.starts_at - before.ends_at) == (AlertStatus.FIRING, timedelta(minutes=1))
 
 
 def test_a_datadog_monitor_speaks_for_each_host_apart_even_with_the_default_payload() -> None:

@@ -40,7 +40,11 @@ def parse(request: WebhookRequest) -> Delivery | None:
 
 
 def _issue(request: WebhookRequest, subject: Fields, data: Fields) -> Alert:
-    resolved = request.body.word("action") in _ENDINGS or subject.word("status") in _ENDINGS
+    action = request.body.word("action")
+    resolved = action in _ENDINGS or subject.word("status") in _ENDINGS
+    seen_at = subject.time("datetime", "lastSeen", "firstSeen")
+    # Its last event can be older than its resolution: a person, or the end of a snooze, has opened it again.
+    starts_at = (_sent_at(request) if action == "unresolved" else None) or seen_at
     project = subject.at("project").text("slug", "name") or subject.text("project", "project_name")
     own = subject.picked(environment="environment", platform="platform", release="release", culprit="culprit", short_id="shortId")
     return Alert(
@@ -52,7 +56,7 @@ def _issue(request: WebhookRequest, subject: Fields, data: Fields) -> Alert:
         labels=labels([("project", project), *own.items(), ("rule", data.text("triggered_rule")), *tags(subject.list("tags")).items()]),
         annotations=labels([("description", subject.at("metadata").text("value"))], MAX_ANNOTATION),
         links=Links(source=subject.link("web_url", "permalink")),
-        starts_at=None if resolved else subject.time("datetime", "lastSeen", "firstSeen"),
+        starts_at=None if resolved else starts_at,
         ends_at=_sent_at(request) if resolved else None,
         body=request.text,
     )
