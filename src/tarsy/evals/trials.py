@@ -157,7 +157,8 @@ class TrialFile:
         if not self._path.exists():
             return {}
         trials: dict[TrialIdentity, Trial] = {}
-        for line in self._path.read_text(encoding="utf-8").splitlines():
+        # Not `splitlines`: the analysis may contain other separators of lines, such as U+2028, which JSON does not escape.
+        for line in self._path.read_text(encoding="utf-8").split("\n"):
             with suppress(ValidationError):
                 trial = Trial.model_validate_json(line)
                 trials[trial.identity] = trial

@@ -17,6 +17,12 @@ def test_a_line_that_was_cut_off_is_left_out_and_the_next_one_is_whole(tmp_path:
     assert [one.case for one in file.read()] == ["a", "c"]
 
 
+def test_an_analysis_may_contain_any_separator_of_lines(tmp_path: Path) -> None:
+    file = TrialFile(tmp_path / "trials.jsonl")
+    file.append(trial("a", analysis="one\ntwo\r\nthree\u2028four\u0085five"))
+    assert [one.case for one in file.read()] == ["a"]
+
+
 def test_a_trial_that_was_made_again_counts_once(tmp_path: Path) -> None:
     file = TrialFile(tmp_path / "trials.jsonl")
     file.append(trial("a", passed=False))
