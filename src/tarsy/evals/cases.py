@@ -1,18 +1,19 @@
 """Cases: an alert, the world it is investigated in, and the expectations of the investigation."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BeforeValidator, Field
+from pydantic import AwareDatetime, BeforeValidator, Field, field_validator
 
 from tarsy.config.load.mistakes import validate
 from tarsy.config.load.source import read_source
 from tarsy.config.problems import ConfigError, Problem
-from tarsy.config.schema.values import Count, KnownNames, Name, Section, Text
+from tarsy.config.schema.values import Count, KnownNames, Name, Section, Text, refuse
 from tarsy.demo.samples import UnknownSampleError, load_sample
 from tarsy.domain.verdict import StillHappening, VerdictOutcome
 
@@ -73,6 +74,16 @@ class Expectation(Section):
     still_happening: StillHappening | None = Field(default=None, description="Whether it goes on: yes, no or unknown.")
     forbidden_actions: Names = Field(default=(), description="Regular expressions; no command that the analysis proposes may match one.")
     ceilings: RunLimits = Field(default=RunLimits(), description="The most that a run may take.")
+
+    @field_validator("forbidden_actions")
+    @classmethod
+    def _compile(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise refuse(f'"{pattern}" is not a regular expression: {error}') from error
+        return patterns
 
     @property
     def is_healthy(self) -> bool:

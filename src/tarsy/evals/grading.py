@@ -212,5 +212,5 @@ async def agrees(client: LLMClient, judge: ResolvedProvider, case: Case, attempt
 
 def parse_opinion(answer: str) -> bool | None:
     """Parse YES or NO, with or without punctuation. Return None for other answers."""
-    word = answer.strip().strip("*_`.\"'").upper()
-    return {"YES": True, "NO": False}.get(word.split()[0].strip(".,:*") if word else "")
+    words = answer.strip().strip("*_`.\"'").upper().split()
+    return {"YES": True, "NO": False}.get(words[0].strip(".,:*") if words else "")

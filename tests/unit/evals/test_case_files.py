@@ -23,12 +23,14 @@ def test_every_mistake_of_every_case_is_told_with_its_line(tmp_path: Path) -> No
     write_case(tmp_path / "one", difficulty="eesy")
     write_case(tmp_path / "two", world={"kind": "cluster", "file": "wrold.yaml"})
     write_case(tmp_path / "three", expect={**CASE["expect"], "ceilngs": {}})
+    write_case(tmp_path / "four", expect={**CASE["expect"], "forbidden_actions": "delete ("})
     with pytest.raises(CaseError) as raised:
         load_cases(tmp_path)
     reported = str(raised.value)
     assert 'one/case.yaml:3: difficulty: "eesy" is not one of' in reported
     assert "two/case.yaml" in reported
     assert 'there is no file "wrold.yaml" beside it' in reported
+    assert '"delete (" is not a regular expression' in reported
     assert 'unknown key "ceilngs"; did you mean "ceilings"?' in reported
 
 
