@@ -160,6 +160,9 @@ def test_promql_is_evaluated_at_the_worlds_now(query: str, shown: str) -> None:
         ("nothing", "Metrics: gone, limit, memory, requests_total"),
         ("memory %", 'at "%"'),
         ("topk(memory, limit)", "topk takes a number first"),
+        ("rate(memory[0s])", "is zero or too large"),
+        ("max_over_time(memory[99999999999d])", "is zero or too large"),
+        ("(" * 5000, "nested too deeply"),
     ],
 )
 def test_a_query_that_cannot_be_read_is_answered_with_what_can(query: str, shown: str) -> None:

@@ -155,6 +155,8 @@ def test_what_is_no_budget_is_refused() -> None:
         read_budget("plenty")
 
 
-@pytest.mark.parametrize(("answer", "expected"), [("YES", True), ("**No.**", False), ("yes, the same", True), ("", None), ("* *", None), ("Maybe", None)])
+@pytest.mark.parametrize(
+    ("answer", "expected"), [("YES", True), ("**No.**", False), ("yes, the same", True), ("", None), ("* *", None), ("Maybe", None)]
+)
 def test_a_judge_says_yes_or_no_or_nothing(answer: str, expected: bool | None) -> None:  # noqa: FBT001 - a parameter
     assert parse_opinion(answer) is expected

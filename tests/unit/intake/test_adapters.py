@@ -96,7 +96,9 @@ def test_an_issue_of_sentry_that_is_opened_again_without_a_new_event_starts_then
     ended = _of("sentry", "resolved")
     again = {"action": "unresolved", "data": {"issue": {**ended.body["data"]["issue"], "status": "unresolved", "substatus": "ongoing"}}}
     headers = {**ended.received.headers, "sentry-hook-timestamp": "1794740260"}
-    [before], [after] = (parse_delivery(one).alerts for one in (ended.received, parse_request(json.dumps({**ended.body, **again}), headers)))
+    [before], [after] = (
+        parse_delivery(one).alerts for one in (ended.received, parse_request(json.dumps({**ended.body, **again}), headers))
+    )
     assert before.ends_at
     assert after.starts_at
     assert (after.status, after.starts_at - before.ends_at) == (AlertStatus.FIRING, timedelta(minutes=1))

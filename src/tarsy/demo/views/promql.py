@@ -44,7 +44,10 @@ def promql_query(
     ],
 ) -> str:
     """Evaluate a PromQL expression at this moment."""
-    value = _Evaluation(world, query).whole()
+    try:
+        value = _Evaluation(world, query).whole()
+    except (ArithmeticError, RecursionError) as error:
+        raise _unreadable(query, "a number in it is zero or too large, or it is nested too deeply") from error
     if not value:
         return "Empty result: no series match, or none fulfils the condition."
     rows = sorted(value.items(), key=lambda row: (-row[1], row[0]))
