@@ -6,8 +6,9 @@ each request needs the role of its operation in `tarsy.api.permissions`.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any, Literal, assert_never
 from uuid import UUID, uuid5
 
@@ -242,8 +243,7 @@ async def handle_interaction(services: Services, payload: Mapping[str, Any]) -> 
         from slack_sdk.webhook.async_client import AsyncWebhookClient  # noqa: PLC0415 - large, and needed only where Slack is configured
 
         client: Any = AsyncWebhookClient(str(address))
-        with anyio.move_on_after(TELL_SECONDS):
-            await client.send(text=text, response_type="ephemeral", replace_original=False)
+        await _tell(client.send(text=text, response_type="ephemeral", replace_original=False))
     return {}
 
 
@@ -255,11 +255,16 @@ async def handle_event(services: Services, payload: Mapping[str, Any]) -> None:
     session_id = await services.notifications.repository.session_in_thread(mention.thread)
     text = await _run(services, mention.user, mention_request(mention, session_id))
     thread = mention.thread
+    await _tell(_client(app).chat_postEphemeral(channel=thread.channel, user=mention.user, thread_ts=thread.ts, text=text))
+
+
+async def _tell(sending: Awaitable[Any]) -> None:
+    """Send a user what became of a request. If that fails, the request succeeds: it is done, and Slack would send it again or call it failed."""
     try:
         with anyio.move_on_after(TELL_SECONDS):
-            await _client(app).chat_postEphemeral(channel=thread.channel, user=mention.user, thread_ts=thread.ts, text=text)
-    except Exception as error:  # noqa: BLE001 - it is done: Slack would send the mention again
-        log.warning("slack.user_not_told", user=mention.user, error=str(error))
+            await sending
+    except Exception as error:  # noqa: BLE001 - whatever Slack's SDK raises
+        log.warning("slack.user_not_told", error=str(error) or type(error).__name__)
 
 
 def _client(app: SlackApp) -> Any:
@@ -276,9 +281,13 @@ async def _run(services: Services, user_id: str, request: SlackRequest) -> str:
         if operation := operation_of(request):
             require(operation, Identity(_author(user_id), IdentityKind.PROXY, role))
         return await _perform(services, _author(user_id), request)
-    except Exception as error:  # noqa: BLE001 - the last guard: the user is told what the HTTP API would have answered
-        log.info("slack.refused", user=user_id, request=type(request).__name__, error=str(error))
-        return problem_response(error).problem.detail
+    except Exception as error:  # the last guard: the user is told what the HTTP API would have answered
+        problem = problem_response(error).problem
+        if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            log.exception("slack.broke", user=user_id, request=type(request).__name__)
+        else:
+            log.info("slack.refused", user=user_id, request=type(request).__name__, error=str(error))
+        return problem.detail
 
 
 async def _perform(services: Services, author: str, request: SlackRequest) -> str:  # noqa: PLR0911 - a case for each request
