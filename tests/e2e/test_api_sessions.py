@@ -342,6 +342,19 @@ async def test_system_pages_answer_and_note_who_looked_at_the_configuration(data
     assert actions == ["config.viewed"]
 
 
+async def test_a_chain_that_does_not_exist_is_not_paused_and_an_empty_name_ends_no_pause(database_url: str) -> None:
+    async with world(database_url) as api:
+        mistyped = await api.client.post("/api/v1/system/pause", json={"chain_id": "kubernets", "now": True})
+        await api.client.post("/api/v1/system/pause", json={"chain_id": "kubernetes"})
+        await api.client.post("/api/v1/system/pause", json={})
+        # As of `tarsy resume --chain "$CHAIN"` without the variable.
+        unnamed = await api.client.delete("/api/v1/system/pause", params={"chain_id": ""})
+        paused = (await api.client.get("/api/v1/system/pause")).json()["pauses"]
+    assert (mistyped.status_code, mistyped.json()["detail"]) == (400, 'There is no chain "kubernets": did you mean "kubernetes"?')
+    assert unnamed.status_code == 400
+    assert [one["chain_id"] for one in paused] == [None, "kubernetes"]
+
+
 async def test_two_questions_at_the_same_moment_leave_one(database_url: str) -> None:
     statuses: list[int] = []
     async with world(database_url) as api:

@@ -6,6 +6,7 @@ from typing import Annotated
 import anyio
 from fastapi import Path, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import Field
 
 from tarsy.agent.budget.unpriced import REMEDY
 from tarsy.api.auth import IdentityKind, is_loopback, peer_of
@@ -31,10 +32,11 @@ from tarsy.api.schemas.system import (
 )
 from tarsy.api.schemas.view import Name
 from tarsy.api.services import DATABASE, AuthorDep, Health, IdentityDep, Probe, ServicesDep
-from tarsy.config.problems import dotted
+from tarsy.config.problems import did_you_mean, dotted
 from tarsy.db.audit import AuditAction
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.incident.refusals import refusal_warnings
+from tarsy.db.session.listing import SessionFilter
 from tarsy.domain.diagnosis import diagnose
 from tarsy.domain.tool import ServerHealth
 from tarsy.domain.tool_pin import ToolPin, digest, pin_problem
@@ -204,15 +206,21 @@ async def get_pauses(services: ServicesDep) -> Pauses:
 @router.post("/pause", operation_id="pause")
 async def pause(wanted: PauseRequest, services: ServicesDep, author: AuthorDep) -> Pauses:
     """Start no new work, of one chain or of all; with `now`, also park running sessions. Waiting sessions keep their place."""
+    chain_id, chains = wanted.chain_id, {one.chain_id for one in services.submissions.chains.alert_types()}
+    # Sessions of a chain that was removed from the configuration may still wait.
+    if chain_id and chain_id not in chains and not await services.repositories.sessions.counts(SessionFilter(chain_id=chain_id)):
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f'There is no chain "{chain_id}": {did_you_mean(chain_id, chains)}')
     reason = services.mask(wanted.reason)
-    return Pauses.build(pauses=await services.system.pauses.pause(wanted.chain_id, actor=author, reason=reason, now=wanted.now))
+    return Pauses.build(pauses=await services.system.pauses.pause(chain_id, actor=author, reason=reason, now=wanted.now))
 
 
 @router.delete("/pause", operation_id="resume")
 async def resume(
     services: ServicesDep,
     author: AuthorDep,
-    chain_id: Annotated[Name | None, Query(description="The chain; absent: end the pause of everything.")] = None,
+    chain_id: Annotated[
+        Annotated[Name, Field(min_length=1)] | None, Query(description="The chain; absent: end the pause of everything.")
+    ] = None,
 ) -> Pauses:
     """End a pause: start waiting sessions, and continue parked ones before new ones."""
     return Pauses.build(pauses=await services.system.pauses.resume(chain_id, actor=author))
