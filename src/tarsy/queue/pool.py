@@ -323,8 +323,8 @@ class OrphanGrace:
         self._answered_at = self._over_at = now
 
     def answered(self, now: datetime) -> None:
-        """Note that the database answered. After a gap, the other workers get time to send their heartbeats."""
-        if now - self._answered_at > self._lapse:
+        """Note that the database answered. After a gap, or when the clock was set back, the other workers get time to send their heartbeats."""
+        if not timedelta() <= now - self._answered_at <= self._lapse:
             self._over_at = now + self._round
         self._answered_at = now
 

@@ -41,3 +41,12 @@ def test_after_an_outage_everybody_gets_time_to_speak() -> None:
     ears.answered(after(100))
     assert not ears.is_over(after(109))
     assert ears.is_over(after(110))
+
+
+def test_a_clock_that_is_set_back_costs_one_round_and_not_the_time_it_was_set_back() -> None:
+    ears = grace()
+    ears.answered(after(-3600))
+    assert not ears.is_over(after(-3590))
+    ears.answered(after(-3590))
+    ears.answered(after(-3580))
+    assert ears.is_over(after(-3580))
