@@ -285,7 +285,9 @@ class WorkerPool:
             case HeartbeatResult.LOST:
                 slot.scope.stop(StopReason.LOST)
             case Park():
-                if self._handlers[claim.kind].rules.held_by_pause:
+                # A reload may have removed the handler of work that still runs.
+                handler = self._handlers.get(claim.kind)
+                if handler and handler.rules.held_by_pause:
                     slot.scope.park(result)
             case _:
                 assert_never(result)

@@ -16,6 +16,7 @@ from tarsy.config.schema.system import QueueConfig
 from tarsy.db.retry import is_transient
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.parking import CancelAnswer, cancel, wake
+from tarsy.db.work.pauses import PauseRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import WorkKind
@@ -27,6 +28,7 @@ from tarsy.queue.pool import WorkerPool
 from tarsy.session.run_scope import Cancellations, RunScope
 
 LETTER = WorkKind("letter")
+CONFIG = QueueConfig(poll_interval=0.05, poll_interval_jitter=0.0, heartbeat_interval=0.1, graceful_shutdown_timeout=1.0)
 Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Park]]
 
 
@@ -108,8 +110,7 @@ async def state(ground: Ground, subject_id: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def working(engine: AsyncEngine, handler: Letters) -> AsyncGenerator[WorkerPool]:
-    config = QueueConfig(poll_interval=0.05, poll_interval_jitter=0.0, heartbeat_interval=0.1, graceful_shutdown_timeout=1.0)
-    pool = WorkerPool(config, runner_on(engine), Recovery(engine), [handler], clock=SystemClock())
+    pool = WorkerPool(CONFIG, runner_on(engine), Recovery(engine), [handler], clock=SystemClock())
     with anyio.fail_after(GIVE_UP_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pool.run)
@@ -122,6 +123,17 @@ async def test_it_is_claimed_and_done_by_a_pool_that_has_its_handler(engine: Asy
     async with working(engine, Letters(delivers)):
         await ground.until("SELECT count(*) = 3 FROM work WHERE state = 'done'")
     assert [(await state(ground, letter))["attempts"] for letter in letters] == [0, 0, 0]
+
+
+async def test_work_whose_handler_a_reload_has_removed_runs_on_through_a_pause(engine: AsyncEngine, ground: Ground) -> None:
+    letter = await write(engine)
+    async with working(engine, Letters(goes_on)) as pool:
+        await ground.until("SELECT state = 'claimed' FROM work")
+        pool.reconfigure(CONFIG, runner_on(engine), [])
+        await PauseRepository(engine).pause(None, actor="alice", reason="", now=True)
+        # At least one heartbeat has been answered since.
+        await ground.until("SELECT heartbeat_at > since + interval '0.3 seconds' FROM work, pauses")
+        assert (await state(ground, letter))["state"] == "claimed"
 
 
 async def test_no_more_of_it_runs_at_once_than_its_rules_allow(engine: AsyncEngine) -> None:
