@@ -65,8 +65,7 @@ class LineReader:
         except OSError:
             data = b""
         if not data:
-            self._stop()
-            self._end(None)
+            self._finish(loop)
             return
         if self._handler is None:
             # Dropped, so that a full pipe does not keep the server from ending.
@@ -98,6 +97,14 @@ class LineReader:
             self._handler.on_line(line, size)
         except Exception as error:  # noqa: BLE001 - a boundary: the event loop called us, and could only log it
             self._end(error)
+
+    def _finish(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Handle the last line, which lacks its end if the server died while it wrote, and end."""
+        self._stop()
+        if self._parts:
+            self._waiting.append((b"".join(self._parts), self._size))
+            self._handle_next(loop)
+        self._end(None)
 
     def _end(self, reason: Exception | None) -> None:
         handler, self._handler = self._handler, None

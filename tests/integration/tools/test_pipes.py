@@ -70,7 +70,7 @@ async def test_lines_arrive_whole_wherever_they_were_cut_and_before_the_end() ->
     os.close(writing)
     await ended(received)
     lines.close()
-    assert received.lines == [b"one", b"two", b"", b"three"]
+    assert received.lines == [b"one", b"two", b"", b"three", b"unfinished"]
     assert received.why is None
 
 
