@@ -95,8 +95,13 @@ class Link:
 
     def send(self, message: JsonMessage) -> None:
         """Send a message as soon as the server reads it. It is sent whole, even if the sender is cancelled."""
+        try:
+            line = orjson.dumps(message, default=str, option=orjson.OPT_APPEND_NEWLINE)
+        except TypeError:
+            # It writes no integers above 64 bits, which the arguments of a call may hold.
+            line = json.dumps(message, default=str).encode() + b"\n"
         # A server that no longer reads will not answer either.
-        self._process.stdin.send(orjson.dumps(message, default=str, option=orjson.OPT_APPEND_NEWLINE), self._end)
+        self._process.stdin.send(line, self._end)
 
     def leave(self) -> None:
         """Ignore all further messages, because the session is over."""
