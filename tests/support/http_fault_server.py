@@ -39,6 +39,7 @@ TOOLS = [
     "dense_lines",
     "null_result",
     "broken_utf8",
+    "cut_character",
     "unknown_block",
     "rpc_error",
 ]
@@ -63,6 +64,8 @@ class HttpFault:
     expected_guests: int = 1
     guests: int = 0
     ignores_farewells: bool = False
+    # The answer to a session that the server does not know.
+    stranger: tuple[int, str] = (404, "no such session")
     everybody: anyio.Event = field(default_factory=anyio.Event)
     url: str = ""
     port: int = 0
@@ -83,7 +86,7 @@ class HttpFault:
         message = json.loads(await request.body())
         session = request.headers.get("mcp-session-id")
         if message["method"] != "initialize" and session not in self.sessions:
-            return JSONResponse({"error": "no such session"}, status_code=404)
+            return JSONResponse({"error": self.stranger[1]}, status_code=self.stranger[0])
         return await self._answer(message)
 
     async def _answer(self, message: dict[str, Any]) -> Response:
@@ -118,7 +121,7 @@ class HttpFault:
             return Response("upstream says no, password=hunter2", status_code=int(name.removeprefix("status_")))
         if name == "forget_session" and self.calls.count(name) == 1:
             self.sessions.clear()
-            return JSONResponse({"error": "no such session"}, status_code=404)
+            return JSONResponse({"error": self.stranger[1]}, status_code=self.stranger[0])
         match name:
             case "hang":
                 await anyio.sleep(30)
@@ -148,6 +151,11 @@ class HttpFault:
             case "broken_utf8":
                 body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "caf@"}]}})
                 return Response(body.encode().replace(b"@", b"\xe9"), media_type="application/json")
+            case "cut_character":
+                content = [{"type": "text", "text": "cut off \ud83d"}]
+                return Response(
+                    json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": content}}), media_type="application/json"
+                )
             case "unknown_block":
                 return _result(message, {"content": [{"type": "hologram", "data": 1}, {"type": "text", "text": "seen"}]})
             case "rpc_error":

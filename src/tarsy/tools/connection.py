@@ -211,8 +211,9 @@ class ToolServerConnection:
             failure = seen[-1] if seen else None
             if failure is not None and failure.is_auth:
                 raise AuthRejected(self.server, failure) from error
-            gone = failure is not None and (failure.unsent or (failure.status == 404 and isinstance(self._endpoint, HttpEndpoint)))
-            if gone or error.over or (error.code == CONNECTION_CLOSED and self._stopping.is_set()):
+            gone = failure is not None and (failure.unsent or failure.forgot_session)
+            over = error.over and not (failure and failure.is_unread)
+            if gone or over or (error.code == CONNECTION_CLOSED and self._stopping.is_set()):
                 self._stopping.set()
                 raise self._lost(never_ran=gone, detail=str(failure) if failure else str(error)) from error
             if failure is not None:

@@ -1,9 +1,12 @@
 """The failures of a tool server, with words for the model and for the person who can act."""
 
+import re
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tarsy.kit.groups import leaves
+
+_FORGOTTEN = re.compile(r"session|not initiali[sz]ed", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +23,16 @@ class HttpFailure:
     @property
     def is_auth(self) -> bool:
         return self.status in {401, 403}
+
+    @property
+    def forgot_session(self) -> bool:
+        """Whether the server does not know the session any more: 404 by the specification, 400 with these words in many servers."""
+        return self.status == 404 or (self.status == 400 and _FORGOTTEN.search(self.detail) is not None)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the server answered, with more than is read."""
+        return self.status is not None and self.status < 400
 
     def __str__(self) -> str:
         what = f"HTTP {self.status}" if self.status else "no answer"

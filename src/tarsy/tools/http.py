@@ -28,6 +28,8 @@ _LINE_END = rb"(?:\r\n|\n|\r(?!\n))"
 # Not `{2}`: with a repetition the search is four times slower.
 _EVENT_END = re.compile(_LINE_END + _LINE_END)
 _LONGEST_EVENT_END = 4
+# Half of a surrogate pair in JSON, from a server that has cut a text as JavaScript does.
+_HALF_CHARACTER = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|[c-fC-F]..(?<!\\u[dD][89abAB]..\\u[dD]...))")
 # A server of the older protocol acknowledges a message at once, and answers on its other channel.
 ACKNOWLEDGE_SECONDS = 5.0
 
@@ -122,9 +124,10 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
         # In this context, in which the failure finds its call; the SDK reads the body in any.
         seen, status = failures.get(), response.status_code
 
-        def refuse(reason: str) -> httpx2.ReadError:
+        def refuse(reason: str) -> httpx2.StreamError:
             self._record(request, status, f"{reason}. Ask for less, e.g. with a filter or a limit", seen=seen)
-            return httpx2.ReadError(reason)
+            # The SDK takes other errors for the end of the connection, which would end the other calls too.
+            return httpx2.StreamError(reason)
 
         body_stream = DecompressedBody(response, refuse, by_event=events)
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in {"content-encoding", "content-length"}]
@@ -152,7 +155,7 @@ class DecompressedBody(httpx2.AsyncByteStream):
     them. `refuse` makes the error from the reason.
     """
 
-    def __init__(self, compressed: httpx2.Response, refuse: Callable[[str], httpx2.ReadError], *, by_event: bool) -> None:
+    def __init__(self, compressed: httpx2.Response, refuse: Callable[[str], httpx2.StreamError], *, by_event: bool) -> None:
         self._compressed = compressed
         self._refuse = refuse
         self._by_event = by_event
@@ -175,7 +178,8 @@ class DecompressedBody(httpx2.AsyncByteStream):
     def _checked(self, message: bytes) -> bytes:
         if has_more_values(message, MAX_MESSAGE_VALUES):
             raise self._refuse(f"an answer of more than {MAX_MESSAGE_VALUES} values")
-        return message
+        # The SDK's parser refuses them. An escaped backslash does not begin one; JSON has no NUL.
+        return _HALF_CHARACTER.sub(rb"\\ufffd", message.replace(rb"\\", b"\0")).replace(b"\0", rb"\\")
 
     async def aclose(self) -> None:
         await self._compressed.aclose()

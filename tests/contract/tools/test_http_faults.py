@@ -94,6 +94,11 @@ async def test_a_content_block_of_an_unknown_type_does_not_lose_the_others_and_t
         assert '({"backend": "db-1"})' in (await tools.call("remote.rpc_error")).content
 
 
+async def test_a_text_that_was_cut_inside_a_character_is_read() -> None:
+    async with http_fault_server() as fault, opened(remote(fault)) as tools:
+        assert (await tools.call("remote.cut_character")).content == "cut off \ufffd"
+
+
 async def test_more_calls_than_a_pool_has_connections_run_at_once() -> None:
     async with http_fault_server() as fault, opened(remote(fault), call_timeout=60) as tools:
         await tools.list()
@@ -113,8 +118,10 @@ async def test_a_token_that_cannot_be_sent_is_not_shown() -> None:
         assert "words" not in warning
 
 
-async def test_a_forgotten_session_is_opened_again_and_the_call_made() -> None:
+@pytest.mark.parametrize("stranger", [(404, "no such session"), (400, "Bad Request: No valid session ID provided")])
+async def test_a_forgotten_session_is_opened_again_and_the_call_made(stranger: tuple[int, str]) -> None:
     async with http_fault_server() as fault, opened(remote(fault)) as tools:
+        fault.stranger = stranger
         assert (await tools.call("remote.forget_session")).content == "done"
         assert fault.calls == ["forget_session", "forget_session"]
 
@@ -135,6 +142,8 @@ async def test_an_answer_of_very_many_values_is_refused_before_it_is_parsed(tool
         assert "an answer of more than 100000 values. Ask for less" in result.content
         assert fault.calls.count(tool) == 1
         assert (await tools.call("remote.echo", "after")).content == "after"
+        # Over the same connection, on which other calls may be running.
+        assert len(fault.sessions) == 1
 
 
 @pytest.mark.parametrize("tool", ["bomb", "bomb_event"])

@@ -326,7 +326,8 @@ async def test_an_answer_finds_its_question_though_the_number_came_back_as_a_tex
 async def test_arguments_larger_than_a_pipe_arrive_whole() -> None:
     text = "".join(f"line {number}\n" for number in range(40_000))
     async with opened(fault()) as tools:
-        assert (await tools.call("fault.echo", json.dumps({"text": text}))).content == text
+        # No part of it is too large for the protocol either.
+        assert (await tools.call("fault.echo", json.dumps({"text": text, "trace": 2**127}))).content == text
 
 
 async def test_a_changed_tool_list_is_seen() -> None:
@@ -382,6 +383,12 @@ async def test_a_server_that_does_not_start_is_a_warning_and_the_others_work() -
         result = await tools.call("missing.anything")
         assert result.refused
         assert "no-such-program" in result.content
+
+
+async def test_the_last_words_of_a_server_are_told_though_their_line_has_no_end() -> None:
+    async with opened(stdio("shell", "sh", "-c", "printf 'fatal: no licence' >&2")) as tools:
+        (warning,) = (await tools.list()).warnings
+        assert warning.endswith("It last said: fatal: no licence")
 
 
 async def test_a_command_that_no_system_could_run_is_a_warning_that_says_why() -> None:
