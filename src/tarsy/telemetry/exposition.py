@@ -33,6 +33,8 @@ class ProcessGauges:
         process.connections.set(self.connections())
         process.database.labels("in_use").set(in_use)
         process.database.labels("idle").set(idle)
+        # A server that a reload has removed must not keep its last value.
+        self.metrics.tools.server_up.clear()
         for server in self.servers():
             # A server that was not checked yet is neither up nor down.
             if server.state is not ServerState.UNKNOWN:

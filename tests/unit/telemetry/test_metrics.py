@@ -53,16 +53,18 @@ def test_processes_that_share_a_directory_are_one_endpoint(tmp_path: Path) -> No
 
 def test_a_process_tells_of_its_connections_its_pool_and_its_tool_servers() -> None:
     metrics = Metrics()
-    servers = (
+    servers = [
         ServerHealth(name="up", transport="stdio", state=ServerState.CONNECTED),
         ServerHealth(name="down", transport="http", state=ServerState.FAILED),
         ServerHealth(name="new", transport="http"),
-    )
+    ]
     gauges = ProcessGauges(metrics=metrics, version="1", connections=lambda: 3, pool=lambda: (2, 1), servers=lambda: servers)
     reported = gauges.scrape()
     assert value(reported, "tarsy_live_connections") == 3
     assert [value(reported, "tarsy_database_connections", state=state) for state in ("in_use", "idle")] == [2, 1]
     assert [value(reported, "tarsy_tool_server_up", server=one.name) for one in servers] == [1, 0, None]
+    del servers[1]
+    assert value(gauges.scrape(), "tarsy_tool_server_up", server="down") is None
 
 
 def test_a_result_that_a_model_summarised_is_counted() -> None:
