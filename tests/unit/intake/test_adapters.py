@@ -104,6 +104,20 @@ def test_an_issue_of_sentry_that_is_opened_again_without_a_new_event_starts_then
     assert (after.status, after.starts_at - before.ends_at) == (AlertStatus.FIRING, timedelta(minutes=1))
 
 
+@pytest.mark.parametrize(
+    ("body", "is_over"),
+    [
+        ({"status": "NOT OK"}, False),
+        ({"status": "not_healthy"}, False),
+        ({"status": "OK"}, True),
+        ({"event_action": "resolve", "dedup_key": "k", "payload": {"summary": "Disk is full", "severity": "critical"}}, True),
+    ],
+)
+def test_json_of_an_unknown_sender_is_over_only_if_it_says_so(body: dict[str, Any], is_over: bool) -> None:  # noqa: FBT001 - a parameter
+    [alert] = parse_delivery(parse_request(json.dumps({"title": "Disk is full", **body}))).alerts
+    assert (alert.status is AlertStatus.RESOLVED) is is_over
+
+
 def test_a_datadog_monitor_speaks_for_each_host_apart_even_with_the_default_payload() -> None:
     body = _of("datadog", "default_payload").body
     other = {**body, "title": body["title"].replace("web-1", "web-2")}

@@ -29,7 +29,7 @@ _TITLES = (
 # In the order in which they count. Senders with a numeric status disagree about its meaning, so numbers are not read.
 _STATES = (
     *("status", "state", "alert_status", "alertStatus", "alert_state", "event_type", "eventType", "alert_type", "alertType"),
-    *("notification_type", "current_state", "new_state", "transition", "action", "event", "severity", "level"),
+    *("notification_type", "current_state", "new_state", "transition", "event_action", "action", "event", "severity", "level"),
 )
 ENDINGS = frozenset(
     {
@@ -45,7 +45,8 @@ _BEGINNINGS = frozenset(
 )
 # A sentence is no status.
 _MAX_STATE = 60
-_WORD = re.compile(r"[a-z]+")
+# What is not ok is no end.
+_WORD = re.compile(r"(?:not[ _-]+)?[a-z]+")
 # Text that differs from one notification about a problem to the next: UUIDs, times, and numbers that are no part of a name such as web-1.
 _CHANGING = re.compile(
     r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[\d.]*(?:Z|[+-]\d\d:?\d\d)?"
