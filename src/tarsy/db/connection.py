@@ -10,6 +10,7 @@ import ssl
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from inspect import signature
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -51,6 +52,8 @@ _ANSWER_REMEDY = "Check that the server runs and that DATABASE_URL has the right
 _POOLER_REMEDY = "Use a pooler in session mode (PgBouncer: pool_mode = session), or set DATABASE_URL to the address of PostgreSQL itself."
 # How long a notification may take at start before it is looked for.
 NOTIFICATION_SECONDS = 1.0
+# Other names in an address are settings of the server, as asyncpg reads addresses: among them libpq's `options`.
+_CONNECT_NAMES = frozenset(signature(asyncpg.connect).parameters)
 _SSL_KEYS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "ssl")
 
 
@@ -275,6 +278,9 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
     if ssl_argument is not None:
         arguments["ssl"] = ssl_argument
     kept = parsed.difference_update_query([*_SSL_KEYS, "application_name", "connect_timeout", "channel_binding"])
+    settings = {name: value for name, value in kept.query.items() if name not in _CONNECT_NAMES}
+    arguments["server_settings"] = settings | arguments["server_settings"]
+    kept = kept.difference_update_query(settings)
     return kept.set(drivername="postgresql+asyncpg"), arguments
 
 

@@ -31,6 +31,14 @@ async def test_an_engine_speaks_utc_names_itself_and_keeps_json_as_it_is(databas
     await engine.dispose()
 
 
+async def test_settings_of_the_server_in_a_url_hold_for_the_pool_and_for_raw_connections(database_url: str) -> None:
+    url = f"{database_url}&options=-c%20work_mem%3D7MB&lock_timeout=9s"
+    engine, asked = create_engine(url), "SELECT current_setting('work_mem') || ' ' || current_setting('lock_timeout')"
+    async with engine.connect() as connection, listen_connection(url) as raw:
+        assert [await connection.scalar(text(asked)), await raw.fetchval(asked)] == ["7MB 9s", "7MB 9s"]
+    await engine.dispose()
+
+
 async def test_a_pool_whose_connections_were_cut_goes_on_without_an_error(database_url: str) -> None:
     engine = create_engine(database_url)
     async with engine.connect() as connection:
