@@ -98,17 +98,23 @@ async def test_a_hangup_changes_what_begins_and_nothing_that_runs(database_url: 
 def test_one_command_reaches_every_process_and_tells_what_changed(database_url: str, tmp_path: Path, tarsy: Tarsy) -> None:
     env = {"DATABASE_URL": database_url}
     (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "tarsy.yaml").write_text("queue: {worker_count: 5}\nagents: {Old: {}}\n")
+    (tmp_path / "config" / "tarsy.yaml").write_text(
+        "queue: {worker_count: 5}\nagents: {Old: {}}\ndefaults: {alert_masking: {enabled: false}}\n"
+    )
     with served(tmp_path, env=env) as first, served(tmp_path, env=env, log=tmp_path / "second.log") as second:
         same = tarsy("reload", "--url", first.url, cwd=tmp_path)
         assert (same.returncode, same.stdout) == (0, "Nothing has changed.\n")
         (tmp_path / "config" / "tarsy.yaml").write_text("queue: {worker_count: 2}\nagents: {New: {}}\n")
         (tmp_path / ".env").write_text("GREETING=hello\nDATABASE_URL=postgresql://elsewhere\nTARSY_REPLAY_SPEED=2\n")
         run = tarsy("reload", "--url", first.url, cwd=tmp_path)
-        assert run.stdout == "Added: agents.New\nChanged: GREETING, queue.worker_count\nRemoved: agents.Old\n"
+        assert run.stdout == "Added: agents.New\nChanged: GREETING, defaults.alert_masking, queue.worker_count\nRemoved: agents.Old\n"
         with first.client() as http:
             workers = http.get("/api/v1/system/queue").json()["workers"]
             assert sorted(worker["name"] for worker in workers if worker["name"].startswith("worker")) == ["worker-1", "worker-2"]
+            # The log shows the sender's name, masked as configured now.
+            assert http.post("/api/v1/webhook/AKIAIOSFODNN7EXAMPLE", content="x").status_code == 400
+            log = (tmp_path / "serve.log").read_text()
+            assert ("webhook.refused" in log, "AKIAIOSFODNN7EXAMPLE" in log) == (True, False)
         with second.client() as http:
             _until(lambda: "New" in http.get("/api/v1/system/config").json()["config"]["agents"])
 
