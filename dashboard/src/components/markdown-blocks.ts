@@ -3,7 +3,8 @@
 // A line with its end, at every separator that the server's `str.splitlines` knows.
 const ENDS = String.raw`\n\r\v\f\x1c-\x1e\x85\u2028\u2029`;
 const LINE = new RegExp(String.raw`[^${ENDS}]*(?:\r\n|[${ENDS}]|$)`, "g");
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+// Back-ticks again on the same line end a span of code.
+const FENCE = /^ {0,3}(`{3,}(?!.*`)|~{3,})/;
 
 /** The lines of a text with their ends, and whether each belongs to a fenced code block. */
 export function markdownLines(text: string): [line: string, inCode: boolean][] {

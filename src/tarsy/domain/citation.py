@@ -163,6 +163,7 @@ def fence_of(line: str) -> str:
         return ""
     for character in "`~":
         length = len(stripped) - len(stripped.lstrip(character))
-        if length >= 3:
+        # Back-ticks again on the same line end a span of code, as in "```kubectl get pods``` shows it".
+        if length >= 3 and not (character == "`" and "`" in stripped[length:]):
             return character * length
     return ""

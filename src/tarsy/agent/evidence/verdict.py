@@ -30,6 +30,8 @@ _BEGUN_FENCE = re.compile(r" {0,3}(?:`{0,2}|~{0,2})")
 _IDS = re.compile(rf"\b{ID_PATTERN}")
 # A field begins at the start of its line: items of a list are indented or begin with a hyphen.
 _FIELD = re.compile(r"^[A-Za-z][A-Za-z_ ]{1,23}?[ \t]*:", re.MULTILINE)
+# To YAML 1.1, `14:05` is a number in base 60.
+_BARE_CLOCK = re.compile(r"(:[ \t]+)(\d{1,2}(?::\d\d){1,2})(?=[ \t]*$)", re.MULTILINE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d")
 _OUTCOMES: Mapping[str, VerdictOutcome] = {
     "fault": VerdictOutcome.FAULT,
@@ -175,7 +177,7 @@ def _parsed(text: str) -> Any:
     try:
         # Deep nesting takes seconds to parse, and is no verdict.
         odd = re.search(r"[:\-\[,{?]\s*[&*]\w|(?:^|[:\-\[,{?\s])!", text) or text.count("[") + text.count("{") > _MOST_BRACKETS
-        return None if odd else yaml.load(text, Loader=yaml.CSafeLoader)
+        return None if odd else yaml.load(_BARE_CLOCK.sub(r'\1"\2"', text), Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
 

@@ -86,6 +86,17 @@ def test_aliases_are_not_followed() -> None:
     assert found.mechanism == "*c"
 
 
+@pytest.mark.parametrize("since", ["14:05", "14:05:10"])
+def test_a_time_of_day_is_no_number(since: str) -> None:
+    found = read_verdict(f"```verdict\noutcome: fault\nsince: {since}\n```")
+    assert found is not None
+    assert found.since == since
+
+
+def test_code_in_triple_back_ticks_within_a_line_begins_no_block() -> None:
+    assert read_verdict(f"```kubectl get pods``` shows it.\n\n{BLOCK}") == VERDICT
+
+
 @given(st.text())
 def test_no_text_breaks_the_reader(text: str) -> None:
     read_verdict(f"```verdict\n{text}\n```")
