@@ -11,7 +11,7 @@ from tarsy.agent.evidence.verdict import verdict_block, without_verdict
 _MOST_STATEMENTS = 20
 # A text that is shorter than this fraction of the answer is no whole answer.
 SHORTEST_SHARE = 3
-_REPLACEMENT = re.compile(r"^[ \t>*]*(\d{1,2}):[ \t]*(.*)$")
+_REPLACEMENT = re.compile(r"^[ \t>*]*(\d{1,2}):(?!\d)[ \t]*(.*)$")
 _WITHDRAWN = re.compile(r"[\W_]*withdrawn[\W_]*", re.IGNORECASE)
 
 
@@ -25,12 +25,13 @@ class FailedStatement:
 
 
 def failed_statements(failures: Sequence[UnsupportedClaim]) -> tuple[FailedStatement, ...]:
-    """Return the statements that have failures, in the order of the answer."""
+    """Return the statements that have failures, in the order of the answer. One inside another, such as an item of a list in it, is a part of that."""
     found: dict[tuple[int, int], list[str]] = {}
-    for one in failures:
-        if one.span:
-            found.setdefault(one.span, []).append(one.complaint)
-    return tuple(FailedStatement(*span, tuple(dict.fromkeys(complaints))) for span, complaints in sorted(found.items()))[:_MOST_STATEMENTS]
+    newest = (0, 0)
+    for span, complaint in sorted(((one.span, one.complaint) for one in failures if one.span), key=lambda one: one[0]):
+        newest = newest if span[0] < newest[1] else span
+        found.setdefault(newest, []).append(complaint)
+    return tuple(FailedStatement(*span, tuple(dict.fromkeys(complaints))) for span, complaints in found.items())[:_MOST_STATEMENTS]
 
 
 def patched(answer: str, statements: Sequence[FailedStatement], reply: str, verdict: str = "") -> str | None:

@@ -53,6 +53,17 @@ def test_a_reply_that_replaces_nothing_is_no_patch() -> None:
     assert patched(DRAFT, failed_statements(check(DRAFT, SEEN).failures), "I have nothing to add.\n9: unknown number") is None
 
 
+def test_the_times_in_a_whole_answer_are_no_numbers_of_statements() -> None:
+    whole = '## Why\n* 02:15 the limit was lowered [A1].\n* 02:17 cart-7f ran out of memory [A1: "exceeded its memory limit"]\n'
+    assert patched(DRAFT, failed_statements(check(DRAFT, SEEN).failures), whole) is None
+
+
+def test_an_item_within_another_is_corrected_as_a_part_of_it() -> None:
+    nested = "## Why\n\n- The node was full.\n\n  - So was the disk.\n\n  Both filled up.\n\n- It burned.\n"
+    statements = failed_statements(check(nested, SEEN).failures)
+    assert patched(nested, statements, "2: It rained.") == nested.rstrip().replace("It burned.", "It rained.")
+
+
 @given(st.text(alphabet='abc 12:.|-*\n[]"A', max_size=200), st.text(alphabet="abc 123:.\n-withdrawn", max_size=200))
 def test_no_reply_breaks_or_changes_what_did_not_fail(text: str, reply: str) -> None:
     statements = failed_statements(check(text, SEEN).failures)
