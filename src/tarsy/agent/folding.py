@@ -160,8 +160,8 @@ def _without_json_bookkeeping(text: str) -> str:
         try:
             _, length = json.JSONDecoder().raw_decode(value)
         except (ValueError, RecursionError):
-            # Cut off, or no JSON: it is shown as it is.
-            length = 0
+            # Cut off, or no JSON: from here on it is shown as it is. Nested in each other, thousands of such fields would take minutes.
+            break
         shown = f'"[{length} characters of {found["name"]} are folded]"' if length > len(found["name"]) + 40 else value[:length]
         parts += (text[position : found.end()], shown)
         position = found.end() + length

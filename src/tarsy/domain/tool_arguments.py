@@ -14,7 +14,7 @@ import yaml
 from tarsy.domain.tool_schema import Schema, coerce, expected, loose_json, only_property, properties, violations
 from tarsy.kit.text import whole_characters
 
-_FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)```\s*\Z", re.DOTALL)
 _PAIR = re.compile(r"([A-Za-z_][\w.-]{0,80})[ \t]{0,8}[=:][ \t]{0,8}")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
 # JSON can spell half of a surrogate pair, which no transport can encode.

@@ -134,6 +134,7 @@ def test_no_text_breaks_folding(text: str) -> None:
         "A  " * 130 + "x",
         "A " * 20_000,
         f"{'a' * 119} " * 800,
+        '{"managedFields":[' * 900 + "1," * 200_000,
     ],
     ids=[
         "an endless body",
@@ -142,6 +143,7 @@ def test_no_text_breaks_folding(text: str) -> None:
         "a header that is none",
         "one long line",
         "almost encoded data",
+        "fields in fields",
     ],
 )
 def test_no_text_keeps_a_worker_folding(hostile: str) -> None:

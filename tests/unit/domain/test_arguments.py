@@ -194,3 +194,7 @@ def test_json_that_breaks_off_never_becomes_the_value_of_the_only_property(text:
 @pytest.mark.parametrize("text", ['{app="shop"} |= "error"', "up", "rate(x[5m])", "[5m]", 'sum by (pod) ({job="api"})', "SELECT 1"])
 def test_a_query_that_only_looks_like_json_is_still_the_value_of_the_only_property(text: str) -> None:
     assert parse_arguments(text, ONLY) == {"query": text}
+
+
+def test_blank_lines_behind_a_fence_take_no_time() -> None:
+    assert isinstance(parse_arguments("```json\n" + "\n" * 200_000 + "x", {"type": "object"}), ArgumentProblem)

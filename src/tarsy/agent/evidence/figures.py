@@ -59,7 +59,8 @@ _OFTEN_BINARY = {f"{letter}b": 1024.0 ** (power + 1) for power, letter in enumer
 _KUBERNETES_BYTES = {"K": 1000.0, "M": 1000.0**2, "G": 1000.0**3, "T": 1000.0**4, "P": 1000.0**5}
 _SPELLINGS = sorted({spelled for units in _UNITS.values() for spelled in units}, key=len, reverse=True)
 _UNIT = "|".join(re.escape(spelled) for spelled in _SPELLINGS)
-_NUMBER = r"\d{1,3}(?:[,  ]\d{3})+(?:\.\d+)?(?![\d,])|\d{1,18}(?:\.\d{1,9})?"
+# Bounded, like the names and labels of metrics below: rows of hundreds of numbers, and long chains of words, would take minutes.
+_NUMBER = r"\d{1,3}(?:[,  ]\d{3}){1,6}(?:\.\d+)?(?![\d,])|\d{1,18}(?:\.\d{1,9})?"
 # Not one, which is mostly an article.
 _WORDS = {
     **{
@@ -89,13 +90,13 @@ _WITH_UNIT = re.compile(
 _JAVA_HEAP = re.compile(r"(?<!\w)-Xmx(?P<number>\d{1,9})(?P<unit>[kmgtKMGT])(?!\w)")
 # `duration_ms=29`, `resident_mib: 262`: the unit is part of the key.
 _KEYED = re.compile(
-    rf"(?<![\w])[A-Za-z][\w.]*?_(?P<unit>{_UNIT})(?:\{{[^}}\n]*\}})?[\"']?\s*[=:]\s*[\"']?-?(?P<number>{_NUMBER})(?![\w.:])",
+    rf"(?<![\w])[A-Za-z][\w.]{{0,100}}?_(?P<unit>{_UNIT})(?:\{{[^}}\n]{{0,1000}}\}})?[\"']?\s*[=:]\s*[\"']?-?(?P<number>{_NUMBER})(?![\w.:])",
     re.IGNORECASE,
 )
 # `latency_seconds{job="cart"}  min=0.1 max=0.3`: the unit of a metric's name is that of the values after it.
 _METRIC = re.compile(
-    rf"(?<![\w])[A-Za-z][\w:]*?[_:](?P<unit>{_UNIT})(?:_?(?:total|sum|max|min|avg|rate|p\d+|bucket))?(?:\d+[smhd])?"
-    r"(?=[{\s=]|$)(?:\{[^}\n]*\})?(?P<values>[^\n]*)",
+    rf"(?<![\w])[A-Za-z][\w:]{{0,100}}?[_:](?P<unit>{_UNIT})(?:_?(?:total|sum|max|min|avg|rate|p\d+|bucket))?(?:\d+[smhd])?"
+    r"(?=[{\s=]|$)(?:\{[^}\n]{0,1000}\})?(?P<values>[^\n]*)",
     re.IGNORECASE,
 )
 _METRIC_VALUE = re.compile(rf"(?:(?:min|max|last|avg|mean|p\d+|value)\s*[=:]\s*|[ \t]{{1,}})-?(?P<number>{_NUMBER})(?![\w.:%/])")

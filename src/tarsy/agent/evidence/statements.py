@@ -22,7 +22,8 @@ _CODE = "\ue001"
 
 # Only blocks are parsed: what stands inside a paragraph is read here.
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
-_CODE_SPAN = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
+# No text makes a pattern here slow: back-ticks, and the marks that end a sentence, are tried once for each run of them.
+_CODE_SPAN = re.compile(r"(?<!`)(`++).+?(?<!`)\1(?!`)", re.DOTALL)
 _LABEL = re.compile(r"\s*(\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?\s*\1\s*[:.\u2013\u2014-]?")
 # In bold type or italics before its text: *The setting.*
 _TITLE = re.compile(r"(\*{1,3}|_{1,3})[^*_\n.]{1,60}[.!?]?\1")
@@ -35,7 +36,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_SENTENCE_END = re.compile(rf"[.!?]+[*_)\"”]*(?P<cited>[\s{_CITED}]*)(?=\s|{_CITED}|$)")
+_SENTENCE_END = re.compile(rf"(?<![.!?])[.!?]++[*_)\"”]*(?P<cited>[\s{_CITED}]*)(?=\s|{_CITED}|$)")
 
 
 class AnalysisSection(StrEnum):
@@ -114,7 +115,8 @@ class _Reader:
     def __init__(self, text: str, cited: Sequence[Citation]) -> None:
         self._text = text
         self._cited = cited
-        self._masked = _masked(text, cited)
+        # To Markdown, a carriage return ends a line by itself; here, lines end at \n.
+        self._masked = _masked(text, cited).replace("\r", " ")
         self._starts = [0, *(found.end() for found in re.finditer("\n", self._masked)), len(text) + 1]
         # The headings that the text is under: their levels and sections.
         self._headings: list[tuple[int, AnalysisSection]] = []

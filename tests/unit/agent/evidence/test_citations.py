@@ -192,6 +192,27 @@ def test_no_text_breaks_the_checker(text: str) -> None:
     check(text, seen(A1=text, ALERT=text))
 
 
+def test_carriage_returns_end_no_lines() -> None:
+    claims = check("## Why\n\nIt is full.\r 50 %\r 99 % [A1]\r\n\r\n- It burned [A1].\r\n", seen(A1="50 %")).links
+    assert [one.statement.text for one in claims] == ["It is full.", "50 % 99 %", "It burned ."]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "x " + "a ".join("`" * length for length in range(1, 400)),
+        "x " + "." * 100_000 + "x",
+        " ".join(["123"] * 20_000),
+        ".".join("a" * 40_000),
+    ],
+    ids=["spans of code without end", "full stops", "a row of numbers", "a chain of words"],
+)
+def test_no_text_keeps_a_worker_checking(hostile: str) -> None:
+    """Each of these would take minutes or hours by a pattern that reads a run of characters from each of its places."""
+    among = Seen({"A1": Evidence(id="A1", text=f"connection refused\n{hostile}", tool="cluster.get")})
+    check(f'It took 77 s [A1: "connection refused"].\n\n{hostile}', among)
+
+
 def test_the_dashboard_reads_citations_by_the_same_examples() -> None:
     examples = json.loads((ROOT / "dashboard/src/presentation/citation-examples.json").read_text())
     for example in examples:
