@@ -89,7 +89,7 @@ class SummarySource:
             case VerdictOutcome.INCONCLUSIVE:
                 first = f"The investigation was inconclusive: {mechanism}."
         step = next((line for line in self.do_now.splitlines() if re.search(r"\w", line) and not line.startswith("```")), "")
-        step = clip(re.sub(r"^[\s>*+\d.)-]+", "", step).replace("**", "").replace("`", "").rstrip(":"), _LONGEST_STEP, notice="…")
+        step = clip(re.sub(r"^(?:[\s>*+-]|\d+[.)]\s)+", "", step).replace("**", "").replace("`", "").rstrip(":"), _LONGEST_STEP, notice="…")
         still = _STILL[verdict.still_happening] if verdict.outcome is VerdictOutcome.FAULT else ""
         partial = "The analysis is partial." if self.partial else ""
         to_do = f"To do now: {step}" if step else ""

@@ -89,3 +89,9 @@ def test_code_writes_what_is_wrong_how_sure_that_is_and_what_to_do() -> None:
         "Suspected fault in Deployment/shop/cart, since 2026-03-10T09:12:41Z: Release 2.1 keeps every session, and cart-5b6c was killed "
         "13 times at 128Mi. It is still happening. To do now: Run kubectl rollout undo deployment/cart -n shop."
     )
+
+
+@pytest.mark.parametrize("step", ["3 pods have to be restarted.", "10.20.11.52 has to be drained."])
+def test_a_step_that_begins_with_a_number_keeps_it(step: str) -> None:
+    found = summary_source(f"## Do now\n1. {step}", JudgedVerdict(VERDICT, Confidence.HIGH), None)
+    assert found.written().endswith(f"To do now: {step}")
