@@ -113,4 +113,8 @@ def line_of(content: str) -> tuple[str, str]:
 
 
 def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        # Nested so deep that it could just be parsed.
+        return "…"

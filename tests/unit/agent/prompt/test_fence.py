@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarsy.agent.prompt.fence import Fence, unwrap
+from tarsy.agent.prompt.fence import Fence, call_text, unwrap
 
 FENCE = Fence("nonce")
 
@@ -36,3 +36,8 @@ def test_every_scope_and_every_session_has_its_own_code() -> None:
     codes = {Fence(nonce).code(scope) for nonce in ("a", "b") for scope in ("x", "y", "z")}
     assert len(codes) == 6
     assert all(len(code) * 4 >= 64 for code in codes)
+
+
+def test_no_depth_of_arguments_breaks_the_line_before_a_result() -> None:
+    for depth in range(800, 1_000):
+        assert call_text("k8s.pods", f'{{"a":{"[" * depth}{"]" * depth}}}').startswith("k8s.pods(")
