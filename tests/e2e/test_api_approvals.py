@@ -161,6 +161,8 @@ async def test_calls_that_wait_are_listed_and_decided_by_command(database_url: s
 
         listed = await run("list")
         assert 'ledger.act {"key": "by-hand"}' in listed
+        # As a script calls it whose variable is empty.
+        assert await run("approve", "") == ""
         approved = await run("approve", listed.split()[0], "--reason", "Go.")
         assert ("approved by api-client" in approved, "Go." in approved) == (True, True)
         assert await run("list") == "No approvals.\n"

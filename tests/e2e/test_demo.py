@@ -88,7 +88,8 @@ def test_a_sample_alert_is_taken_however_its_json_is_laid_out_and_its_session_an
             assert http.get(f"/api/v1/sessions/{session}").json()["recorded"] is True
         wait_for_end(http, session)
         asked = tarsy("ask", session, sample["questions"][0], "--url", server.url, cwd=tmp_path)
-        assert (asked.returncode, "Hardly, but the margin is thin." in asked.stdout) == (0, True), asked.stdout + asked.stderr
+        assert (asked.returncode, asked.stderr) == (0, "")
+        assert "Hardly, but the margin is thin." in asked.stdout
         unknown = tarsy("ask", session, "Who are you?", "--url", server.url, cwd=tmp_path)
         assert (unknown.returncode, "which has answers to these questions only" in unknown.stdout + unknown.stderr) == (1, True)
 

@@ -47,13 +47,9 @@ def reject(approval: ApprovalId, reason: Reason = "", url: ServerUrl = None, tok
 
 def _decide(approval: str, decision: str, reason: str, url: str | None, token: str | None) -> None:
     from tarsy.cli.client import TarsyClient, call_server
-    from tarsy.cli.terminal import ServerRefusedError
 
     async def decide(client: TarsyClient) -> dict[str, Any]:
-        meant = [one["id"] for one in await client.approvals("") if one["id"].startswith(approval)]
-        if len(meant) != 1:
-            raise ServerRefusedError(f"{'No approval' if not meant else 'More than one approval'} begins with {approval}.")
-        return await client.decide_approval(meant[0], decision, reason)
+        return await client.decide_approval(await client.approval_id(approval), decision, reason)
 
     typer.echo(harmless(_text(call_server(url, token, decide))))
 

@@ -4,7 +4,7 @@ import json
 import re
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -30,6 +30,7 @@ PROBE_SECONDS = 10.0
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 # The most that the API returns at once.
 MAX_PAGE = 200
+MAX_PORT = 65_535
 # Where `tarsy serve` listens unless it is told otherwise.
 DEFAULT_URL = "http://127.0.0.1:8080"
 # Who acts, in the audit log, if a command works on the database without a server.
@@ -39,6 +40,10 @@ LATEST = "latest"
 ID_DIGITS = re.compile(r"[0-9a-fA-F-]{1,36}")
 
 
+class _UnavailableError(Exception):
+    """The server, or a proxy in front of it, cannot answer now: it may be restarting."""
+
+
 class TarsyClient:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
@@ -46,6 +51,11 @@ class TarsyClient:
     @property
     def url(self) -> str:
         return str(self._http.base_url).rstrip("/")
+
+    @property
+    def _address(self) -> str:
+        """The address for messages: without a password."""
+        return str(self._http.base_url.copy_with(userinfo=b""))
 
     @property
     def is_local(self) -> bool:
@@ -115,8 +125,17 @@ class TarsyClient:
         if whole := _whole_id(wanted):
             return whole
         latest = (await self.notifications(limit=MAX_PAGE))["notifications"]
-        found = [one for one in latest if one["id"].startswith(wanted.lower())]
-        return _only("notification", wanted, found, command="tarsy notify list")
+        return _only("notification", wanted, _beginning_with(wanted, latest), command="tarsy notify list")
+
+    async def approval_id(self, wanted: str) -> str:
+        """Return the id of an approval that was given as its id or the first digits of it; only the latest are searched.
+
+        Raises:
+            ServerRefusedError: as above.
+        """
+        if whole := _whole_id(wanted):
+            return whole
+        return _only("approval", wanted, _beginning_with(wanted, await self.approvals("")))
 
     async def session(self, session_id: str) -> dict[str, Any]:
         return await self._ask("GET", f"/api/v1/sessions/{session_id}")
@@ -243,13 +262,14 @@ class TarsyClient:
         last, failures = after, 0
         while True:
             try:
-                async for event in self._stream(session_id, last):
-                    last, failures = event.get("id", last), 0
-                    yield event
-            except httpx.TransportError as error:
+                async with aclosing(self._stream(session_id, last)) as stream:
+                    async for event in stream:
+                        last, failures = event.get("id", last), 0
+                        yield event
+            except (httpx.TransportError, _UnavailableError) as error:
                 failures += 1
                 if failures > MAX_RECONNECTS:
-                    raise ServerRefusedError(f"The connection to {self._http.base_url} was lost: {error}") from error
+                    raise ServerRefusedError(f"The connection to {self._address} was lost: {error}") from error
             await anyio.sleep(RECONNECT_SECONDS)
 
     async def _stream(self, session_id: str, last: int) -> AsyncGenerator[dict[str, Any]]:
@@ -257,7 +277,7 @@ class TarsyClient:
         async with self._http.stream("GET", f"/api/v1/sessions/{session_id}/events", headers=headers) as response:
             if not response.is_success:
                 await response.aread()
-                raise ServerRefusedError(_problem(response))
+                raise (_UnavailableError if response.is_server_error else ServerRefusedError)(_problem(response))
             async for line in response.aiter_lines():
                 if line.startswith("data:"):
                     yield json.loads(line.removeprefix("data:"))
@@ -266,7 +286,7 @@ class TarsyClient:
         try:
             response = await self._http.request(method, path, **options)
         except httpx.TransportError as error:
-            raise ServerRefusedError(f"Cannot reach TARSy at {self._http.base_url}: {error}") from error
+            raise ServerRefusedError(f"Cannot reach TARSy at {self._address}: {error}") from error
         if not response.is_success:
             raise ServerRefusedError(_problem(response))
         return response
@@ -275,7 +295,7 @@ class TarsyClient:
         response = await self._request(method, path, **options)
         answer = _object(response)
         if answer is None:
-            raise ServerRefusedError(f"The server at {self._http.base_url} is not TARSy: {response.text[:200]}")
+            raise ServerRefusedError(f"The server at {self._address} is not TARSy: {response.text[:200]}")
         return answer
 
 
@@ -331,14 +351,17 @@ async def connect(url: str, token: str | None = None) -> AsyncGenerator[TarsyCli
     """Open a client of the server at `url`.
 
     Raises:
-        ServerRefusedError: that is not an address.
+        ServerRefusedError: that is not an address, or the token cannot be one.
     """
+    # Checked here, because the HTTP library quotes the token in its error.
+    if token and not (token.isascii() and token.isprintable() and token == token.strip()):
+        raise ServerRefusedError("The API token (--token or TARSY_TOKEN) has a line break, a blank at an end or a letter beyond ASCII.")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         address = httpx.URL(url)
     except httpx.InvalidURL:
         address = httpx.URL()
-    if address.scheme not in {"http", "https"}:
+    if address.scheme not in {"http", "https"} or not address.host or (address.port or 0) > MAX_PORT:
         raise ServerRefusedError(f"{url} is not a web address: write http://… or https://…")
     # A proxy for outgoing requests does not know this machine's own addresses.
     by_proxy = address.host not in LOCAL_HOSTS
@@ -411,6 +434,10 @@ def _whole_id(text: str) -> str | None:
         return str(UUID(text))
     except ValueError:
         return None
+
+
+def _beginning_with(digits: str, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in found if one["id"].startswith(digits.lower())] if digits else []
 
 
 def _only(noun: str, wanted: str, found: list[dict[str, Any]], *, command: str = "") -> str:

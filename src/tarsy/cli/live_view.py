@@ -1,6 +1,7 @@
 """An investigation in the terminal: each step as it ends, below it the text that is being written, and the analysis at the end."""
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Any, Self
 
 from rich.console import Console
@@ -108,7 +109,8 @@ class LiveView:
         self._status.update("working")
 
     def _print(self, entry: dict[str, Any]) -> None:
-        mark, style = _MARKS[entry["event_type"]]
+        # A server of a newer version may have further kinds.
+        mark, style = _MARKS.get(entry["event_type"], ("•", "default"))
         if entry["event_type"] in _AT_THE_END and entry["status"] == "completed":
             return
         line = Text(self._agent(entry), style="bold magenta")
@@ -150,12 +152,13 @@ async def follow(client: TarsyClient, session_id: str, console: Console) -> bool
     """Show a session until it ends; return whether it completed."""
     print_recorded(console, await client.session(session_id))
     with LiveView(console) as view:
-        async for event in client.events(session_id):
-            if not view.knows_agent(event):
-                view.name_agents(await client.session(session_id))
-            view.show(event)
-            if event.get("type") == "session.completed":
-                break
+        async with aclosing(client.events(session_id)) as events:
+            async for event in events:
+                if not view.knows_agent(event):
+                    view.name_agents(await client.session(session_id))
+                view.show(event)
+                if event.get("type") == "session.completed":
+                    break
     session = await client.session(session_id)
     print_end(console, session)
     return session["status"] == "completed"
@@ -166,13 +169,14 @@ async def answer_question(client: TarsyClient, session_id: str, question: str, c
     last_event = await client.last_event(session_id)
     message_id, answer, refusal = (await client.ask_question(session_id, question))["id"], "", None
     with LiveView(console) as view:
-        async for event in client.events(session_id, after=last_event):
-            if event.get("type") == "timeline_event.completed" and event.get("event_type") == "final_analysis":
-                answer = event["content"]
-            view.show(event)
-            if event.get("type") == "chat.message" and event.get("message_id") == message_id and event.get("work") == "chat":
-                refusal = event.get("error_message")
-                break
+        async with aclosing(client.events(session_id, after=last_event)) as events:
+            async for event in events:
+                if event.get("type") == "timeline_event.completed" and event.get("event_type") == "final_analysis":
+                    answer = event["content"]
+                view.show(event)
+                if event.get("type") == "chat.message" and event.get("message_id") == message_id and event.get("work") == "chat":
+                    refusal = event.get("error_message")
+                    break
     console.print(Markdown(harmless(answer)) if answer else Text(harmless(refusal or "No answer."), style="red"))
     return bool(answer)
 

@@ -33,10 +33,12 @@ def test_lines_and_letters_of_all_kinds_stay() -> None:
     assert harmless("a\tb\nÉ 日本 🔥 \u00a0") == "a\tb\nÉ 日本 🔥 \u00a0"
 
 
-def test_every_kind_of_event_has_a_mark() -> None:
-    view = LiveView(Console(file=io.StringIO()))
-    for kind in TimelineEventType:
-        view.show({"type": "timeline_event.created", "event": _entry(kind.value, "x")})
+def test_every_kind_of_event_has_a_mark_and_one_of_a_newer_server_is_shown_too() -> None:
+    file = io.StringIO()
+    view = LiveView(Console(file=file))
+    for kind in (*(kind.value for kind in TimelineEventType), "of_next_year"):
+        view.show({"type": "timeline_event.created", "event": _entry(kind, kind)})
+    assert [line for line in file.getvalue().splitlines() if line.startswith("•")] == ["• of_next_year"]
 
 
 def _shown(*events: dict[str, Any], session: dict[str, Any]) -> list[str]:
