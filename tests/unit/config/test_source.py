@@ -27,6 +27,7 @@ def parse(text: str) -> Source:
         ("1_000", "1_000"),
         ("12:30", "12:30"),
         ("0x1F", "0x1F"),
+        ("0x" + 5000 * "F", "0x" + 5000 * "F"),
         ("0.50", "0.50"),
         ("no", "no"),
         ("on", "on"),
@@ -79,8 +80,10 @@ def test_an_unknown_tag_is_a_problem() -> None:
         ),
         ("[" * 300_000, "nested deeper"),
         ("- " * 300_000, "nested deeper"),
+        ("a: &a {<<: *a, b: 1}", "contains itself"),
+        ("a: &a {<<: [*a], b: 1}", "contains itself"),
     ],
-    ids=["aliases", "brackets", "dashes"],
+    ids=["aliases", "brackets", "dashes", "merge", "merges"],
 )
 def test_a_small_text_that_would_take_all_memory_or_the_stack_is_a_problem(text: str, problem: str) -> None:
     (found,) = parse(text).problems

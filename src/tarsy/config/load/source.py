@@ -98,8 +98,7 @@ class _Reader:
     def _value(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Any:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
-        if id(node) in around:
-            self._source.problems.append(self._source.problem(path, "this alias contains itself"))
+        if self._contains_itself(node, path, around):
             return None
         within = around | {id(node)}
         match node:
@@ -109,6 +108,11 @@ class _Reader:
                 return [self.item(item, (*path, index), within) for index, item in enumerate(node.value)]
             case _:
                 return None
+
+    def _contains_itself(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> bool:
+        if id(node) in around:
+            self._source.problems.append(self._source.problem(path, "this alias contains itself"))
+        return id(node) in around
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath, around: frozenset[int]) -> dict[str, Any]:
         entries: dict[str, Any] = {}
@@ -133,13 +137,16 @@ class _Reader:
         return Location(self._source.file, node.start_mark.line + 1)
 
     def _merged(self, node: yaml.Node, path: KeyPath, around: frozenset[int]) -> Mapping[str, Any]:
+        if self._contains_itself(node, path, around):
+            return {}
+        within = around | {id(node)}
         match node:
             case yaml.MappingNode():
-                return self._mapping(node, path, around)
+                return self._mapping(node, path, within)
             case yaml.SequenceNode():
                 merged: dict[str, Any] = {}
                 for item in reversed(node.value):
-                    merged |= self._merged(item, path, around)
+                    merged |= self._merged(item, path, within)
                 return merged
             case _:
                 return {}
@@ -153,8 +160,9 @@ class _Reader:
             return node.value
         try:
             value = self._loader.construct_object(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped in the stubs
+            as_written = str(value) == node.value  # pyright: ignore[reportUnknownArgumentType] - as above
         except (ValueError, LookupError, AttributeError):
-            # It looks like a date or a number, but is none: `2026-13-45`, `0x_`.
+            # It looks like a date or a number, but is none, or is too long for Python: `2026-13-45`, `0x_`.
             return node.value
         match value:
             case None:
@@ -162,7 +170,7 @@ class _Reader:
             case bool():
                 return value if node.value in {"true", "false"} else node.value
             case int() | float():
-                return value if str(value) == node.value else node.value
+                return value if as_written else node.value
             case _:
                 return node.value
 
