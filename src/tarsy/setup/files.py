@@ -189,7 +189,7 @@ class Drafts:
             )
         # The file beside the configuration takes precedence over the one in the working directory.
         beside = self._directory / ".env"
-        path = beside if any(line.strip().startswith(tuple(wanted)) for line in _text(beside).splitlines()) else Path(".env")
+        path = beside if any(entry.key in wanted for entry in parse_stream(io.StringIO(_text(beside)))) else Path(".env")
         text = _text(path)
         for name, value in wanted.items():
             text = with_variable(text, name, value)

@@ -1,11 +1,14 @@
 """A `.env` gets a variable, and every other line stays."""
 
 import io
+from pathlib import Path
 
 import pytest
 from dotenv import dotenv_values
 
-from tarsy.setup.files import with_variable
+from tarsy.config.load.loader import load_config
+from tarsy.settings import Settings
+from tarsy.setup.files import Drafts, with_variable
 from tarsy.setup.recipes import StepRefusedError
 
 WRITTEN = """\
@@ -47,3 +50,12 @@ def test_what_could_break_out_of_its_line_is_refused_without_being_said(value: s
     with pytest.raises(StepRefusedError) as refused:
         with_variable("", "V", value)
     assert not value or value not in str(refused.value)
+
+
+def test_a_variable_is_changed_in_the_file_whose_value_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config").mkdir()
+    Path("config/tarsy.yaml").touch()
+    Path("config/.env").write_text("export OPENAI_API_KEY=old\n")
+    (change,) = Drafts(Settings(env={}), load_config(None, {})).key("OPENAI_API_KEY", "sk-new", "openai-default")
+    assert (change.path, read(change.text)) == (Path("config/.env"), {"OPENAI_API_KEY": "sk-new"})
