@@ -33,6 +33,7 @@ LEAST_POOL_SIZE = 3
 # The statements of a session with all shapes of its steps, and those of the API.
 PREPARED_STATEMENTS = 250
 CONNECT_SECONDS = 10
+MAX_PORT = 65_535
 # A process that is paused or cut off in the middle of a transaction keeps rows locked that others must take over. Ours take milliseconds.
 IDLE_IN_TRANSACTION_SECONDS = 10
 # A process that is paused between the two halves of a statement does not count as idle. Servers from PostgreSQL 17 on end that too.
@@ -49,6 +50,7 @@ DriverConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 _URL_REMEDY = "Set DATABASE_URL to postgresql://user:password@host:5432/database, or unset it to use the embedded PostgreSQL."
 _ANSWER_REMEDY = "Check that the server runs and that DATABASE_URL has the right host, database, user and password."
+_TLS_REMEDY = "Check the files in sslrootcert, sslcert and sslkey, and that TARSy may read them."
 _POOLER_REMEDY = "Use a pooler in session mode (PgBouncer: pool_mode = session), or set DATABASE_URL to the address of PostgreSQL itself."
 # How long a notification may take at start before it is looked for.
 NOTIFICATION_SECONDS = 1.0
@@ -261,8 +263,11 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
     """
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
+        # SQLAlchemy raises a ValueError for a port that is no number.
         raise DatabaseUnavailableError("DATABASE_URL is not a database address.", _URL_REMEDY) from error
+    if (parsed.port or 0) > MAX_PORT:
+        raise DatabaseUnavailableError(f"DATABASE_URL names the port {parsed.port}, which no server can have.", _URL_REMEDY)
     if parsed.drivername not in {"postgres", "postgresql", "postgresql+asyncpg"}:
         raise DatabaseUnavailableError(f"DATABASE_URL names {parsed.drivername}, but TARSy works with PostgreSQL only.", _URL_REMEDY)
     arguments: dict[str, Any] = {
@@ -274,7 +279,10 @@ def connect_arguments(url: str) -> tuple[URL, dict[str, Any]]:
             "datestyle": "ISO",
         },
     }
-    ssl_argument = _ssl_argument(parsed)
+    try:
+        ssl_argument = _ssl_argument(parsed)
+    except OSError as error:
+        raise DatabaseUnavailableError(f"The certificates that DATABASE_URL names cannot be used: {error}", _TLS_REMEDY) from error
     if ssl_argument is not None:
         arguments["ssl"] = ssl_argument
     kept = parsed.difference_update_query([*_SSL_KEYS, "application_name", "connect_timeout", "channel_binding"])

@@ -100,10 +100,19 @@ def test_the_tls_mode_of_a_url_reaches_the_driver_and_leaves_the_url() -> None:
     assert arguments["ssl"] == "require"
 
 
-@pytest.mark.parametrize("url", ["mysql://root@localhost/tarsy", "not a url"])
+@pytest.mark.parametrize(
+    "url", ["mysql://root@localhost/tarsy", "not a url", "postgresql://me@host:port/tarsy", "postgresql://me@host:99999/tarsy"]
+)
 def test_what_is_not_a_postgresql_url_is_refused_with_an_example_of_one(url: str) -> None:
     with pytest.raises(DatabaseUnavailableError, match=r"postgresql://user:password@host:5432/database"):
         connect_arguments(url)
+
+
+def test_certificates_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").touch()
+    for query in (f"sslrootcert={tmp_path}/none.pem", f"sslrootcert={tmp_path}/empty.pem", f"sslcert={tmp_path}/none.pem"):
+        with pytest.raises(DatabaseUnavailableError, match="certificates that DATABASE_URL names cannot be used"):
+            connect_arguments(f"postgresql://me@db.example/tarsy?{query}")
 
 
 async def test_a_database_that_does_not_answer_is_named_without_its_password(tmp_path: Path) -> None:
