@@ -119,8 +119,8 @@ def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, datab
     refused = tarsy("eval", "add", session, cwd=tmp_path, env=env)
     assert "there is no terminal to ask" in refused.stderr
     assert "--expect mechanism=word,word" in refused.stderr
-    added = tarsy("eval", "add", session, "--name", "accepted", "--yes", cwd=tmp_path, env=env)
-    assert added.returncode == 0, added.stderr
+    added = tarsy("eval", "add", "latest", "--yes", cwd=tmp_path, env=env)
+    assert (added.returncode, (tmp_path / "evals" / session / "case.yaml").is_file()) == (0, True), added.stderr
     # The first three answers are typed, and the last one is what the verdict suggests.
     answers = "The image was built for arm64.\narm64|architecture,image\ncredentials, the registry\n\n"
     asked = at_a_terminal([*warm, "eval", "add", session, "--name", "pulled"], answers, tmp_path, env)
@@ -145,7 +145,7 @@ def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, datab
     done = tarsy("eval", "run", "evals", "--model", "oracle", "--model", "silent", cwd=tmp_path, env=env)
     assert "pass  oracle  reviewed" in done.stdout, done.stdout + done.stderr
     assert "pass  oracle  pulled" in done.stdout, done.stdout + done.stderr
-    assert "pass  oracle  accepted" in done.stdout
+    assert f"pass  oracle  {session}" in done.stdout
     assert "FAIL  silent  pulled" in done.stdout
     # The run had a database of its own: in the installation's there is what there was.
     assert anyio.run(_only_session, database_url) == session

@@ -162,7 +162,11 @@ def try_out(
     from tarsy.intake.explanation import explain
     from tarsy.intake.policy import policy_of
 
-    text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    try:
+        # Standard input is UTF-8, too, in every locale.
+        text = (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode()
+    except UnicodeDecodeError as error:
+        raise typer.BadParameter("this is not UTF-8 text", param_hint="FILE") from error
     loaded = load_config(config, os.environ)
     policy = policy_of(loaded.config, loaded.env)
     delivery = parse_delivery(parse_request(text, {"content-type": "application/json"}), source, policy.mappings)

@@ -164,11 +164,11 @@ def add(  # noqa: PLR0913 - the options of a command
     from tarsy.domain.review import Accuracy
     from tarsy.evals.new_case import Description, case_of_session, reviewed_answers, suggested_answers
 
-    async def read(client: TarsyClient) -> tuple[str, dict[str, Any]]:
+    async def read(client: TarsyClient) -> tuple[str, str, dict[str, Any]]:
         session_id = await client.session_id(session)
-        return await client.recording(session_id), (await client.session_review(session_id))["review"] or {}
+        return session_id, await client.recording(session_id), (await client.session_review(session_id))["review"] or {}
 
-    text, review = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
+    session_id, text, review = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
     recording, accuracy = Recording.model_validate_json(text), Accuracy(review["accuracy"]) if review.get("accuracy") else None
     suggested = suggested_answers(recording)
     if accuracy:
@@ -176,7 +176,7 @@ def add(  # noqa: PLR0913 - the options of a command
     described = Description(title=title, family=family, reference=reference, expect=tuple(expect))
     completed = _completed(described, suggested, yes=yes or accuracy is not None)
     case = case_of_session(recording, completed, "recording.json", accuracy=accuracy)
-    _write(to / (name or session), case, "recording.json", text)
+    _write(to / (name or session_id), case, "recording.json", text)
 
 
 def _completed(description: "Description", suggested: "SuggestedAnswers", *, yes: bool) -> "Description":

@@ -1,6 +1,7 @@
 """The `tarsy` command. A command imports what it needs when it runs, so that `tarsy --help` is quick."""
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
@@ -114,6 +115,9 @@ def root(
 
 def main() -> NoReturn:
     """Run the command. Errors that a person can act on are printed as a sentence, others with a traceback."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal that is not UTF-8 shows a question mark for a letter that it lacks.
+        sys.stdout.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType] - its buffer may be anything
     with explained():
         app()
     sys.exit(0)

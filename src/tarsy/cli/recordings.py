@@ -29,7 +29,8 @@ def export(
     if output:
         output.write_text(text, encoding="utf-8")
     else:
-        sys.stdout.write(text)
+        # UTF-8 in every locale, as `tarsy replay` reads it.
+        typer.echo(text.encode(), nl=False)
 
 
 def replay(

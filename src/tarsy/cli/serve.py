@@ -76,7 +76,7 @@ def serve(
 
 def llm_service(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 50051,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 50051,
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); with --tls-key, serves over TLS.", exists=True)] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).", exists=True)] = None,
     tls_client_ca: Annotated[

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tarsy.cli.client import TarsyClient
 from tarsy.cli.investigate import investigate
-from tarsy.cli.main import app
+from tarsy.cli.main import app, main
 from tarsy.cli.terminal import ServerRefusedError, explained
 from tarsy.llm.providers.replay import RecordingFiles, RecordingUnreadableError
 from tarsy.settings import CannotServeError, settings_from
@@ -43,6 +43,21 @@ def test_an_alert_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, ca
     assert capsys.readouterr().err.startswith("Cannot read the alert from -: ")
 
 
+def test_a_terminal_that_lacks_a_letter_gets_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="cp1252"))
+    monkeypatch.setattr("sys.argv", ["tarsy", "init", "--dir", str(tmp_path / "日本é")])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert (left.value.code, b"??\xe9" in written.getvalue()) == (0, True)
+
+
+def test_a_request_body_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "body").write_bytes(b"caf\xe9")
+    status, answered = _run("routes", "test", str(tmp_path / "body"))
+    assert (status, "FILE: this is not UTF-8 text" in answered) == (2, True), answered
+
+
 def test_a_file_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "nowhere" / "file"
     with pytest.raises(SystemExit) as left, explained():
@@ -63,6 +78,7 @@ def test_a_pace_that_means_nothing_is_refused(speed: str) -> None:
         (("hint", "latest", " "), "the hint is empty"),
         (("ask", "latest", ""), "the question is empty"),
         (("fork", "latest", "--hint", ""), "the hint is empty"),
+        (("llm-service", "--port", "99999"), "less than or equal to 65535"),
         (("tools", "call", "cluster.pods_list", "namespace=shop", "{}"), "is not key=value"),
     ],
 )
