@@ -95,10 +95,13 @@ def kind_of(payload: Mapping[str, Any]) -> EventKind | None:  # noqa: PLR0911 - 
 async def read_event(
     connection: AsyncConnection, kind: EventKind, payload: Mapping[str, Any], *, dashboard_url: str | None
 ) -> NotificationEvent | None:
-    """Read what belongs to a live event; None if its session is gone, or waits no more."""
+    """Read what belongs to a live event; None if its session is gone or waits no more, or its incident became part of another."""
     address = (dashboard_url or "").rstrip("/")
     if kind is EventKind.RESOLVED:
         incident_id: str = payload["incident_id"]
+        # Its alerts may fire on, in the other incident.
+        if await connection.scalar(sa.select(_incident.merged_into).where(_incident.id == incident_id)):
+            return None
         return NotificationEvent(
             kind=kind,
             at=datetime.fromisoformat(payload["resolved_at"]),

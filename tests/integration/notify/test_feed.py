@@ -68,6 +68,18 @@ async def test_the_events_of_a_session_and_its_incident_become_notifications(dat
         assert verdict.text.splitlines()[0] == "Fault found: Disk f1 is full"
 
 
+async def test_an_incident_that_became_part_of_another_is_not_reported_as_resolved(database_url: str) -> None:
+    async with notify_world(database_url, {"chat": Mailbox()}, [replace(ALL, on=frozenset({EventKind.RESOLVED}))]) as world:
+        await world.intake.take(alert("f1", problem="p1"), alert("f2", problem="p2"))
+        kept, part = [str(incident["id"]) for incident in await world.intake.incidents()]
+        await world.intake.commands().merge(kept, part, actor="alice")
+        await world.feed().advance()
+        assert await world.stored() == []
+        await world.intake.take(alert("f1", RESOLVED, problem="p1"), alert("f2", RESOLVED, problem="p2"))
+        await world.feed().advance()
+        assert [one.event.incident_id for one in await world.stored()] == [kept]
+
+
 async def test_a_failure_and_a_wait_are_events_and_a_cancelled_session_is_none(database_url: str) -> None:
     async with notify_world(database_url, {"chat": Mailbox()}, [ALL]) as world:
         ends = [
