@@ -104,6 +104,16 @@ def test_an_issue_of_sentry_that_is_opened_again_without_a_new_event_starts_then
     assert (after.status, after.starts_at - before.ends_at) == (AlertStatus.FIRING, timedelta(minutes=1))
 
 
+def test_the_type_of_an_event_means_the_end_only_if_its_last_word_does() -> None:
+    def status(kind: str) -> AlertStatus:
+        event = {"specversion": "1.0", "id": "1", "source": "acme", "subject": "web-1", "type": kind}
+        return parse_delivery(parse_request(json.dumps(event))).alerts[0].status
+
+    over = ["acme.issue.resolved", "acme.alertresolved", "AlertResolved", "acme.state.ok", "acme.stateOK"]
+    assert {status(kind) for kind in over} == {AlertStatus.RESOLVED}
+    assert {status(kind) for kind in ("acme.issue.unresolved", "acme.webhook", "acme.disk.full")} == {AlertStatus.FIRING}
+
+
 @pytest.mark.parametrize(
     ("body", "is_over"),
     [

@@ -5,6 +5,7 @@ https://github.com/cdevents/spec/blob/main/continuous-deployment.md
 """
 
 import base64
+import re
 from typing import Any, cast
 
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links, alert_title
@@ -13,7 +14,9 @@ from tarsy.intake.fields import MAX_ALERTS, MAX_ANNOTATION, MAX_LABEL, Fields, a
 
 SOURCE = "cloudevents"
 _CHANGES = "dev.cdevents."
-_ENDINGS = ("resolved", "recovered", "closed", "cleared", "ok")
+_ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok"}
+# A type that ends with one of them: `alert.resolved`, `AlertResolved`, `state.ok`, but neither `issue.unresolved` nor `webhook`.
+_ENDING_TYPE = re.compile(r"(?i:(?<!un)(?:resolved|recovered|closed|cleared)|(?<![a-z])ok)$|(?<=[a-z])O[kK]$")
 _ATTRIBUTES = {"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "data_base64"}
 
 
@@ -56,7 +59,7 @@ def _is_change(event: Fields) -> bool:
 
 def _alert(request: WebhookRequest, event: Fields) -> Alert:
     data, kind, subject = _data(event), event.text("type", limit=MAX_LABEL), event.text("subject", limit=MAX_LABEL)
-    resolved = data.word("status", "state") in _ENDINGS or kind.lower().endswith(_ENDINGS)
+    resolved = data.word("status", "state") in _ENDINGS or _ENDING_TYPE.search(kind) is not None
     origin = event.text("source", limit=MAX_LABEL)
     identity = data.text("fingerprint", limit=MAX_LABEL) or subject or kind
     at, content = event.time("time"), event.values.get("data")
