@@ -62,7 +62,7 @@ async def test_a_rejection_is_the_result_of_the_call_and_the_investigation_goes_
         assert one.ran == []
 
 
-async def test_a_call_that_nobody_decides_about_expires_and_one_of_a_cancelled_session_too(database_url: str, tmp_path: Path) -> None:
+async def test_a_call_nobody_decides_about_expires_and_one_of_a_cancelled_session_or_agent_too(database_url: str, tmp_path: Path) -> None:
     made = scenario(destructive(asks("act", "late")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
     async with site(database_url, tmp_path, made) as one:
         assert await one.work() == "waiting"
@@ -79,6 +79,12 @@ async def test_a_call_that_nobody_decides_about_expires_and_one_of_a_cancelled_s
         (cancelled,) = await one.approvals(session_id=other)
         assert cancelled["state"] == "expired"
         assert (await one.decide(cancelled, "approve")).status_code == 409
+        third = await one.ground.submit(made)
+        await one.work()
+        (waiting,) = await one.approvals(session_id=third)
+        await one.client.post(f"/api/v1/sessions/{third}/executions/{waiting['execution_id']}/cancel")
+        await one.work()
+        assert await one.ground.status(third) == "cancelled", "it was its only agent"
         assert one.ran == []
 
 

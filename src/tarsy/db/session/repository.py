@@ -31,14 +31,15 @@ from tarsy.db.tables import (
     session_scores,
     work,
 )
-from tarsy.db.work.parking import CancelAnswer, cancel
+from tarsy.db.work.parking import CancelAnswer, cancel, wake
 from tarsy.db.work.queue_position import QueuePosition, QueueState, queue_positions, queue_state
 from tarsy.domain.action import Action
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live_events import session_channel
+from tarsy.domain.live_events import StoredLiveEvent, session_channel
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.work import WorkState
 
 # A page of the list.
 CANCELLED_AT_ONCE = 200
@@ -203,7 +204,7 @@ class SessionRepository:
         return stopped
 
     async def request_execution_cancel(self, session_id: str, execution_id: str, *, actor: str) -> CancelAnswer:
-        """Stop one agent and leave the others of its stage alone.
+        """Stop one agent, also one that waits, and leave the others of its stage alone.
 
         Raises:
             NotFoundError: the session has no such execution.
@@ -211,19 +212,28 @@ class SessionRepository:
         table = agent_executions.c
         of_session = (table.id == execution_id) & (table.session_id == session_id)
         open_ones = [status.value for status in RunStatus if not status.is_final]
+        waiting = sa.select(work.c.kind, work.c.subject_id).where(work.c.session_id == session_id, work.c.state != WorkState.DONE.value)
+        woken: list[StoredLiveEvent] = []
         async with self._engine.begin() as connection:
             await _status(connection, session_id)
+            status = await connection.scalar(sa.select(table.status).where(of_session))
+            if status is None:
+                raise NotFoundError("execution", execution_id)
+            if status in open_ones:
+                # What its agent waits for may take hours: a worker ends it now. The work is locked before the agent, as workers do.
+                for kind, subject_id in (await connection.execute(waiting)).all():
+                    woken += await wake(connection, kind, subject_id)
             flag = sa.update(agent_executions).where(of_session, table.status.in_(open_ones)).values(cancel_requested=True)
-            if (await connection.execute(flag)).rowcount:
+            is_open = bool((await connection.execute(flag)).rowcount)
+            if is_open:
                 details = {"execution_id": execution_id}
                 await add_audit_entry(
                     connection, actor=actor, action=AuditAction.EXECUTION_CANCELLED, session_id=session_id, details=details
                 )
                 await notifications.notify(connection, notifications.CANCEL, execution_id)
-                return CancelAnswer.CANCELLING
-            if (await connection.execute(sa.select(table.id).where(of_session))).one_or_none() is None:
-                raise NotFoundError("execution", execution_id)
-        return CancelAnswer.ALREADY_ENDED
+        if self._deliver:
+            self._deliver(woken)
+        return CancelAnswer.CANCELLING if is_open else CancelAnswer.ALREADY_ENDED
 
     async def soft_delete(self, session_id: str, *, actor: str) -> None:
         """Hide a finished session; its data stay until they are purged.
