@@ -27,6 +27,10 @@ def b64(text: str) -> str:
 POSITIVE: list[tuple[str, str]] = [
     ("password: hunter2", "hunter2"),
     ("password=hunter2 user=bob", "hunter2"),
+    ("| Name | Value |\n|---|---|\n| DB_PASSWORD | `Hunter-2` |\n", "Hunter-2"),
+    ("Key         Value\n---         -----\npassword    Hunter-2\n", "Hunter-2"),
+    ("CREATE USER 'shop'@'%' IDENTIFIED BY 'hunter 2';", "hunter 2"),
+    ("bindpw: hunter2", "hunter2"),
     ('{"user":"bob","password":"hunter2"}', "hunter2"),
     ("{'db_password': 'hunter2'}", "hunter2"),
     ('{\\"password\\": \\"hunter2\\"}', "hunter2"),
@@ -238,6 +242,10 @@ POSITIVE: list[tuple[str, str]] = [
 ]
 
 NEGATIVE: list[str] = [
+    "| Field | Type |\n|---|---|\n| password | `string` |\n| password | VARCHAR(255) |\n| password | rotated 3 days ago |\n",
+    "| password | from Secret db-credentials-v2 |\ndb-password   Opaque   1   12d5h\nreset-password   0/1   Running\n",
+    "routing_key=orders.created.v1 exchange=orders",
+    "encryption key: arn:aws:kms:eu-west-1:123456789012:key/1234abcd",
     "request_id=7c9e6679-7425-40de-944b-e07fc1f90ae7",
     "trace_id: 4bf92f3577b34da6a3ce929d0e0e4736 span_id: 00f067aa0ba902b7",
     "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",

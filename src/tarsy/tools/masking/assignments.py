@@ -53,12 +53,14 @@ ANNOUNCEMENTS = (
     ),
     _names("password", Kind.CERTAIN, "password passwd passphrase passcode passwort", r"password|passwd|passphrase|passcode|passwort"),
     _names("password", Kind.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
-    _names("password", Kind.LIKELY, "pass pwd", r"(?:^|[_.-]|db|user|root|admin)(?:pass|pwd)"),
+    _names("password", Kind.LIKELY, "pass pwd pw", r"(?:^|[_.-]|db|user|root|admin|bind)(?:pass|pwd|pw)"),
+    # Of PagerDuty; those of a message broker are like names of objects.
+    _names("api_key", Kind.NAMED, "key", r"\w*routing[_.-]?key"),
     _names(
         "api_key",
         Kind.LIKELY,
         "key",
-        r"(?:api|app|auth|account|service|subscription|licen[sc]e|sas|ingest(?:ion)?|integration|routing|admin|write|deploy|storage|consumer)[_.-]?key",
+        r"(?:api|app|auth|account|service|subscription|licen[sc]e|sas|ingest(?:ion)?|integration|admin|write|deploy|storage|consumer)[_.-]?key",
     ),
     _names("token", Kind.LIKELY, "token tokens", r"token|auth_tokens"),
     _names("token", Kind.LIKELY, "authorization bearer", r"authorization|bearer"),
@@ -145,12 +147,13 @@ _LEADS = re.compile(
       | (?P<stated>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?(?:is|was|has[ \t]been|will[ \t]be)
             (?:[ \t](?:now|(?:(?:re)?set|changed|updated|rotated)[ \t]to))?:?[ \t]{{1,2}}(?=[^\s-]))
       | (?P<set>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?to:?[ \t]{{1,2}}(?=[^\s-]))
+      | (?P<cell>(?:[ \t]{{0,64}}\||[ ]{{2}}|\t)[ \t]{{0,64}}(?=[^\s|-]))
       | (?P<gap>[ \t]{{1,4}}(?=[^\s-]))
     )""",
     re.VERBOSE,
 )
 # The characters with which a lead can begin, checked before the expression is tried.
-_LEAD_CHARS = frozenset("\\ \t\r\n:=>,*vbe0123456789")
+_LEAD_CHARS = frozenset("\\ \t\r\n:=>,*|vbe0123456789")
 _LEAD_PAIRS = frozenset(
     first + second
     for firsts, seconds in (("_-", "vbe0123456789_:"), ("\"'`", "] \t\r\n:=,\\\"'`v"), ("]", " \t:="))
@@ -170,6 +173,7 @@ _BEFORE_SET = re.compile(r"(?:set|chang|updat|rotat|switch)\w{0,8}[ \t](?:[^\n.;
 # Before the word `password` in a .netrc.
 _BEFORE_NETRC = re.compile(r"(?:\bmachine\s{1,8}\S{1,255}|\bdefault)\s{1,80}login\s{1,8}\S{1,64}\s{1,80}\Z")
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}\.?")
+_CELL = re.compile(r"""["'`*]{0,3}(?P<value>[^\s|]{1,256}?)["'`*]{0,3}(?=[\s|]|\Z)[ \t]{0,64}""")
 _BEFORE_LINE = re.compile(rf"[ \t]*(?:- )?(?:{_QUOTES})?\Z")
 
 
@@ -281,15 +285,16 @@ def _values_after(text: str, lowered: str, name_at: int, leads: re.Match[str], k
         return None
     if kind == "assign":
         return _assigned(text, name_at, leads, known)
-    if known.plural or not _leads_on(text, lowered, name_at, leads, certain=known.kind is Kind.CERTAIN):
-        return None
+    certain = known.kind is Kind.CERTAIN
+    if known.plural or not _leads_on(text, lowered, name_at, leads, certain=certain):
+        return _in_cell(text, name_at, leads) if kind == "cell" and certain and not known.plural else None
     if kind == "tag":
         closing = text.find("<", at, at + 4096)
         return FoundValues([(at, closing)]) if closing > at else None
-    span = value_span(text, at, yaml_line=kind == "entry", spaces=known.kind is Kind.CERTAIN)
+    span = value_span(text, at, yaml_line=kind == "entry", spaces=certain)
     if span is None or (kind == "set" and _HOST.fullmatch(text, *span)):
         return None
-    return FoundValues([span], prose=kind == "gap", stated=kind in {"stated", "set"})
+    return FoundValues([span], prose=kind in {"gap", "cell"}, stated=kind in {"stated", "set"})
 
 
 def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> bool:
@@ -303,7 +308,7 @@ def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, ce
             return lowered.startswith("-", name_at)
         case "set":
             return certain and _BEFORE_SET.search(lowered, max(0, name_at - 80), name_at) is not None
-        case "gap":
+        case "gap" | "cell":
             return _takes_next_word(text, lowered, name_at, leads.end(), certain=certain)
         case _:
             return True
@@ -323,6 +328,18 @@ def _assigned(text: str, name_at: int, leads: re.Match[str], known: NameMeaning)
     if span is None or (":" in sign and is_description(text, at, until=span[1])):
         return None
     return FoundValues([span], prose=not alone and ": " in sign)
+
+
+def _in_cell(text: str, name_at: int, leads: re.Match[str]) -> FoundValues | None:
+    """Return the value in the next cell of a table, or in the second of two columns; far more often a cell describes it."""
+    found = _CELL.match(text, leads.end())
+    if found is None or not is_stated_secret(found["value"], Kind.NAMED, quoted=False):
+        return None
+    earliest = max(0, name_at - _NAME_WINDOW)
+    before = text[max(text.rfind("\n", earliest, name_at) + 1, earliest) : name_at]
+    if "|" not in leads.group() and (before.strip() or text[found.end() : found.end() + 1] not in {"", "\r", "\n"}):
+        return None
+    return FoundValues([found.span("value")])
 
 
 def _takes_next_word(text: str, lowered: str, name_at: int, at: int, *, certain: bool) -> bool:

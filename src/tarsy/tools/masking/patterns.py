@@ -39,6 +39,8 @@ _SHORT_OPTION = re.compile(
 _GLUED_OPTION = re.compile(
     r"""(?:mysql|mariadb)(?:-?(?:admin|dump|check|import))?(?![\w-])[^\n|;&]{0,120}?[ \t"']-p["']?(?P<value>[^\s"',\]-][^\s"',\]]{0,255})"""
 )
+# `CREATE USER x IDENTIFIED BY 'x'` of MySQL and Oracle.
+_IDENTIFIED = re.compile(r"""identified[ \t](?:with[ \t]\S{1,64}[ \t])?by[ \t](?:password[ \t])?'(?P<value>[^'\n]{1,256})""", re.IGNORECASE)
 # As in a Docker configuration: user and password in base64.
 _AUTH_ENTRY = re.compile(r"""auth\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}"(?P<value>[A-Za-z0-9+/]{8,4096}={0,2})""")
 # As crypt(3), htpasswd and Argon2 write them.
@@ -52,7 +54,8 @@ CERTIFICATES = ("-----BEGIN",)
 SSH_KEYS = ("AAAA",)
 PASSWORD_HASHES = ("$",)
 EMAILS = ("@",)
-BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "login", "redis-cli", "mysql", "mariadb", "-u")
+IDENTIFIED = ("IDENTIFIED", "identified", "Identified")
+BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "login", "redis-cli", "mysql", "mariadb", "-u", *IDENTIFIED)
 # From its `@` on.
 _DOMAIN = re.compile(r"@(?=([A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24}))(?![\w-]))")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
@@ -126,6 +129,8 @@ def _mask_short_options(text: str, held: list[str], masked: Callable[[str], str]
         text = _SHORT_OPTION.sub(replaced, text)
     if "mysql" in held or "mariadb" in held:
         text = _GLUED_OPTION.sub(replaced, text)
+    if any(word in held for word in IDENTIFIED):
+        text = _IDENTIFIED.sub(replaced, text)
     return _CURL_USER.sub(replaced, text) if "-u" in held else text
 
 

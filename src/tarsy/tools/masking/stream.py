@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from tarsy.config.schema.mcp_servers import PATTERNS
 from tarsy.tools.masking.assignments import AssignmentMasker
+from tarsy.tools.masking.patterns import IDENTIFIED
 from tarsy.tools.masking.text_views import Prefilter
 
 # The words of a suspicious line are passed on in batches of this size: a dozen tokens, a fraction of a second of a model's answer.
@@ -23,13 +24,13 @@ _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----|PuTTY-User
 # Text that a secret may follow after a space or on a later line, besides the names that announce one.
 _OPENING = re.compile(
     r"""-----BEGIN\ |PuTTY-User-Key-File|apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|earer[ ]|asic[ ]|ookie:
-    |(?:^|\s)-u|--user|sshpass|login|redis-cli|mysql|mariadb|auth["'\\]|ssh-|ecdsa-|machine\s|default\s|:\d{4,5}:|:\*:""",
+    |(?:^|\s)-u|--user|sshpass|login|redis-cli|mysql|mariadb|auth["'\\]|ssh-|ecdsa-|machine\s|default\s|:\d{4,5}:|:\*:|(?i:identified)""",
     re.VERBOSE,
 )
 # Literals of which one is in every match of it.
 OPENERS = (
     *("-----BEGIN", "PuTTY-User", "apiVersion", "kind", "data", "Opaque", "kubernetes.io/", "earer", "asic", "ookie:", "-u", "sshpass"),
-    *("login", "redis-cli", "mysql", "mariadb", "auth", "ssh-", "ecdsa-", "machine", "default", ":*:"),
+    *("login", "redis-cli", "mysql", "mariadb", "auth", "ssh-", "ecdsa-", "machine", "default", ":*:", *IDENTIFIED),
     *(f":{digit}" for digit in range(10)),
 )
 # Lines of an object that may turn out to be a Secret, and of a .netrc: other lines tell what they are.

@@ -31,9 +31,9 @@ _PLACEHOLDER = re.compile(
     r"\$\{[^}\n]{0,120}\}|\$\([^)\n]{0,120}\)|\$[A-Z_][A-Z0-9_]*|\{\{.{0,120}|\$\{\{.{0,120}|%\([\w]+\)s|%[A-Z_]+%)",
     re.IGNORECASE,
 )
-# Code that fetches the value.
+# Code that fetches the value, or the name of a resource of AWS.
 _CODE = re.compile(
-    r"[A-Za-z_][\w.]*[(\[]|(?:self|this|config|cfg|conf|settings|os|process|env|secrets?|vars?|local|module|data|req|request|ctx|args|opts|options|values)\."
+    r"arn:aws|[A-Za-z_][\w.]*[(\[]|(?:self|this|config|cfg|conf|settings|os|process|env|secrets?|vars?|local|module|data|req|request|ctx|args|opts|options|values)\."
 )
 # Words with which an error message goes on after a name and a colon.
 _PROSE_WORDS = """
@@ -88,7 +88,7 @@ _EMPHASIS_ENDS = re.compile(r"(?:[*_]{2,3}|(?<=[.,;:!?])[*_]|[*_](?=[.,;:!?]))[.
 _FIGURE = re.compile(r"\d[\d:.,TZ+-]*")
 # Algorithms, encodings, versions, numbers with a unit: properties of a secret, not the secret.
 _TECHNICAL = re.compile(
-    r"(?:sha|md|base|aes|rsa?|hs|es|ps|ed|utf|argon|bcrypt|pbkdf|scrypt|oauth|oidc|ip|tls|ssl|http|x|v|p|k|s|ec)-?\d{1,4}(?:[-/.][a-z0-9]{1,20}){0,4}\Z|\d+[a-z%]{0,12}\Z",
+    r"(?:sha|md|base|aes|rsa?|hs|es|ps|ed|utf|u?int|float|varchar|argon|bcrypt|pbkdf|scrypt|oauth|oidc|ip|tls|ssl|http|x|v|p|k|s|ec)-?\d{1,4}(?:[-/.][a-z0-9]{1,20}){0,4}\Z|\d+[a-z%]{0,12}\Z",
     re.IGNORECASE,
 )
 _PERCENT_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
