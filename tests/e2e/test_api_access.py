@@ -12,8 +12,11 @@ from support.api_world import World, world
 from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Health
 from tarsy.api.tokens import ApiTokens
+from tarsy.db.connection import create_engine
+from tarsy.llm.in_process import in_process_client
 from tarsy.server import local_server
 from tarsy.settings import Settings
+from tarsy.wiring.installation import probes
 
 TOKENS = ApiTokens({"alice": "token-of-alice", "bot": "token-of-bot"})
 GUARDED = auth_settings(host="0.0.0.0", tokens=TOKENS)  # noqa: S104 - what is tested is just this
@@ -197,13 +200,13 @@ async def test_health_is_503_only_when_the_database_is_away(database_url: str) -
         await anyio.sleep_forever()
         raise AssertionError
 
-    for probes, status, word in (
+    for answers, status, word in (
         ({"database": well, "llm_service": well}, 200, "healthy"),
         ({"database": well, "llm_service": sick}, 200, "degraded"),
         ({"database": well, "worker_pool": hanging}, 200, "degraded"),
         ({"database": sick, "llm_service": well}, 503, "unhealthy"),
     ):
-        async with world(database_url, probes=probes) as api:
+        async with world(database_url, probes=answers) as api:
             answer = await api.client.get("/health")
             assert (answer.status_code, answer.json()["status"]) == (status, word)
             assert (await api.client.head("/health")).status_code == status
@@ -228,10 +231,13 @@ async def test_a_process_is_alive_without_its_database_and_ready_only_with_it_an
             assert (await api.client.head("/ready")).status_code == status
 
 
-async def test_a_database_that_is_away_is_a_503_in_the_one_shape(postgres_server: str) -> None:
+async def test_a_database_that_is_away_is_a_503_in_the_one_shape_and_no_stranger_reads_where_it_is(postgres_server: str) -> None:
     nowhere = postgres_server.replace("port=5432", "port=1")
-    async with world(nowhere) as api:
+    looked = probes(create_engine(nowhere), in_process_client(env={}), None)
+    async with world(nowhere, probes=looked) as api:
         answer = await api.client.get("/api/v1/sessions")
+        public = [await api.client.get(path) for path in ("/health", "/ready")]
+    assert [(answer.status_code, "postgres" in answer.text) for answer in public] == [(503, False)] * 2
     assert answer.status_code == 503
     assert answer.json()["type"] == "urn:tarsy:problem:database-away"
     assert answer.headers["retry-after"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.agent.budget.unpriced import UnpricedCeiling, unpriced_ceilings
@@ -31,13 +32,18 @@ from tarsy.session.chains import AlertType, UnknownAlertTypeError
 from tarsy.tools.health import HealthMonitor
 from tarsy.wiring.reload import Reload
 
+log = structlog.get_logger(__name__)
+
 
 def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapping[str, Probe]:
+    """Return the probes by name. Their results need no login, so only the log has addresses and causes."""
+
     async def database() -> Health:
         try:
             await ping(engine)
         except DatabaseUnavailableError as error:
-            return Health(healthy=False, message=error.problem)
+            log.warning("health.database_away", error=error.problem)
+            return Health(healthy=False, message="does not answer; the log has the cause")
         return Health(healthy=True)
 
     async def workers() -> Health:
@@ -48,7 +54,9 @@ def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapp
 
     async def model() -> Health:
         health: LLMHealth = await llm.health()
-        return Health(healthy=health.ok, message=health.detail)
+        if not health.ok:
+            log.warning("health.llm_service_away", error=health.detail)
+        return Health(healthy=health.ok, message="" if health.ok else "does not answer; the log has the cause")
 
     return {DATABASE: database, "worker_pool": workers, "llm_service": model}
 
