@@ -108,6 +108,11 @@ async def test_a_name_that_is_not_ours_is_refused_from_a_trusted_proxy_on_this_m
             host: (await api.client.get("/api/v1/sessions", headers={"Host": host, "X-Forwarded-User": "carol"})).status_code
             for host in ("evil.example", "tarsy.example.com", f"127.0.0.1:{api.port}")
         }
+        # The probes of Kubernetes and Prometheus name a pod by its address, and may come from the network of the proxy.
+        in_pod = {"Host": "10.1.2.3:8080"}
+        probes = [(await api.client.get(path, headers=in_pod)).status_code for path in ("/live", "/ready", "/metrics")]
+        scraped = await api.client.get("/metrics", headers={**in_pod, **ALICE})
+    assert (probes, scraped.status_code) == ([200, 200, 421], 200 if tokens else 421)
     assert statuses == {"evil.example": 421, "tarsy.example.com": 200, f"127.0.0.1:{api.port}": 200}
 
 

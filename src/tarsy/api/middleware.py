@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarsy.api.auth import client_address, host_allowed, origin_allowed, peer_of
+from tarsy.api.auth import IdentityKind, client_address, host_allowed, origin_allowed, peer_of
 from tarsy.api.problems import Problem, ProblemKind, RequestRefusedError, problem_of, respond
 from tarsy.api.schemas.view import MAX_NAME
 from tarsy.api.services import Services, identity_in
@@ -41,6 +41,7 @@ MAX_SMALL_BODY_BYTES = 12 * MAX_CHAT_CHARACTERS + 1024
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Exceptions from GUARDED_PREFIXES: these need no login.
 OPEN_PATHS = frozenset({"/api/v1/login", "/api/v1/logout", "/api/v1/me", "/api/v1/sign-in", "/api/v1/sign-in/callback", "/api/v1/slack"})
+PROBES = frozenset({"/live", "/ready"})
 GUARDED_PREFIXES = ("/api/", MCP, "/metrics", "/docs", "/openapi.json")
 
 _HEADERS: Mapping[str, str] = {
@@ -181,7 +182,9 @@ class AccessControl(HttpMiddleware):
         identity = await identity_in(connection) if scope["path"].startswith(GUARDED_PREFIXES) else None
         scope.setdefault("state", {})["identity"] = identity
         refusal: RequestRefusedError | None = None
-        if not host_allowed(connection, settings):
+        # Kubernetes and Prometheus name a pod by its address. A page that has led a browser here by DNS rebinding has no token.
+        by_token = identity is not None and identity.kind is IdentityKind.BEARER
+        if not (scope["path"] in PROBES or by_token or host_allowed(connection, settings)):
             detail = f"This server does not accept requests for the host {headers.get('host', '')!r}. Use localhost, or set system.dashboard_url."
             refusal = RequestRefusedError(ProblemKind.MISDIRECTED, detail)
         elif scope["method"] not in SAFE_METHODS and not origin_allowed(
