@@ -147,8 +147,8 @@ async def test_a_gateway_that_asks_for_a_key_is_given_one_which_is_written_to_en
 async def test_an_address_without_models_names_the_cure_and_tells_nothing_of_what_it_found(database_url: str) -> None:
     async with vendor_server() as vendor, empty_installation(database_url) as http:
 
-        async def reported(url: str) -> str:
-            answer = await http.post("/api/v1/setup/models", json={"url": url})
+        async def reported(url: str, key: str = "") -> str:
+            answer = await http.post("/api/v1/setup/models", json={"url": url, "key": key})
             assert answer.status_code == 400, answer.text
             return answer.json()["detail"]
 
@@ -157,6 +157,10 @@ async def test_an_address_without_models_names_the_cure_and_tells_nothing_of_wha
         assert "write it as http://localhost:11434/v1" in await reported("file:///etc/passwd")
         assert "only a host" in await reported("http://user:pw@127.0.0.1/v1")
         assert "check that the server runs" in await reported("http://127.0.0.1:1/v1")
+        assert "cannot be resolved" in await reported("http://\u200b/v1")
+        for key in ("sk-hunter2\u200b", "sk-hunter2\nx"):
+            answer = await reported("http://127.0.0.1:1/v1", key)
+            assert ("copy it once more" in answer, "hunter2" in answer) == (True, False)
         vendor.replies.append(json_reply(200, {"secret": "hunter2"}))
         answer = await reported(f"{vendor.url}/v1")
         assert "does not answer with a list of models" in answer

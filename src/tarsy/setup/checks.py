@@ -93,6 +93,8 @@ async def find_models(address: str, key: str = "") -> ModelServer:
     Raises:
         NoModelsError: with what was found instead.
     """
+    if not (key.isascii() and key.isprintable()):
+        raise NoModelsError("The key has a line break, or a character beyond ASCII.", "copy it once more")
     parts = await _checked_address(address)
     given = address.strip().rstrip("/")
     candidates = (given,) if parts.path.rstrip("/").endswith("/v1") else (given, f"{given}/v1")
@@ -124,7 +126,7 @@ async def _checked_address(address: str) -> SplitResult:
     except ValueError:
         try:
             found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise NoModelsError(f"The host name {host} cannot be resolved.", "check the name, or write the machine's address") from error
         resolved = [ipaddress.ip_address(str(place[4][0]).partition("%")[0]) for place in found]
     # Addresses of one's own network are allowed; those at which machines of a cloud get their credentials are not.
