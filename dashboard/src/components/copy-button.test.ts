@@ -1,3 +1,6 @@
+import Dialog from "@mui/material/Dialog";
+import { render, screen } from "@testing-library/react";
+import { createElement } from "react";
 import { expect, test, vi } from "vitest";
 import { copyText } from "./copy-button";
 
@@ -17,4 +20,14 @@ test("a page that came by plain http copies the old way, and the focus stays whe
   expect(copied).toEqual(["# Analysis"]);
   expect(document.activeElement).toBe(button);
   expect(document.querySelector("textarea")).toBeNull();
+});
+
+test("inside of a dialog, which keeps the focus, the old way works too", async () => {
+  render(createElement(Dialog, { open: true }, createElement("button", { autoFocus: true }, "Copy")));
+  vi.stubGlobal("navigator", { clipboard: undefined });
+  const copied: (string | undefined)[] = [];
+  Object.assign(document, { execCommand: () => copied.push(document.activeElement instanceof HTMLTextAreaElement ? document.activeElement.value : undefined) > 0 });
+  screen.getByRole("button").focus();
+  await copyText("a token");
+  expect(copied).toEqual(["a token"]);
 });

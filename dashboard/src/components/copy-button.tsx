@@ -21,7 +21,8 @@ function copyBySelection(text: string): boolean {
   field.value = text;
   field.style.position = "fixed";
   field.style.opacity = "0";
-  document.body.append(field);
+  // An open dialog takes the focus back from everything outside of it.
+  (focused?.closest("[role=dialog]") ?? document.body).append(field);
   field.focus({ preventScroll: true });
   field.select();
   // oxlint-disable-next-line typescript/no-deprecated -- the only way for a page loaded by plain http

@@ -88,7 +88,7 @@ function ConversationActions({ sessionId, call }: { sessionId: string; call: LLM
       <CopyButton text={() => conversationText(call)} label="Copy all" />
       <Tooltip describeChild title="Copy a command that asks the vendor the same; the key is named by its variable">
         <Button size="small" startIcon={<Terminal size={15} />} onClick={() => curl.mutate()}>
-          {curl.isSuccess ? "Copied" : "Copy as curl"}
+          {curl.data === undefined ? "Copy as curl" : curl.data ? "Copied" : "Not copied"}
         </Button>
       </Tooltip>
       {curl.error && (
