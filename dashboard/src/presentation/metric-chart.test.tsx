@@ -14,3 +14,8 @@ test("a result without series has no chart, one with too many says what is left 
   screen.getByRole("figure", { name: "up" });
   screen.getByText("times in UTC; 2 more series in the result");
 });
+
+test("numbers that are no times in seconds are not drawn, however large they are", () => {
+  render(<MetricChart text={JSON.stringify([{ metric: { __name__: "up" }, values: [[1_617_898_400_000_000_000, "1"]] }])} />);
+  expect(screen.queryByRole("figure")).toBeNull();
+});

@@ -81,6 +81,9 @@ function seriesOf(item: unknown): MetricSeries | null {
   return { labels: Object.fromEntries(Object.entries(metric).map(([label, value]) => [label, String(value)])), samples: samples.toSorted(([a], [b]) => a - b) };
 }
 
+// In seconds. Numbers beyond it are no times in seconds, and the largest of them are no dates at all.
+const END_OF_YEAR_9999 = 253_402_300_800;
+
 /** Prometheus gives times in seconds and values as strings; some servers write times as ISO 8601. */
 function sampleOf(pair: unknown): [number, number | null] | null {
   if (!Array.isArray(pair) || pair.length !== 2) return null;
@@ -88,7 +91,7 @@ function sampleOf(pair: unknown): [number, number | null] | null {
   const time = typeof at === "number" ? at : typeof at === "string" ? Date.parse(at) / 1_000 : Number.NaN;
   const number = typeof value === "number" || typeof value === "string" ? Number(value) : Number.NaN;
   // "NaN", "+Inf" and "-Inf" cannot be drawn.
-  return Number.isFinite(time) ? [time, Number.isFinite(number) ? number : null] : null;
+  return Math.abs(time) < END_OF_YEAR_9999 ? [time, Number.isFinite(number) ? number : null] : null;
 }
 
 const LISTED_SERIES = /^([A-Za-z_:][\w:]*)\{(.*)\}(?: {2}min=\S+ max=\S+ last=\S+)?$/;
