@@ -21,3 +21,8 @@ test("an address that is made to be taken for another is left alone", () => {
   // Letters that look like others are shown for what they are.
   expect(links("https://ехample.com/")).toEqual([["https://ехample.com/", "xn--ample-ywe6i.com"]]);
 });
+
+test("an address of many full stops is split at once", () => {
+  const address = `http://a/${".".repeat(1_000_000)}b`;
+  expect(linkParts(`${address}...`).map(({ text }) => text)).toEqual([address, "..."]);
+});
