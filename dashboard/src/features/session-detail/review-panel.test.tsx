@@ -42,6 +42,19 @@ test("a review is completed, and a click on the accuracy loses no typed text", a
   expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/review", { ...PATH, body: { useful: true, accuracy: "wrong", actual_cause: "A full disk", action_taken: "" } });
 });
 
+test("neither a click on the usefulness nor a review that cannot be loaded once more loses typed text", async () => {
+  show(REVIEW);
+  vi.spyOn(api, "GET").mockResolvedValueOnce({ data: { review: { ...REVIEW, useful: false, reviewed_at: "2026-03-10T09:05:00Z" }, triage: TRIAGE } as never, response: new Response() });
+  await userEvent.type(screen.getByLabelText("Actual cause"), "A full disk");
+  await userEvent.click(screen.getByRole("button", { name: "Not useful" }));
+  await screen.findByRole("button", { name: "Not useful", pressed: true });
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Actual cause").value).toBe("A full disk");
+  vi.spyOn(api, "GET").mockResolvedValue({ response: new Response(null, { status: 503 }) } as never);
+  await userEvent.click(screen.getByRole("button", { name: "Useful" }));
+  await vi.waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Useful" }).disabled).toBe(false));
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Actual cause").value).toBe("A full disk");
+});
+
 test("a session is acknowledged, taken over and commented", async () => {
   const sent = show(REVIEW);
   const changed = vi.spyOn(api, "PATCH").mockResolvedValue({ data: TRIAGE, response: new Response() });

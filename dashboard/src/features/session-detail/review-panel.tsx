@@ -25,8 +25,8 @@ export function ReviewPanel({ sessionId }: { sessionId: string }) {
   const { data, error, refetch } = useQuery(sessionReview(sessionId));
   const refresh = () => refetchChanged(client, reviewKey(sessionId));
   const save = useMutation({ mutationFn: (review: ReviewRequest) => reviewSession(sessionId, review), onSettled: refresh });
-  if (error) return <Failure what="The review could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (!data) return null;
+  // Not for a failed refetch: text that was written meanwhile must not be lost.
+  if (!data) return error && <Failure what="The review could not be loaded." error={error} onRetry={() => void refetch()} />;
   const { review, triage } = data;
   return (
     <Section title="Review">
@@ -49,7 +49,7 @@ export function ReviewPanel({ sessionId }: { sessionId: string }) {
             </Typography>
           )}
         </Stack>
-        {review && <Details key={review.reviewed_at} review={review} saving={save.isPending} onSave={save.mutate} />}
+        {review && <Details review={review} saving={save.isPending} onSave={save.mutate} />}
         {save.error && <Failure what="The review was not stored." error={save.error} />}
         <TriagePanel subject={{ kind: "session", id: sessionId }} triage={triage} onChanged={() => void refresh()} />
       </Stack>
@@ -57,16 +57,29 @@ export function ReviewPanel({ sessionId }: { sessionId: string }) {
   );
 }
 
-function Details({ review, saving, onSave }: { review: Review; saving: boolean; onSave: (review: ReviewRequest) => void }) {
-  const [cause, setCause] = useState(review.actual_cause);
-  const [action, setAction] = useState(review.action_taken);
+interface DetailsProps {
+  review: Review;
+  saving: boolean;
+  onSave: (review: ReviewRequest, options: { onSuccess: () => void }) => void;
+}
+
+function Details({ review, saving, onSave }: DetailsProps) {
+  // Unsaved text; null for the stored one, which another person may change.
+  const [typedCause, setCause] = useState<string | null>(null);
+  const [typedAction, setAction] = useState<string | null>(null);
+  const cause = typedCause ?? review.actual_cause;
+  const action = typedAction ?? review.action_taken;
   const changed = cause !== review.actual_cause || action !== review.action_taken;
+  const onSuccess = () => {
+    setCause(null);
+    setAction(null);
+  };
   return (
-    <Form spacing={1.5} sx={{ alignItems: "flex-start" }} onSubmit={() => onSave({ useful: review.useful, actual_cause: cause, action_taken: action })}>
+    <Form spacing={1.5} sx={{ alignItems: "flex-start" }} onSubmit={() => onSave({ useful: review.useful, actual_cause: cause, action_taken: action }, { onSuccess })}>
       <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
         <Typography variant="body2">Was the verdict right?</Typography>
         <Allowed operation="reviewSession">
-          <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && onSave({ useful: review.useful, accuracy, actual_cause: cause, action_taken: action })}>
+          <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && onSave({ useful: review.useful, accuracy, actual_cause: cause, action_taken: action }, { onSuccess })}>
             {Object.entries(ACCURACIES).map(([accuracy, label]) => (
               <ToggleButton key={accuracy} value={accuracy} sx={{ py: 0.5 }}>
                 {label}

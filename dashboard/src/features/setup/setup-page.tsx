@@ -31,8 +31,8 @@ export function SetupPage() {
   usePageTitle("Set up");
   const { data, error, refetch } = useQuery(setup);
   const next = nextStep(step);
-  if (error) return <Failure what="The setup page could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="the setup page" />;
+  // Not for a failed refetch: a key that was typed meanwhile must not be lost.
+  if (!data) return error ? <Failure what="The setup page could not be loaded." error={error} onRetry={() => void refetch()} /> : <Loading what="the setup page" />;
   return (
     <Stack spacing={2} sx={{ maxWidth: 900, mx: "auto" }}>
       <Typography variant="h1">Set up TARSy</Typography>
