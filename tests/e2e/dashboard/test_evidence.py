@@ -122,8 +122,16 @@ def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_clos
         expect(panel).to_have_count(0)
         follow(page, address)
         expect(panel.locator("mark")).to_have_text("forward . 10.44.0.53")
+        timeline = page.get_by_role("feed", name="Timeline")
+        result = timeline.get_by_role("region", name="Full result").or_(timeline.get_by_role("region", name="Result")).first
         panel.get_by_role("button", name="Show in the timeline").click()
-        expect(page.get_by_role("region", name="Full result").or_(page.get_by_role("region", name="Result")).first).to_be_in_viewport()
+        expect(result).to_be_in_viewport()
+        # And once more, after going back to the top.
+        follow(page, address)
+        page.keyboard.press("Home")
+        page.wait_for_function("scrollY === 0")
+        panel.get_by_role("button", name="Show in the timeline").click()
+        expect(result).to_be_in_viewport()
 
         follow(page, f"/sessions/{finished['dns-outage']}?evidence=Z9")
         page.get_by_text("Z9 could not be shown.").wait_for()

@@ -124,7 +124,9 @@ export function Timeline({ stages, events, currentEvent, growing, target, stageT
     if (event?.stage_id && event.execution_id) select(event.stage_id, subAgents.show(event.execution_id));
   });
   useEffect(() => {
-    if (target !== undefined && reachedEvent.current !== target) scrollToEvent(target);
+    // The same event can be the target again later.
+    if (target === undefined) reachedEvent.current = undefined;
+    else if (reachedEvent.current !== target) scrollToEvent(target);
   }, [target, rows]);
 
   if (rows.length === 0) {
