@@ -1,8 +1,9 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 import type * as Links from "@/components/links";
+import type { LiveMessage } from "@/wire/live-messages";
 import type { Note } from "@/wire/types";
-import { Notes } from "./incident-page";
+import { changesIncident, Notes } from "./incident-page";
 
 vi.mock("@/components/links", async (load) => ({ ...(await load<typeof Links>()), TextLink: ({ params, children }: { params: { sessionId: string }; children: string }) => <a href={`/sessions/${params.sessionId}`}>{children}</a> }));
 
@@ -17,4 +18,13 @@ test("what an investigation was told leads to its session", () => {
 test("an incident whose investigations were told nothing has no such part", () => {
   const { container } = render(<Notes notes={[]} />);
   expect(container.textContent).toBe("");
+});
+
+test("an incident is fetched again for its own changes, for those of its sessions, and for those before the subscription", () => {
+  const status = (session_id: string): LiveMessage => ({ type: "session.status", channel: "sessions", id: 1, session_id, status: "in_progress", alert_type: "t", at: "" });
+  const changed = (incident_id: string): LiveMessage => ({ type: "incident.changed", channel: "incidents", id: 1, incident_id });
+  expect(changesIncident({ type: "subscription.confirmed", channel: "incidents", last_event_id: 7 }, "i", undefined)).toBe(true);
+  expect([changed("i"), changed("other"), status("s"), status("other")].map((message) => changesIncident(message, "i", [{ id: "s" }]))).toEqual([true, false, true, false]);
+  // The first response may be older than the message.
+  expect(changesIncident(status("s"), "i", undefined)).toBe(true);
 });

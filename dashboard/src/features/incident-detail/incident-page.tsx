@@ -8,7 +8,7 @@ import { useMemo } from "react";
 import { isNotFound } from "@/api/client";
 import { incidentDetail, incidentKeys } from "@/api/incidents";
 import { useThrottledRefetch } from "@/api/refetch";
-import { sessionDetail } from "@/api/sessions";
+import { sessionDetail, sessionKeys } from "@/api/sessions";
 import { Badge } from "@/components/badge";
 import { formatCost, plural } from "@/components/format";
 import { TextLink } from "@/components/links";
@@ -27,6 +27,7 @@ import { findingOf, StatusBadge, statusBadge } from "@/presentation/session-stat
 import { distinctReason } from "@/presentation/statuses";
 import { TriagePanel } from "@/presentation/triage-panel";
 import { VerdictCard } from "@/presentation/verdict-card";
+import type { LiveMessage } from "@/wire/live-messages";
 import type { IncidentSession, IncidentView, Note, SessionDetail } from "@/wire/types";
 import { Actions } from "./actions";
 import { ActivityView } from "./activity";
@@ -40,14 +41,13 @@ export function IncidentPage() {
   const { incidentId } = route.useParams();
   const navigate = route.useNavigate();
   const { data: incident, error, refetch } = useQuery(incidentDetail(incidentId));
-  const refresh = useThrottledRefetch([incidentKeys.detail(incidentId)], REFETCH_EVERY_MS);
-  useChannel("incidents", (message) => {
-    if (message.type === "catchup.overflow" || (message.type === "incident.changed" && message.incident_id === incidentId)) refresh();
-  });
-  useChannel("sessions", (message) => {
-    if (message.type !== "session.status" && message.type !== "session.completed") return;
-    if (incident?.sessions.some((session) => session.id === message.session_id)) refresh();
-  });
+  const judged = incident?.sessions.find((session) => session.verdict !== null);
+  const refresh = useThrottledRefetch([incidentKeys.detail(incidentId), ...(judged ? [sessionKeys.detail(judged.id)] : [])], REFETCH_EVERY_MS);
+  const onMessage = (message: LiveMessage) => {
+    if (changesIncident(message, incidentId, incident?.sessions)) refresh();
+  };
+  useChannel("incidents", onMessage);
+  useChannel("sessions", onMessage);
   usePageTitle(incident?.title ?? "Incident");
   if (!incident && isNotFound(error)) return <NotFound what="incident" />;
   if (error && !incident) return <Failure what="The incident could not be loaded." error={error} onRetry={() => void refetch()} />;
@@ -55,7 +55,7 @@ export function IncidentPage() {
   return (
     <Stack spacing={2}>
       <Header incident={incident} onChanged={refresh} />
-      <LastVerdict incident={incident} />
+      {judged && <LastVerdict sessionId={judged.id} />}
       <IncidentFacts incident={incident} />
       <ActivityView incident={incident} />
       <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 3fr) minmax(0, 2fr)" }, alignItems: "start" }}>
@@ -95,10 +95,26 @@ function Header({ incident, onChanged }: { incident: IncidentView; onChanged: ()
   );
 }
 
+/** Whether the incident has to be refetched after a message. `sessions` is undefined until it is loaded. */
+export function changesIncident(message: LiveMessage, incidentId: string, sessions: readonly Pick<IncidentSession, "id">[] | undefined): boolean {
+  switch (message.type) {
+    // The incident may have changed between its first request and the subscription.
+    case "subscription.confirmed":
+    case "catchup.overflow":
+      return true;
+    case "incident.changed":
+      return message.incident_id === incidentId;
+    case "session.status":
+    case "session.completed":
+      return sessions?.some(({ id }) => id === message.session_id) ?? true;
+    default:
+      return false;
+  }
+}
+
 /** The verdict of the last investigation that has one. */
-function LastVerdict({ incident }: { incident: IncidentView }) {
-  const last = incident.sessions.find((session) => session.verdict !== null);
-  const { data: session } = useQuery({ ...sessionDetail(last?.id ?? ""), enabled: last !== undefined });
+function LastVerdict({ sessionId }: { sessionId: string }) {
+  const { data: session } = useQuery(sessionDetail(sessionId));
   return session && <SessionVerdict session={session} />;
 }
 
