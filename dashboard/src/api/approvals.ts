@@ -17,11 +17,15 @@ export const pendingApprovals = queryOptions({
   select: oldestFirst,
 });
 
+const FOLLOW_EVERY_MS = 2_000;
+
 /** All calls of a session that needed an approval. */
 export function sessionApprovals(id: string) {
   return queryOptions({
     queryKey: [...APPROVALS_KEY, id],
     queryFn: ({ signal }) => expectData(api.GET("/api/v1/approvals", { params: { query: { session_id: id } }, signal })),
+    // No message says that an approved call has begun, or that it has ended.
+    refetchInterval: ({ state: { data } }) => (data?.approvals.some(({ state, outcome }) => state === "approved" && (outcome === "not_run" || outcome === "running")) ? FOLLOW_EVERY_MS : false),
     select: oldestFirst,
   });
 }

@@ -1,11 +1,11 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { render, screen } from "@testing-library/react";
+import { act, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { api } from "@/api/client";
 import { me } from "@/api/system";
 import type { Approval } from "@/wire/types";
-import { ApprovalCard } from "./approval-card";
+import { ApprovalCard, useSessionApprovals } from "./approval-card";
 
 const PENDING: Approval = {
   id: "p1",
@@ -56,4 +56,28 @@ test("a call whose outcome is unknown says so, and has no buttons", () => {
   show({ ...PENDING, state: "approved", outcome: "unknown", decided_by: "bob", decided_at: "2026-03-10T09:10:00Z" });
   expect(screen.getByText("Outcome unknown")).toBeTruthy();
   expect(screen.queryByRole("button", { name: "Approve" })).toBeNull();
+});
+
+function SessionApprovals() {
+  return [...useSessionApprovals("s1").values()].map((approval) => <ApprovalCard key={approval.id} approval={approval} />);
+}
+
+test("an approved call is followed until it has run", async () => {
+  vi.useFakeTimers();
+  const outcomes = ["not_run", "running", "ran"] as const;
+  const asked = vi.spyOn(api, "GET").mockImplementation((() => Promise.resolve({ data: { approvals: [{ ...PENDING, state: "approved", outcome: outcomes[asked.mock.calls.length - 1] ?? "ran" }] }, response: new Response() })) as never);
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <SessionApprovals />
+    </QueryClientProvider>,
+  );
+  const pass = (ms: number) => act(() => vi.advanceTimersByTimeAsync(ms));
+  await pass(0);
+  expect(document.body.textContent).toContain("It has not run.");
+  await pass(2_500);
+  expect(document.body.textContent).toContain("It is running.");
+  await pass(60_000);
+  expect(document.body.textContent).toContain("It ran.");
+  expect(asked).toHaveBeenCalledTimes(3);
+  vi.useRealTimers();
 });
