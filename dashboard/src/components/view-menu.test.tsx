@@ -28,3 +28,12 @@ test("an entry of the columns is one control, which says whether its column is s
   await userEvent.click(severity);
   expect(onChange).toHaveBeenCalledWith(["cost", "severity"]);
 });
+
+test("a view that another tab has saved meanwhile is kept", async () => {
+  render(<ViewsMenu list="sessions" search={{ text: "dns" }} read={({ text }) => ({ text: String(text) })} onChange={() => undefined} />);
+  localStorage.setItem("sessions:views", JSON.stringify([{ name: "Of the other tab", search: { text: "disk" } }]));
+  await userEvent.click(screen.getByRole("button", { name: "Views" }));
+  await userEvent.type(await screen.findByLabelText("Name this view"), "About DNS{Enter}");
+  await screen.findByRole("button", { name: "About DNS" });
+  screen.getByRole("button", { name: "Of the other tab" });
+});

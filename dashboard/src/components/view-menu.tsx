@@ -132,14 +132,16 @@ export function withView<Search extends object>(views: readonly SavedView<Search
 }
 
 function useSavedViews<Search extends object>(key: string, read: ReadSearch<Search>) {
-  const [views, setViews] = useState(() => readViews(localStorage.getItem(key), read));
+  // Read again before each change: another tab may have saved a view.
+  const stored = () => readViews(localStorage.getItem(key), read);
+  const [views, setViews] = useState(stored);
   const store = (next: SavedView<Search>[]) => {
     localStorage.setItem(key, JSON.stringify(next));
     setViews(next);
   };
   return {
     views,
-    save: (name: string, search: Search) => store(withView(views, name, search, read)),
-    remove: (name: string) => store(views.filter((view) => view.name !== name)),
+    save: (name: string, search: Search) => store(withView(stored(), name, search, read)),
+    remove: (name: string) => store(stored().filter((view) => view.name !== name)),
   };
 }
