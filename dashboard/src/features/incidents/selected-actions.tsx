@@ -37,6 +37,11 @@ export function SelectedActions({ selected, onClear }: { selected: readonly Inci
     },
     onSettled: () => refetchChanged(client, incidentKeys.all),
   });
+  const close = () => {
+    setAction(null);
+    // The next dialog may be about the other action.
+    act.reset();
+  };
   if (selected.length === 0) return null;
   const { title, text, failure } = ACTIONS[action ?? "resolve"];
   const count = fitting[action ?? "resolve"].length;
@@ -63,7 +68,7 @@ export function SelectedActions({ selected, onClear }: { selected: readonly Inci
         title={`${title} ${plural(count, "incident")}?`}
         text={text}
         keep="Cancel"
-        onClose={() => setAction(null)}
+        onClose={close}
         actions={
           <Button variant="contained" loading={act.isPending} onClick={() => action && act.mutate(action)}>
             {title} {plural(count, "incident")}

@@ -98,6 +98,11 @@ export function SelectedActions({ selected, onClear }: { selected: readonly Sess
     },
     onSettled: () => refetchChanged(client, sessionKeys.all),
   });
+  const close = () => {
+    setAction(null);
+    // The next dialog may be about the other action.
+    act.reset();
+  };
   if (selected.length === 0) return null;
   const { title, confirm, text, failure } = ACTIONS[action ?? "cancel"];
   return (
@@ -126,7 +131,7 @@ export function SelectedActions({ selected, onClear }: { selected: readonly Sess
         title={`${title} ${plural(idsOf(action).length, "session")}?`}
         text={text}
         keep="Keep them"
-        onClose={() => setAction(null)}
+        onClose={close}
         actions={
           <Button color="error" variant="contained" loading={act.isPending} onClick={() => action && act.mutate(action)}>
             {confirm}
