@@ -4,6 +4,7 @@ import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { alertTypes, defaultTools, samples } from "@/api/alerts";
+import { api } from "@/api/client";
 import { sessionDetail } from "@/api/sessions";
 import { mcpServers } from "@/api/system";
 import type { SessionDetail } from "@/wire/types";
@@ -17,7 +18,7 @@ function show(from?: string, has_model = true) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   const known = { name: "pods", chain_id: "pods", description: "", is_sample: false, has_model };
   client.setQueryData(alertTypes.queryKey, { alert_types: [known], default_alert_type: "pods" });
-  client.setQueryData(samples.queryKey, { samples: [] });
+  client.setQueryData(samples.queryKey, { samples: [{ name: "dns", title: "DNS", description: "", alert_type: "dns", alert_data: "No names", recorded: true, questions: [] }] });
   client.setQueryData(defaultTools.queryKey, { defaults: [] });
   client.setQueryData(mcpServers.queryKey, { servers: [] });
   client.setQueryData(sessionDetail("s").queryKey, { alert_data: "The disk is full", alert_type: "pods", runbook_url: null, mcp_selection: null } as SessionDetail);
@@ -57,6 +58,19 @@ test("what was written is there again after a reload, but not when the next aler
   cleanup();
   show("s");
   expect(written()).toBe("The disk is full");
+});
+
+test("a sample that is run does not take what was written with it", async () => {
+  show();
+  await userEvent.type(screen.getByLabelText("Alert text"), "half of it");
+  const sent = vi.spyOn(api, "POST").mockResolvedValue({ data: { session_id: "s" }, response: new Response() });
+  await userEvent.click(screen.getByRole("button", { name: "Investigate: DNS" }));
+  await vi.waitFor(() => expect(sent).toHaveBeenCalled());
+  cleanup();
+  show();
+  expect(written()).toBe("half of it");
+  await userEvent.click(screen.getByRole("button", { name: "Submit alert" }));
+  await vi.waitFor(() => expect(sessionStorage.getItem("draft:alert:new")).toBeNull());
 });
 
 test("that there is no model is said before anything is written, in one line that leads on", () => {

@@ -46,7 +46,8 @@ function AlertForm({ name, start, again }: { name: string; start: Draft; again: 
   const submit = useMutation({
     mutationFn: (alert: Draft) => submitAlert(requestOf(alert)),
     onSuccess: ({ session_id: sessionId }) => {
-      clearDraft();
+      // A sample was not written here: what was stays.
+      if (sample === null) clearDraft();
       void navigate({ to: "/sessions/$sessionId", params: { sessionId } });
     },
   });
