@@ -35,7 +35,8 @@ interface SearchBoxProps {
   box?: RefObject<HTMLInputElement | null>;
 }
 
-export function SearchBox({ label, text, onText, pauseMs = TYPING_PAUSE_MS, box }: SearchBoxProps) {
+/** The text of a field whose value is kept in another place, such as the address: `onText` is called when typing pauses. */
+export function useTyped(text: string, onText: (text: string) => void, pauseMs = TYPING_PAUSE_MS): [string, (typed: string) => void] {
   const [typed, setTyped] = useState(text);
   const [shown, setShown] = useState(text);
   const [sent, setSent] = useState(text);
@@ -57,6 +58,11 @@ export function SearchBox({ label, text, onText, pauseMs = TYPING_PAUSE_MS, box 
     const timer = setTimeout(() => send(), pauseMs);
     return () => clearTimeout(timer);
   }, [typed, pauseMs]);
+  return [typed, setTyped];
+}
+
+export function SearchBox({ label, text, onText, pauseMs = TYPING_PAUSE_MS, box }: SearchBoxProps) {
+  const [typed, setTyped] = useTyped(text, onText, pauseMs);
   return (
     <TextField
       size="small"

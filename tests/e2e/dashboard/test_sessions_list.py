@@ -150,6 +150,11 @@ def test_sorting_columns_and_views_of_the_list_are_in_its_address(browser: Brows
         page.get_by_label("Until").fill("2020-01-01T00:00")
         page.get_by_text("No session matches").wait_for()
         page.wait_for_url(re.compile("[?&]to=20"))
+        # By keyboard the time is written part by part: month and day.
+        page.get_by_label("Until").focus()
+        page.keyboard.type("1125", delay=50)
+        page.wait_for_url(re.compile("[?&]to=2020-11-2"))
+        expect(page.get_by_label("Until")).to_have_value("2020-11-25T00:00")
         assert_accessible(page, "sessions-range", page.get_by_role("main"))
         page.get_by_role("button", name="Clear").click()
         rows.first.wait_for()

@@ -7,8 +7,8 @@ import { X } from "lucide-react";
 import type { ReactNode, RefObject } from "react";
 import { useState } from "react";
 import { alertTypes } from "@/api/alerts";
-import { Choice, SearchBox } from "@/components/fields";
-import { PERIODS } from "@/components/search-params";
+import { Choice, SearchBox, useTyped } from "@/components/fields";
+import { PERIODS, timeParam } from "@/components/search-params";
 import { SESSION_BADGES } from "@/presentation/statuses";
 import { OUTCOME_BADGES, parseOutcome } from "@/presentation/verdict";
 import type { SessionSearch } from "./search";
@@ -63,7 +63,17 @@ export function Filters({ search, onChange, searchBox, children }: FiltersProps)
       <Choice label="Submitted" value={hasRange ? CUSTOM : (search.since ?? "")} onValue={setPeriod} all="Any time">
         {[...Object.entries(PERIODS).map(([period, { label }]) => [period, label] as const), [CUSTOM, "From … until …"] as const]}
       </Choice>
-      {hasRange && <RangeFields from={search.from} to={search.to} onRange={set} />}
+      {hasRange && (
+        <RangeFields
+          from={search.from}
+          to={search.to}
+          onRange={(range) => {
+            // The fields stay while one of them is emptied to be written anew.
+            setIsCustom(true);
+            set(range);
+          }}
+        />
+      )}
       {isFiltered(search) && (
         <Button
           size="small"
@@ -91,7 +101,11 @@ function withCurrent(names: string[], current: string | undefined): [string, str
 function localMinute(at: string | undefined): string {
   if (at === undefined) return "";
   const time = new Date(at);
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  // Not by `getTimezoneOffset`: it has whole minutes, and a year that is being typed is before the time zones.
+  const local = new Date(0);
+  local.setUTCFullYear(time.getFullYear(), time.getMonth(), time.getDate());
+  local.setUTCHours(time.getHours(), time.getMinutes());
+  return local.toISOString().slice(0, 16);
 }
 
 interface RangeFieldsProps {
@@ -101,20 +115,15 @@ interface RangeFieldsProps {
 }
 
 function RangeFields({ from, to, onRange }: RangeFieldsProps) {
-  const field = (label: string, value: string | undefined, onValue: (at: string | undefined) => void) => (
-    <TextField
-      size="small"
-      type="datetime-local"
-      label={label}
-      value={localMinute(value)}
-      onChange={(event) => onValue(event.target.value === "" ? undefined : new Date(event.target.value).toISOString())}
-      slotProps={{ inputLabel: { shrink: true } }}
-    />
-  );
   return (
     <>
-      {field("From", from, (at) => onRange({ from: at, to }))}
-      {field("Until", to, (at) => onRange({ from, to: at }))}
+      <TimeField label="From" at={from} onTime={(at) => onRange({ from: at, to })} />
+      <TimeField label="Until" at={to} onTime={(at) => onRange({ from, to: at })} />
     </>
   );
+}
+
+function TimeField({ label, at, onTime }: { label: string; at: string | undefined; onTime: (at: string | undefined) => void }) {
+  const [typed, setTyped] = useTyped(localMinute(at), (text) => onTime(timeParam(text)));
+  return <TextField size="small" type="datetime-local" label={label} value={typed} onChange={(event) => setTyped(event.target.value)} slotProps={{ inputLabel: { shrink: true } }} />;
 }
