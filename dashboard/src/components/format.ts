@@ -81,8 +81,8 @@ export function formatCeiling(ceiling: Ceiling): string {
     ceiling.usd !== null && `$${ceiling.usd.toFixed(2)}`,
     ceiling.tokens !== null && `${formatCount(ceiling.tokens)} tokens`,
     ceiling.seconds !== null && (ceiling.seconds < 120 ? `${ceiling.seconds} s` : `${Math.round(ceiling.seconds / 60)} min`),
-    ceiling.model_calls !== null && `${ceiling.model_calls} model calls`,
-    ceiling.tool_calls !== null && `${ceiling.tool_calls} tool calls`,
+    ceiling.model_calls !== null && plural(ceiling.model_calls, "model call"),
+    ceiling.tool_calls !== null && plural(ceiling.tool_calls, "tool call"),
   ]
     .filter(Boolean)
     .join(", ");

@@ -151,7 +151,7 @@ function Candidates({ text, own, onChoose }: { text: string; own: string; onChoo
   if (error) return <Failure what="The incidents could not be loaded." error={error} />;
   if (!data) return <Loading what="incidents" />;
   const others = data.incidents.filter((incident) => incident.id !== own);
-  if (others.length === 0) return <Nothing title="There is no other open incident" />;
+  if (others.length === 0) return <Nothing title={text === "" ? "There is no other open incident" : "No other open incident matches"} />;
   return (
     <List dense>
       {others.map((incident) => (
