@@ -49,7 +49,9 @@ class NotificationEvent:
     at: datetime
     title: str
     severity: Severity = Severity.UNKNOWN
+    # The sender of the incident's first alert, and those of all its alerts.
     source: str = ""
+    sources: tuple[str, ...] = ()
     alert_type: str = ""
     # The values that the alerts of the incident have for each label.
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -109,6 +111,8 @@ class NotificationEvent:
         match name:
             case "severity":
                 return (self.severity.value, *labels)
+            case "source" if self.sources:
+                return self.sources
             case "source" | "title" | "alert_type" | "object" | "outcome" | "confidence":
                 value: str | None = getattr(self, name)
                 return (value,) if value else ()

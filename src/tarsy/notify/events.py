@@ -67,8 +67,13 @@ _LABELS = sa.text(
     WHERE a.incident_id = :incident_id GROUP BY l.key
     """
 )
-# The alerts that are most likely to have a message of their own in a chat.
-_FINGERPRINTS = sa.text("SELECT fingerprint FROM alerts WHERE incident_id = :incident_id ORDER BY first_at, id LIMIT 20")
+# The alerts that are most likely to have a message of their own in a chat, in turn of each sender, which may get a note.
+_FIRST_ALERTS = sa.text(
+    """
+    SELECT source, fingerprint FROM alerts WHERE incident_id = :incident_id
+    ORDER BY row_number() OVER (PARTITION BY source ORDER BY first_at, id), first_at, id LIMIT 20
+    """
+)
 
 
 def kind_of(payload: Mapping[str, Any]) -> EventKind | None:  # noqa: PLR0911 - a case for each kind
@@ -102,14 +107,16 @@ async def read_event(
         # Its alerts may fire on, in the other incident.
         if await connection.scalar(sa.select(_incident.merged_into).where(_incident.id == incident_id)):
             return None
+        sources, fingerprints = await _first_alerts(connection, incident_id)
         return NotificationEvent(
             kind=kind,
             at=datetime.fromisoformat(payload["resolved_at"]),
             title=payload["title"],
             severity=Severity(payload["severity"]),
             source=payload["source"],
+            sources=sources,
             labels=await _labels(connection, incident_id),
-            fingerprints=await _fingerprints(connection, incident_id),
+            fingerprints=fingerprints,
             incident_id=incident_id,
             link=f"{address}/incidents/{incident_id}" if address else "",
         )
@@ -117,7 +124,7 @@ async def read_event(
     row = (await connection.execute(_SESSION.where(_session.id == session_id))).mappings().first()
     if row is None:
         return None
-    fingerprints = await _fingerprints(connection, row["incident_id"]) if row["incident_id"] else ()
+    sources, fingerprints = await _first_alerts(connection, row["incident_id"]) if row["incident_id"] else ((), ())
     named = row["slack_message_fingerprint"]
     event = NotificationEvent(
         kind=kind,
@@ -126,6 +133,7 @@ async def read_event(
         title=row["title"] or alert_title(row["alert_data"], row["alert_type"]),
         severity=Severity(row["severity"] or Severity.UNKNOWN),
         source=row["source"] or "",
+        sources=sources,
         alert_type=row["alert_type"],
         labels=await _labels(connection, row["incident_id"]) if row["incident_id"] else {},
         fingerprints=(named,) if named else fingerprints,
@@ -195,8 +203,10 @@ async def _labels(connection: AsyncConnection, incident_id: str) -> Mapping[str,
     return {row.key: tuple(row.found) for row in await connection.execute(_LABELS, {"incident_id": incident_id})}
 
 
-async def _fingerprints(connection: AsyncConnection, incident_id: str) -> tuple[str, ...]:
-    return tuple((await connection.execute(_FINGERPRINTS, {"incident_id": incident_id})).scalars())
+async def _first_alerts(connection: AsyncConnection, incident_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the senders and the fingerprints of an incident's first alerts."""
+    found = (await connection.execute(_FIRST_ALERTS, {"incident_id": incident_id})).all()
+    return tuple(dict.fromkeys(row.source for row in found)), tuple(row.fingerprint for row in found)
 
 
 def first_command(analysis: str) -> str:

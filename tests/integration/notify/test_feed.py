@@ -15,6 +15,7 @@ from tarsy.domain.alert import Severity
 from tarsy.domain.notification import EventKind, MessageThread, Notification, NotificationRule, NotificationStatus
 from tarsy.domain.notification_text import Markup
 from tarsy.domain.period_budget import BudgetWait
+from tarsy.domain.route import parse_matchers
 from tarsy.domain.status import RunStatus
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
 from tarsy.domain.work import End, Park
@@ -66,6 +67,18 @@ async def test_the_events_of_a_session_and_its_incident_become_notifications(dat
         assert event.link == f"https://tarsy.example/sessions/{event.session_id}"
         assert resolved.event.link == f"https://tarsy.example/incidents/{event.incident_id}"
         assert verdict.text.splitlines()[0] == "Fault found: Disk f1 is full"
+
+
+async def test_every_sender_of_an_incident_can_be_matched_and_gets_its_note_whoever_was_first(database_url: str) -> None:
+    paged = replace(ALL, match=parse_matchers('source = "pagerduty"'))
+    async with notify_world(database_url, {"chat": Mailbox()}, [paged]) as world:
+        await world.intake.take(*(alert(f"f{number}", source="alertmanager") for number in range(30)))
+        await world.intake.take(alert("PT4KHLK", source="pagerduty"))
+        await world.intake.begin()
+        await world.feed().advance()
+        [started] = await world.stored()
+        assert (started.event.source, started.event.sources) == ("alertmanager", ("alertmanager", "pagerduty"))
+        assert "PT4KHLK" in started.event.fingerprints
 
 
 async def test_an_incident_that_became_part_of_another_is_not_reported_as_resolved(database_url: str) -> None:
