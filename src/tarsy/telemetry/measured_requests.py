@@ -44,8 +44,9 @@ class CountedIntake:
     def __init__(self, metrics: Metrics) -> None:
         self._intake = metrics.intake
         self._submitted = metrics.sessions.submitted
-        # The name of a sender is part of the URL, which strangers can make up.
         self._source = BoundedLabel()
+        # The name of a sender is part of the URL, which strangers can make up: theirs must not take the place of others.
+        self._refused_source = BoundedLabel()
         self._alert_type = BoundedLabel()
 
     def accepted(self, source: str, action: str, alerts: int) -> None:
@@ -58,7 +59,7 @@ class CountedIntake:
         self._submitted.labels(self._alert_type(alert_type)).inc()
 
     def refused(self, source: str, reason: str) -> None:
-        self._intake.refused.labels(self._source(source), reason).inc()
+        self._intake.refused.labels(self._refused_source(source), reason).inc()
 
 
 class EventLag:

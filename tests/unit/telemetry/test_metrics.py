@@ -16,8 +16,9 @@ from tarsy.domain.step import Step
 from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.domain.usage import TokenUsage
 from tarsy.telemetry.exposition import ProcessGauges
+from tarsy.telemetry.measured_requests import CountedIntake
 from tarsy.telemetry.measured_work import StepMetrics
-from tarsy.telemetry.metrics import OTHER, BoundedLabel, Metrics
+from tarsy.telemetry.metrics import MOST_VALUES, OTHER, BoundedLabel, Metrics
 
 WRITE = """
 import sys
@@ -37,6 +38,15 @@ def test_a_label_has_no_more_values_than_it_may(values: list[str]) -> None:
     shown = {label(value) for value in values}
     assert len(shown - {OTHER}) <= 5
     assert all(label(value) == value for value in list(dict.fromkeys(values))[:5])
+
+
+def test_names_that_strangers_make_up_do_not_replace_those_of_senders() -> None:
+    metrics = Metrics()
+    counted = CountedIntake(metrics)
+    for number in range(MOST_VALUES + 1):
+        counted.refused(f"invented-{number}", "missing")
+    counted.accepted("alertmanager", "opened", 1)
+    assert value(generate_latest(metrics.registry), "tarsy_alerts_total", source="alertmanager", action="opened") == 1
 
 
 def test_processes_that_share_a_directory_are_one_endpoint(tmp_path: Path) -> None:
