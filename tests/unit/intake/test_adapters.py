@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support.mutated_bodies import VALUES, mutated
 from support.sender_examples import Example, as_read, load_examples
 from tarsy.domain.alert import AlertStatus, Severity
+from tarsy.domain.route import parse_matchers
 from tarsy.intake.adapters.registry import ADAPTERS, matching_adapter, parse_delivery
 from tarsy.intake.delivery import Delivery, parse_request
 from tarsy.intake.fields import MAX_ALERTS, MAX_FIELDS, MAX_LABEL, MAX_LABELS, MAX_TITLE, TooManyValuesError
@@ -138,6 +139,14 @@ def test_a_datadog_monitor_speaks_for_each_host_apart_even_with_the_default_payl
 
 def test_alerts_that_alertmanager_left_out_are_told() -> None:
     assert parse_delivery(_of("alertmanager", "truncated_and_bare").received).truncated == 38
+
+
+def test_the_page_that_silences_an_alert_is_opened_with_its_labels_whatever_they_contain() -> None:
+    labels = {"alertname": "DiskFull", "path": 'C:\\new "disk"'}
+    body = {**_of("alertmanager", "firing").body, "alerts": [{"labels": labels}]}
+    [alert] = parse_delivery(parse_request(json.dumps(body))).alerts
+    written = unquote((alert.links.silence or "").partition("filter=")[2])
+    assert {matcher.name: matcher.value for matcher in parse_matchers(written)} == labels
 
 
 def test_a_sender_that_puts_everything_into_one_group_has_not_grouped() -> None:

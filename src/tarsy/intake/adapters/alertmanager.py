@@ -3,6 +3,7 @@
 https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -93,7 +94,7 @@ def _alert(group: _Group, value: Any, source: str) -> Alert:
     annotations = item.labels("annotations", limit=MAX_ANNOTATION) or group.annotations
     linked = Fields(annotations)
     resolved = (item.word("status") or group.status) == "resolved"
-    silence, matchers = item.link("silenceURL"), ",".join(f'{name}="{value}"' for name, value in own.items())
+    silence, matchers = item.link("silenceURL"), ",".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in own.items())
     if not silence and group.url and len(matchers) <= MAX_LABEL:
         silence = web_address(f"{group.url.rstrip('/')}/#/silences/new?filter={quote(f'{{{matchers}}}')}")
     return Alert(
