@@ -12,14 +12,14 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from tarsy.agent.answer_text import ThoughtsOnly, WholeText, joined, pieces_so_far
+from tarsy.agent.answer_text import CONTINUE, ThoughtsOnly, WholeText, joined, pieces_so_far
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.evidence.review import Review, read_answer
 from tarsy.agent.evidence.support import QuotedStatement, objections, parse_judgements, quoted_statements
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failures import failed_closes
 from tarsy.agent.model_call import REACT, CompletedCall, ModelCall
-from tarsy.agent.prompt.nudges import CORRECTION_REQUEST
+from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, empty_answer_nudge, looping_text_nudge
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
@@ -37,6 +37,8 @@ from tarsy.domain.timeline import TimelineClose, TimelineEvent, TimelineEventTyp
 from tarsy.domain.tool import ToolCalling
 
 _NO_BETTER: Mapping[str, Any] = {"correction": "The corrected answer was no better, so this one stands."}
+# The replies to an answer that was cut, or is none.
+_ASKED_AGAIN = frozenset({CONTINUE, empty_answer_nudge(), looping_text_nudge()})
 _ANSWERS = frozenset({TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS})
 
 
@@ -129,7 +131,10 @@ class Conclusion:
             if isinstance(turn, WantsTools):
                 shown = ShownAnswer((self._as_draft(entry, draft),)) + show_thought(recorder, call, turn.thought)
                 step = StepParts(messages=(asked,), closed=shown.closed, opened=shown.opened)
+                state = run.state
                 await use_tools(run, self._tool_calls, call, turn, sequence_number, deadline=deadline, step=step)
+                # Only the draft counts as an iteration.
+                run.state = state
                 return None
         if error or not call.answer.text.strip():
             silent = "The model had nothing to say about its correction, so the answer stands as it was."
@@ -157,15 +162,18 @@ class Conclusion:
     @property
     def looked_up(self) -> tuple[str, frozenset[str]] | None:
         """The draft that the model is asked to correct, and the ids of the results that it looked up for that; None if it looked up nothing."""
-        messages, calls = self._run.messages, list[str]()
+        messages, calls, following = self._run.messages, list[str](), ""
         for place in range(len(messages) - 1, 0, -1):
             body = messages[place].body
             if body.role is Role.USER and body.content.startswith(CORRECTION_REQUEST):
-                draft = joined((*pieces_so_far(messages[: place - 1]), messages[place - 1].body.content))
+                # Notes may have come after the draft.
+                drafted = next(number for number in range(place, -1, -1) if messages[number].body.role is Role.ASSISTANT)
+                draft = joined((*pieces_so_far(messages[:drafted]), messages[drafted].body.content))
                 return (draft, frozenset(self._context.evidence.of_calls[call] for call in calls)) if calls else None
-            if body.role is Role.ASSISTANT and not body.tool_calls:
+            if body.role is Role.ASSISTANT and not body.tool_calls and following not in _ASKED_AGAIN:
                 return None
             calls += (call.id for call in body.tool_calls)
+            following = body.content
         return None
 
     async def _end_look_up(self, answered: Answered, looked_up: tuple[str, frozenset[str]]) -> ExecutionResult | None:
@@ -177,7 +185,7 @@ class Conclusion:
         draft, corrected = await self._review(draft_text), await self._review(numbered.patched(answered.turn.text))
         is_better = corrected.improves(draft)
         remark = {"corrected": True} if is_better else _NO_BETTER
-        answered = replace(answered, metadata={**answered.metadata, **remark})
+        answered = replace(answered, metadata={**remark, **answered.metadata})
         final = corrected if is_better else draft
         return await self._store(answered, final, partial(self._as_analysis, answered), answered.call)
 

@@ -57,7 +57,8 @@ class IteratingController:
             answers = (message for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
             newest = [self._tool_calls.read(message) for message in islice(answers, COMPARED_TURNS)]
             repetition = find_repetition(newest[::-1])
-            run.state = replace(run.state, stuck=repetition is not None and repetition.stop)
+            corrects = Conclusion(run, self._tool_calls).looked_up is not None
+            run.state = replace(run.state, stuck=repetition is not None and repetition.stop, corrects=corrects)
             move = next_move(run.state)
             match move:
                 case Iterate():
@@ -67,20 +68,14 @@ class IteratingController:
                         result = await self._iterate()
                     except CeilingMetError as error:
                         result = await self._conclude_at_ceiling(error)
-                    if result:
-                        return result
                 case ForceConclusion():
-                    if ended := await self._conclude():
-                        return ended
+                    result = await self._conclude()
                 case GiveUp(reason):
-                    event = self._recorder.event(
-                        TimelineEventType.ERROR, reason, status=TimelineStatus.FAILED, metadata={"code": "gave_up"}
-                    )
-                    failed = self._recorder.moved(RunStatus.FAILED, reason)
-                    await self._recorder.commit(closed=run.failures.close(), opened=(event,), execution_changes=(failed,))
-                    return ExecutionResult(status=RunStatus.FAILED, error=reason)
+                    result = await (self._keep_draft(reason) if corrects else self._give_up(reason))
                 case _:
                     assert_never(move)
+            if result:
+                return result
 
     async def _start(self, stored: StoredRun) -> ExecutionResult | None:
         """List the tools, then open the conversation or resume it; return a result if the interrupted run had its answer."""
@@ -248,11 +243,29 @@ class IteratingController:
         run = self._run
         run.state = run.state.failed(error.message, error.code)
         compacted = run.shrink(self._pointer, tools) if error.code is ErrorCode.CONTEXT_TOO_LONG else None
+        if compacted is None and run.gives_up(error) and Conclusion(run, self._tool_calls).looked_up:
+            return await self._keep_draft(error.message, call)
         if compacted is None:
             return await run.after_failure(call, error)
         await self._recorder.commit(**run.failures.ended(call, error), compacted=compacted)
         run.state, run.failed_calls = run.state.renewed(), 0
         return None
+
+    async def _give_up(self, reason: str) -> ExecutionResult:
+        recorder = self._recorder
+        event = recorder.event(TimelineEventType.ERROR, reason, status=TimelineStatus.FAILED, metadata={"code": "gave_up"})
+        failed = recorder.moved(RunStatus.FAILED, reason)
+        await recorder.commit(closed=self._run.failures.close(), opened=(event,), execution_changes=(failed,))
+        return ExecutionResult(status=RunStatus.FAILED, error=reason)
+
+    async def _keep_draft(self, reason: str, call: CompletedCall | None = None) -> ExecutionResult | None:
+        """Conclude with the draft of a correction that looked something up, because no answer followed; `call` is the one that failed last."""
+        if call:
+            self._run.failures.close_with(call.interaction.id)
+        else:
+            await self._recorder.commit(closed=self._run.failures.close())
+        answered = Answered(turn=GivesAnswer(""), call=call, metadata={"correction": f"It could not be corrected: {reason}"})
+        return await Conclusion(self._run, self._tool_calls).end(answered)
 
     async def _conclude_at_ceiling(self, error: CeilingMetError) -> ExecutionResult | None:
         """Conclude with what is kept for that; an agent that has made no call yet has nothing to conclude."""

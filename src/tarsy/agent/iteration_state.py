@@ -21,6 +21,8 @@ class IterationState:
     consecutive_timeouts: int = 0
     # The model repeats itself: it gets one more call, without tools.
     stuck: bool = False
+    # A correction has looked something up: its answer is one more iteration.
+    corrects: bool = False
 
     def succeeded(self) -> "IterationState":
         return replace(self, used=self.used + 1, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
@@ -69,7 +71,7 @@ def next_move(state: IterationState) -> Iterate | ForceConclusion | GiveUp:
     """Decide how the loop continues."""
     if state.consecutive_timeouts >= MAX_CONSECUTIVE_TIMEOUTS and not state.model_was_out:
         return GiveUp(f"stopped after {state.consecutive_timeouts} timeouts in a row: {state.last_error}")
-    if state.used >= state.max_iterations:
+    if state.used >= state.max_iterations + state.corrects:
         if state.last_error is not None:
             return GiveUp(f"no answer within {state.max_iterations} iterations, and the last one failed: {state.last_error}")
         return ForceConclusion()

@@ -266,6 +266,11 @@ class Run:
         await self.recorder.commit(messages=(answer, request), opened=call.answer.native_events, llm_interactions=(call.interaction,))
         self.messages += [answer, request]
 
+    def gives_up(self, error: ErrorChunk) -> bool:
+        """Whether `after_failure` ends the run, because no model is left and waiting does not help."""
+        decision = after_failure(error, self.failed_calls + 1, has_fallback=len(self._models) > 1)
+        return error.code is not ErrorCode.CEILING and isinstance(decision, Fail)
+
     async def after_failure(self, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
         """Store a failed call; return None if the run continues with another call, else how it ends or what it waits for."""
         recorder, mask = self.recorder, self.context.services.mask

@@ -142,6 +142,14 @@ async def test_a_hint_that_comes_before_a_correction_takes_its_place() -> None:
     assert [one.kind.value for one in run.journal.llm][-2:] == ["iteration", "iteration"]
 
 
+async def test_a_second_hint_is_not_taken_for_the_draft_that_is_corrected() -> None:
+    draft = f'It is the disk [A1: "web-9"]. {"Really. " * 20}'
+    run = run_with(native(call(0), DISK, draft, call(1), "1: withdrawn"), (hint(1), at_the_conclusion), (hint(2), after_calls(3)))
+    result = await run.go_on()
+    assert len(told_of(run, hint(2))) == 1
+    assert result.final_analysis.startswith("Really.")
+
+
 async def test_the_rest_of_an_answer_that_was_cut_comes_before_a_hint() -> None:
     cut = ("It is ", {"finish": "length"})
     run = run_with(native(cut, "the disk.", "It is the network."), (hint(), after_calls(1)))

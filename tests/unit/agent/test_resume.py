@@ -60,6 +60,10 @@ TIMEOUT = fails("timeout", "nothing came", retryable=True)
 VERDICT = "```verdict\noutcome: fault\nmechanism: full\nconfidence: high\nevidence: [A1]\n```"
 CITED = f'It is the disk [A1: "c0 Running"], says the log.\n{VERDICT}'
 
+DRAFT = f'## Why\n\n- A pod runs [A1: "c0 Running"].\n- It is the cat [A1: "meow"].\n\n{"It is well known. " * 9}'
+PATCH = '1: Another pod runs [A2: "c1 Running"].'
+PATCHED = DRAFT.replace('It is the cat [A1: "meow"].', 'Another pod runs [A2: "c1 Running"].').strip()
+
 FULL = _native(
     _call(0), f'## Why\n\nIt is the disk [A1: "a disk that is full"].\n\n{VERDICT}', result="on a disk that is full", judge=ResolvedJudge()
 )
@@ -135,6 +139,7 @@ SCENARIOS = {
     "a draft whose correction looks up one thing after the other": _native(
         _call(0), f"It is the cat [A1: 'meow'].\n{VERDICT}", _call(1), _call(2)
     ),
+    "a last draft whose correction looks something up": _native(_call(0), DRAFT, _call(1), PATCH, max_iterations=2),
     "a draft in text that is corrected": _react(ACTION, "Final Answer: It is the cat.", f"Thought: Well.\nFinal Answer: {CITED}"),
     "a forced draft that is corrected": _native(_call(0), "It is the cat.", CITED, max_iterations=1),
     "a draft that is judged": replace(FULL, calls=[*FULL.calls, says(f"{TRACK}/support", 2, thinks("Hm."), "1: supports\n2: unrelated")]),
@@ -218,6 +223,30 @@ async def test_results_that_came_before_and_after_a_death_are_told_in_the_order_
 async def test_what_can_be_mended_does_not_end_an_investigation(name: str) -> None:
     result = await MemoryRun(SCENARIOS[name], TRACK).go_on()
     assert (result.status, result.final_analysis[:9]) == (RunStatus.COMPLETED, "It is the")
+
+
+@pytest.mark.parametrize(
+    ("turns", "analysis"),
+    [
+        ((PATCH,), PATCHED),
+        (("", PATCH), PATCHED),
+        ((LOOP, PATCH), PATCHED),
+        (((PATCH[:20], {"finish": "length"}), PATCH[20:]), PATCHED),
+        ((fails("credentials", "401"),), DRAFT.strip()),
+        ((TIMEOUT, TIMEOUT, fails("credentials", "401")), DRAFT.strip()),
+    ],
+    ids=["at once", "after an empty answer", "after a loop", "in two pieces", "not at all", "not at all after timeouts"],
+)
+async def test_what_looks_something_up_for_a_correction_keeps_its_draft_however_it_is_corrected(turns: Any, analysis: str) -> None:
+    run = MemoryRun(_native(_call(0), DRAFT, _call(1), *turns), TRACK)
+    result = await run.go_on()
+    assert (result.status, result.final_analysis) == (RunStatus.COMPLETED, analysis)
+
+
+async def test_an_answer_in_the_last_iteration_is_not_forced_because_its_correction_looks_something_up() -> None:
+    run = MemoryRun(SCENARIOS["a last draft whose correction looks something up"], TRACK)
+    assert (await run.go_on()).final_analysis == PATCHED
+    assert [call.kind.value for call in run.journal.llm] == ["iteration", "iteration", "correction", "iteration"]
 
 
 async def test_half_a_character_is_replaced_and_two_halves_are_joined() -> None:
