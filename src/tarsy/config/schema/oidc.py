@@ -43,7 +43,9 @@ class OidcConfig(Section):
     roles: tuple[RoleRule, ...] = Field(
         min_length=1, description="Which claims give which role. The highest role that matches counts; without a match there is no access."
     )
-    idle_timeout: Duration = Field(default=8 * 3600.0, description="TARSy ends a sign-in that was not used for this long.")
+    idle_timeout: Duration = Field(
+        default=8 * 3600.0, description="TARSy ends a sign-in that was not used for this long; an open page of the dashboard uses it."
+    )
     max_duration: Duration = Field(default=24 * 3600.0, description="TARSy ends every sign-in after this time.")
 
     @field_validator("issuer")
