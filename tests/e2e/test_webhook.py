@@ -117,14 +117,15 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
         "Signature": "x",
         "SigningCertURL": "https://sns.eu-central-1.amazonaws.com/a.pem",
     }
-    async with world(database_url, policy=policy, sns=Broken(), metrics=Counted()) as api:
+    behind_proxy = auth_settings(host="127.0.0.1", tokens=read_tokens(None), trusted_proxies=["127.0.0.1"])
+    async with world(database_url, auth=behind_proxy, policy=policy, sns=Broken(), metrics=Counted()) as api:
 
         async def chunks() -> AsyncGenerator[bytes]:
             for _ in range(3):
                 yield b"x" * 1_000
 
         answers = [
-            await api.client.post("/api/v1/webhook/grafana", content=b"x" * 2_001),
+            await api.client.post("/api/v1/webhook/grafana", content=b"x" * 2_001, headers={"X-Forwarded-For": "203.0.113.7"}),
             await api.client.post("/api/v1/webhook/grafana", content=chunks()),
             await api.client.post("/api/v1/webhook", content=b" "),
             await api.client.post("/api/v1/webhook/sentry", content=b"[" + b",".join([b"{}"] * 700) + b"]"),
@@ -148,7 +149,7 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
         ("zabbix", "forbidden", 403),
         ("cloudwatch", "internal", 500),
     ]
-    assert (listed[-1]["size"], listed[-1]["peer"]) == (2_001, "127.0.0.1")
+    assert (listed[-1]["size"], listed[-1]["peer"], listed[-2]["peer"]) == (2_001, "203.0.113.7", "127.0.0.1")
     assert 2_000 < listed[-2]["size"] <= 3_000
     assert counted == Counter((one["source"], one["reason"]) for one in listed)
     assert {warning["message"] for warning in warnings if warning["source"] == "sender"} >= {

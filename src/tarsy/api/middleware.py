@@ -20,7 +20,6 @@ from tarsy.db.incident.refusals import RefusedDelivery
 from tarsy.domain.followup import MAX_CHAT_CHARACTERS
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.adapters.registry import UNKNOWN_SOURCE
-from tarsy.intake.service import IncidentService
 from tarsy.kit.text import clip, storable
 
 log = structlog.get_logger(__name__)
@@ -120,14 +119,15 @@ class RefusedDeliveries(HttpMiddleware):
             await send(message)
 
         async def record(problem: Problem) -> None:
-            service: IncidentService = scope["app"].state.services.incidents.service
+            services: Services = scope["app"].state.services
+            service = services.incidents.service
             declared = Headers(scope=scope).get("content-length", "")
             named = scope["path"].removeprefix(WEBHOOK).strip("/")
             await service.refusals.record(
                 RefusedDelivery(
                     at=service.clock.now(),
                     source=storable(clip(problem.sender or named or UNKNOWN_SOURCE, MAX_NAME)),
-                    peer=peer_of(scope),
+                    peer=client_address(HTTPConnection(scope), services.auth),
                     reason=problem.reason or problem.type.rpartition(":")[2],
                     status=problem.status,
                     size=max(seen, int(declared) if declared.isdecimal() else 0),

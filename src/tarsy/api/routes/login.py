@@ -10,7 +10,7 @@ import structlog
 from fastapi import Cookie, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
-from tarsy.api.auth import MAX_AUTHOR_CHARACTERS, Identity, IdentityKind, identify_token, peer_of
+from tarsy.api.auth import MAX_AUTHOR_CHARACTERS, Identity, IdentityKind, identify_token
 from tarsy.api.oidc import PendingSignIn, SignInRefusedError
 from tarsy.api.permissions import REQUIRED_ROLES, missing_role
 from tarsy.api.problems import ProblemKind, RequestRefusedError
@@ -18,6 +18,7 @@ from tarsy.api.router import api_router
 from tarsy.api.schemas.system import Login, Me, SignedOut
 from tarsy.api.services import IdentityDep, Services, ServicesDep
 from tarsy.api.tokens import COOKIE_NAME, COOKIE_SECONDS
+from tarsy.db.audit import request_origin
 from tarsy.db.errors import ConflictError
 from tarsy.db.sign_ins import SIGN_IN_COOKIE
 
@@ -36,7 +37,7 @@ async def login(credentials: Login, request: Request, response: Response, servic
     """Exchange an API token for a login cookie."""
     identity = await identify_token(credentials.token, services.auth, services.tokens)
     if identity is None:
-        log.warning("login.refused", peer=peer_of(request.scope))
+        log.warning("login.refused", peer=request_origin.get())
         raise RequestRefusedError(ProblemKind.LOGIN_REQUIRED, "The server does not know this token.")
     if identity.token_id:
         lifetime = timedelta(seconds=COOKIE_SECONDS)

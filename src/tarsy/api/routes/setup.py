@@ -6,7 +6,7 @@ from typing import Annotated
 import structlog
 from fastapi import Cookie, Depends, Request, Response
 
-from tarsy.api.auth import IdentityKind, peer_of
+from tarsy.api.auth import IdentityKind
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.setup import (
@@ -24,7 +24,7 @@ from tarsy.api.schemas.setup import (
     VendorKey,
 )
 from tarsy.api.services import AuthorDep, IdentityDep, ServicesDep, SystemServices
-from tarsy.db.audit import AuditAction
+from tarsy.db.audit import AuditAction, request_origin
 from tarsy.setup import checks
 from tarsy.setup.access import TICKET_LIFE, AccessDeniedError
 from tarsy.setup.recipes import recipes
@@ -86,7 +86,7 @@ async def open_setup(
     try:
         ticket = setup.access.open(typed.code)
     except AccessDeniedError as error:
-        log.warning("setup.refused", peer=peer_of(request.scope))
+        log.warning("setup.refused", peer=request_origin.get())
         raise RequestRefusedError(ProblemKind.FORBIDDEN, str(error)) from error
     await services.system.audit.append(author, AuditAction.SETUP_OPENED)
     # TLS may end at a proxy; a browser sends the origin of its page with every POST.
