@@ -1,6 +1,6 @@
 import { act, render } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { Elapsed, RelativeTime, syncServerTime } from "./times";
+import { Elapsed, RelativeTime, serverTimeIn, syncServerTime } from "./times";
 
 const MINUTE = 60_000;
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
@@ -13,6 +13,8 @@ test("a machine whose clock goes wrong shows times by the server's", () => {
   );
   act(() => syncServerTime(Date.now() + 11 * MINUTE));
   expect(container.textContent).toMatch(/^(59 s|1 m) ago (1 m 5\d s|2 m 0 s)$/);
+  // What is to end in an hour ends in an hour of the server.
+  expect(Math.round((serverTimeIn(60 * MINUTE).getTime() - Date.now()) / MINUTE)).toBe(71);
   // A moment on the way is no difference.
   act(() => syncServerTime(Date.now() + 11 * MINUTE - 1_900));
   expect(container.textContent).toMatch(/^(59 s|1 m) ago/);

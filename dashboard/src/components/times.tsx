@@ -13,8 +13,13 @@ const observers = new Set<() => void>();
 
 function tick(): void {
   if (document.hidden) return;
-  now = new Date(Date.now() + offset);
+  now = serverTimeIn(0);
   for (const observer of observers) observer();
+}
+
+/** The time in so many milliseconds by the server's clock, which decides when something ends. */
+export function serverTimeIn(ms: number): Date {
+  return new Date(Date.now() + offset + ms);
 }
 
 /** All times that are shown come from the server, so relative times are computed with its clock. */
@@ -29,7 +34,7 @@ export function syncServerTime(serverTime: number): void {
 function observe(observer: () => void): () => void {
   observers.add(observer);
   if (observers.size === 1) {
-    now = new Date(Date.now() + offset);
+    now = serverTimeIn(0);
     timer = setInterval(tick, 1_000);
   }
   return () => {

@@ -15,6 +15,7 @@ import { ConfirmDialog } from "@/components/confirm-dialog";
 import { HoursField, SearchBox } from "@/components/fields";
 import { plural } from "@/components/format";
 import { Failure, Loading, Nothing } from "@/components/states";
+import { serverTimeIn } from "@/components/times";
 import { Allowed } from "@/presentation/allowed";
 import { hasEnded } from "@/presentation/statuses";
 import type { IncidentItem, IncidentView } from "@/wire/types";
@@ -76,7 +77,7 @@ interface DialogProps {
 function MuteDialog({ incident, onClose, onDone }: DialogProps) {
   const [hours, setHours] = useState(4);
   const [reason, setReason] = useState("");
-  const mute = useMutation({ mutationFn: () => muteIncident(incident.id, new Date(Date.now() + hours * 3_600_000), reason.trim()), onSuccess: onDone });
+  const mute = useMutation({ mutationFn: () => muteIncident(incident.id, serverTimeIn(hours * 3_600_000), reason.trim()), onSuccess: onDone });
   return (
     <ConfirmDialog
       width="xs"

@@ -13,7 +13,7 @@ import { HoursField } from "@/components/fields";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
-import { RelativeTime } from "@/components/times";
+import { RelativeTime, serverTimeIn } from "@/components/times";
 import { Allowed } from "@/presentation/allowed";
 import type { MuteItem } from "@/wire/types";
 
@@ -77,7 +77,7 @@ function MuteDialog({ onClose }: { onClose: () => void }) {
   const [reason, setReason] = useState("");
   const [hours, setHours] = useState(1);
   const add = useMutation({
-    mutationFn: () => addMute(match.split("\n").map((line) => line.trim()).filter(Boolean), new Date(Date.now() + hours * 3_600_000), reason.trim()),
+    mutationFn: () => addMute(match.split("\n").map((line) => line.trim()).filter(Boolean), serverTimeIn(hours * 3_600_000), reason.trim()),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: mutes.queryKey });
       onClose();

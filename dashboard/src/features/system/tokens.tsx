@@ -15,7 +15,7 @@ import { CopyButton } from "@/components/copy-button";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { MONO } from "@/components/text-styles";
-import { RelativeTime } from "@/components/times";
+import { RelativeTime, serverTimeIn } from "@/components/times";
 import type { AccessRole, TokenItem } from "@/wire/types";
 
 export function Tokens() {
@@ -115,7 +115,7 @@ function NewTokenDialog({ onClose }: { onClose: () => void }) {
   const [lifetime, setLifetime] = useState<Lifetime>("90 days");
   const days = LIFETIMES[lifetime];
   const create = useMutation({
-    mutationFn: () => createToken(name.trim(), role, days === null ? null : new Date(Date.now() + days * DAY_MS)),
+    mutationFn: () => createToken(name.trim(), role, days === null ? null : serverTimeIn(days * DAY_MS)),
     onSuccess: () => client.invalidateQueries({ queryKey: tokens.queryKey }),
   });
   if (create.data) {
