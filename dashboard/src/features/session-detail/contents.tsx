@@ -28,7 +28,7 @@ export function Contents({ contents, onStage }: ContentsProps) {
       onStage(content.stageId);
       return;
     }
-    const element = content.kind === "section" ? sectionTitle(content.title) : headingAt(content.index);
+    const element = content.kind === "section" ? sectionTitle(content.title) : headingAt(content.index, content.label);
     if (element) window.scrollTo({ top: element.getBoundingClientRect().top + window.scrollY - SESSION_HEADER_PX - 8 });
   };
   return (
@@ -50,8 +50,9 @@ function sectionTitle(title: string): Element | undefined {
   return [...document.querySelectorAll("main section h2")].find((heading) => heading.textContent === title);
 }
 
-/** The rendered headings of the analysis, which does not include sections shown in other places. */
-function headingAt(index: number): Element | undefined {
+/** A rendered heading of the analysis, which does not include sections shown in other places. A line above a rule is rendered as a heading too. */
+function headingAt(index: number, label: string): Element | undefined {
   const analysis = sectionTitle("Analysis")?.closest("section");
-  return [...(analysis?.querySelectorAll(".prose :is(h1, h2, h3, h4, h5, h6)") ?? [])][index];
+  const headings = [...(analysis?.querySelectorAll(".prose :is(h1, h2, h3, h4, h5, h6)") ?? [])].slice(index);
+  return headings.find((heading) => heading.textContent === label) ?? headings[0];
 }
