@@ -258,8 +258,9 @@ class NotificationRepository:
         gone = (table.status == NotificationStatus.PENDING.value) & table.target.not_in(targets)
         values = {"status": NotificationStatus.DEAD_LETTER.value, "error": "the configuration no longer has this target"}
         async with self._engine.begin() as connection:
-            ended = (await connection.execute(sa.update(notifications).where(gone).values(values).returning(table.id))).scalars().all()
-            await connection.execute(sa.delete(work).where(work.c.subject_id.in_(ended)))
+            # The work first, as workers lock it. By a query: there may be more ids than a statement takes.
+            await connection.execute(sa.delete(work).where(work.c.subject_id.in_(sa.select(table.id).where(gone))))
+            await connection.execute(sa.update(notifications).where(gone).values(values))
 
 
 async def _lock(connection: AsyncConnection, claim: Claim) -> sa.RowMapping:
