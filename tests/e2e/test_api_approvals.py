@@ -75,6 +75,10 @@ async def test_a_call_nobody_decides_about_expires_and_one_of_a_cancelled_sessio
         assert [(entry["state"], entry["outcome"]) for entry in await one.approvals()] == [("expired", "not_run")]
         other = await one.ground.submit(made)
         await one.work()
+        # The agent has ended, and others of its stage go on: nothing would run the call.
+        await one.ground.fetch("UPDATE agent_executions SET status = 'cancelled' WHERE session_id = $1", other)
+        (left,) = await one.approvals(session_id=other)
+        assert (left["state"], (await one.decide(left, "approve")).status_code) == ("expired", 409)
         await one.client.post(f"/api/v1/sessions/{other}/cancel")
         (cancelled,) = await one.approvals(session_id=other)
         assert cancelled["state"] == "expired"

@@ -16,7 +16,7 @@ from tarsy.db.outbox import publish
 from tarsy.db.retry import retrying
 from tarsy.db.rows import read, storable
 from tarsy.db.run.journal import Deliver
-from tarsy.db.tables import approvals, work
+from tarsy.db.tables import approvals, sql_list, work
 from tarsy.db.work.parking import wake
 from tarsy.db.work.release import lock_work
 from tarsy.domain import live_events
@@ -24,14 +24,16 @@ from tarsy.domain.approval import Approval, ApprovalRequest, ApprovalState, Call
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.interaction import MCPInteractionKind
 from tarsy.domain.live_events import StoredLiveEvent
+from tarsy.domain.status import RunStatus
 from tarsy.domain.work import WorkState
 
 # Approvals on a page: more than people decide about in a day.
 MOST_LISTED = 200
 
-# A call that nobody decided about has expired when its time is up, and when its session or question has ended.
+# A call that nobody decided about has expired when its time is up, and when its agent, session or question has ended.
 _STATE = f"""
-    CASE WHEN a.state = '{ApprovalState.PENDING}' AND (a.expires_at <= now() OR coalesce(w.state, '{WorkState.DONE}') = '{WorkState.DONE}')
+    CASE WHEN a.state = '{ApprovalState.PENDING}' AND (a.expires_at <= now() OR coalesce(w.state, '{WorkState.DONE}') = '{WorkState.DONE}'
+            OR e.status IN ({sql_list(status for status in RunStatus if status.is_final)}))
         THEN '{ApprovalState.EXPIRED}' ELSE a.state END"""
 # A call that did not answer in time may have taken effect.
 _OUTCOME = f"""
@@ -43,7 +45,8 @@ _OUTCOME = f"""
 _READ = f"""
     SELECT CAST(a.id AS text) AS id, CAST(a.session_id AS text) AS session_id, CAST(a.execution_id AS text) AS execution_id, a.call_id, a.evidence_id, a.server, a.tool, a.arguments, a.call_hash, {_STATE} AS state,
         a.requested_at, a.expires_at, a.decided_at, a.decided_by, a.reason, a.started_at, {_OUTCOME} AS outcome
-    FROM approvals a JOIN alert_sessions s ON s.id = a.session_id LEFT JOIN work w ON w.id = a.work_id
+    FROM approvals a JOIN alert_sessions s ON s.id = a.session_id JOIN agent_executions e ON e.id = a.execution_id
+    LEFT JOIN work w ON w.id = a.work_id
     LEFT JOIN LATERAL (
         SELECT coalesce(CAST(m.result ->> 'is_timeout' AS boolean), false) AS is_timeout FROM mcp_interactions m
         WHERE m.execution_id = a.execution_id AND m.call_id = a.call_id AND m.kind = '{MCPInteractionKind.TOOL_CALL}' LIMIT 1
@@ -160,13 +163,13 @@ class ApprovalRepository:
             ConflictError: it was decided about before, or it has expired.
         """
         async with self._engine.begin() as connection:
-            before = await _read(connection, approval_id)
             work_id = await connection.scalar(sa.select(approvals.c.work_id).where(approvals.c.id == approval_id))
             row = await lock_work(connection, work.c.id == work_id)
+            before = await _read(connection, approval_id)
             parameters = {"id": approval_id, "state": state.value, "actor": storable(actor), "reason": storable(reason)}
-            is_open = row is not None and row["state"] != WorkState.DONE
-            if row is None or not is_open or (await connection.execute(_DECIDE, parameters)).first() is None:
-                raise ConflictError(_why_not(await _read(connection, approval_id)))
+            is_pending = before.state is ApprovalState.PENDING
+            if row is None or not is_pending or (await connection.execute(_DECIDE, parameters)).first() is None:
+                raise ConflictError(_why_not(before))
             call = {"approval": approval_id, "call": f"{before.server}.{before.tool}", "arguments": before.arguments, "reason": reason}
             await add_audit_entry(connection, actor=actor, action=_ACTIONS[state], session_id=before.session_id, details=call)
             approval = await _read(connection, approval_id)
@@ -198,4 +201,4 @@ async def _read(connection: AsyncConnection, approval_id: str) -> Approval:
 def _why_not(approval: Approval) -> str:
     if approval.decided_by is not None and approval.decided_at is not None:
         return f"{approval.decided_by} {approval.state} this call at {approval.decided_at:%Y-%m-%d %H:%M:%S} UTC: one decision holds."
-    return "This call has expired: its time was up, or its session ended, before a person decided."
+    return "This call has expired: its time was up, or its agent or session ended, before a person decided."

@@ -16,7 +16,7 @@ class ApprovalState(StrEnum):
     PENDING = "pending"
     APPROVED = "approved"
     REJECTED = "rejected"
-    # The time was up, or the session ended, before a person decided.
+    # The time was up, or the agent or session ended, before a person decided.
     EXPIRED = "expired"
 
 
