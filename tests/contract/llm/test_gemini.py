@@ -73,6 +73,17 @@ async def test_a_conversation_begun_elsewhere_is_marked_as_the_vendor_documents(
     assert [part.get("thoughtSignature") for part in model_turn["parts"]] == [None, LOST, None]
 
 
+async def test_signatures_are_not_sent_to_the_model_that_an_agent_falls_back_to(asking: Asking) -> None:
+    asking.server.replies.append(pieces(call("k8s__pods_list", "c1", SEALED_CALL)))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    request = asking.request(*QUESTION, *results_of(first), tools=(PODS,))
+    await asking.hear(replace(request, provider=request.provider.model_copy(update={"name": "fallback", "model": "gemini-4-argon"})))
+
+    assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == LOST
+
+
 async def test_signatures_are_forgotten_on_request(asking: Asking) -> None:
     asking.server.replies.append(pieces(call("k8s__pods_list", "c1", SEALED_CALL)))
     asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))

@@ -21,7 +21,18 @@ from tarsy.llm.access import Access
 from tarsy.llm.attempts import CallRetryPolicy, stream_answer
 from tarsy.llm.failures import HOOKS
 from tarsy.llm.providers.google_credentials import google_credentials
-from tarsy.llm.providers.provider import NO_KEY, Block, ClientCache, ModelKey, TurnMemory, key_of, longest_answer, restored_blocks, turn_key
+from tarsy.llm.providers.provider import (
+    NO_KEY,
+    Block,
+    ClientCache,
+    ModelKey,
+    TurnMemory,
+    conversation_of,
+    key_of,
+    longest_answer,
+    restored_blocks,
+    turn_key,
+)
 from tarsy.llm.signals import Alive, Finished, Signal
 from tarsy.llm.tool_dialect import arguments_object, name_from_vendor, object_schema, own_call_id
 
@@ -91,7 +102,7 @@ class AnthropicProvider:
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         if request.clear_cache:
-            self._memory.forget(request.execution_id)
+            self._memory.forget(conversation_of(request))
         model = await self._models.get(ModelKey(access, request.provider.model))
 
         async def attempt() -> AsyncGenerator[Signal]:
@@ -103,7 +114,7 @@ class AnthropicProvider:
             for signal in received.ending():
                 yield signal
             if (turn := received.turn()) is not None:
-                self._memory.keep(request.execution_id, *turn)
+                self._memory.keep(conversation_of(request), *turn)
 
         async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:
             async for chunk in chunks:
@@ -116,7 +127,7 @@ class AnthropicProvider:
             if not _UNFIT_THINKING.search(error.message):
                 raise
         # The newest models bind their thinking to the tools and messages before it, which change when a conversation is shortened or concluded.
-        self._memory.forget(request.execution_id)
+        self._memory.forget(conversation_of(request))
         return await model.sdk.messages.create(**request_body(request, model, self._memory), stream=True)
 
     async def aclose(self) -> None:
@@ -131,7 +142,7 @@ def request_body(request: GenerateInput, model: ClaudeModel, memory: TurnMemory[
     system = [_text(message.content) for message in request.messages if message.role is Role.SYSTEM and message.content]
     turns: list[tuple[str, list[Block]]] = []
     for message in request.messages:
-        role, blocks = _turn(message, memory.recall(request.execution_id, turn_key(message)) or ())
+        role, blocks = _turn(message, memory.recall(conversation_of(request), turn_key(message)) or ())
         # The sides have to alternate: the results of parallel calls and the next question are one turn.
         if turns and turns[-1][0] == role == "user":
             turns[-1][1].extend(blocks)
@@ -222,7 +233,7 @@ def _thinking_is_complete(request: GenerateInput, memory: TurnMemory[tuple[Block
     for message in reversed(request.messages):
         if message.role is Role.USER:
             return True
-        if message.role is Role.ASSISTANT and message.tool_calls and memory.recall(request.execution_id, turn_key(message)) is None:
+        if message.role is Role.ASSISTANT and message.tool_calls and memory.recall(conversation_of(request), turn_key(message)) is None:
             return False
     return True
 

@@ -30,7 +30,7 @@ from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_request import Signatures
 from tarsy.llm.providers.google_client import GoogleClient, make_client
-from tarsy.llm.providers.provider import ClientCache, TurnMemory, key_of, vendor_stream
+from tarsy.llm.providers.provider import ClientCache, TurnMemory, conversation_of, key_of, vendor_stream
 from tarsy.llm.signals import Alive, CodeExecutions, Finished, Signal
 from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
@@ -51,7 +51,7 @@ class GoogleNativeProvider:
             )
             return
         if request.clear_cache:
-            self._memory.forget(request.execution_id)
+            self._memory.forget(conversation_of(request))
         for name in gemini_request.suppressed_tools(request):
             log.warning("llm.native_tool.suppressed", tool=name, execution_id=request.execution_id, reason="function calls are on offer")
         models: Any = (await self._clients.get(access)).sdk.aio.models
@@ -65,7 +65,7 @@ class GoogleNativeProvider:
                     for signal in received.signals(response):
                         yield signal
             if (turn := received.turn()) is not None:
-                self._memory.keep(request.execution_id, *turn)
+                self._memory.keep(conversation_of(request), *turn)
 
         async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:
             async for chunk in chunks:

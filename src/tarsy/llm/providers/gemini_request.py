@@ -11,7 +11,7 @@ from google.genai import types
 from tarsy.domain.conversation import Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
-from tarsy.llm.providers.provider import TurnMemory, turn_key
+from tarsy.llm.providers.provider import TurnMemory, conversation_of, turn_key
 from tarsy.llm.tool_dialect import arguments_object, is_own_call_id, object_schema
 
 # Sent in place of a lost signature, as the vendor documents for conversations that began with another model. The field is encoded as
@@ -100,7 +100,7 @@ def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[typ
             case Role.USER:
                 built.append(types.Content(role="user", parts=[types.Part(text=message.content)]))
             case Role.ASSISTANT:
-                signatures = memory.recall(request.execution_id, turn_key(message)) or Signatures()
+                signatures = memory.recall(conversation_of(request), turn_key(message)) or Signatures()
                 parts: list[types.Part] = []
                 if message.content or not message.tool_calls:
                     parts.append(types.Part(text=message.content, thought_signature=signatures.text))

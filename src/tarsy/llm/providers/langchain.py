@@ -18,7 +18,7 @@ from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import langchain_request
 from tarsy.llm.providers.langchain_models import ChatModel, Dialect, make_model
 from tarsy.llm.providers.langchain_request import Remembered
-from tarsy.llm.providers.provider import Block, ClientCache, ModelKey, TurnMemory, key_of, vendor_stream
+from tarsy.llm.providers.provider import Block, ClientCache, ModelKey, TurnMemory, conversation_of, key_of, vendor_stream
 from tarsy.llm.signals import Alive, Finished, Signal, ThinkTags
 from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
@@ -38,7 +38,7 @@ class LangChainProvider:
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
         if request.clear_cache:
-            self._memory.forget(request.execution_id)
+            self._memory.forget(conversation_of(request))
         key = ModelKey(access, request.provider.model)
         model = await self._models.get(key)
         messages = langchain_request.messages(request, model.dialect, self._memory)
@@ -78,7 +78,7 @@ class LangChainProvider:
         for signal in received.ending():
             yield signal
         if (turn := received.turn()) is not None:
-            self._memory.keep(request.execution_id, *turn)
+            self._memory.keep(conversation_of(request), *turn)
 
 
 def refuses_summaries(error: Exception) -> bool:

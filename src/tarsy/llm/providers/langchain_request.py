@@ -11,7 +11,7 @@ from tarsy.domain.conversation import Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.langchain_models import Dialect
-from tarsy.llm.providers.provider import Block, TurnMemory, longest_answer, restored_blocks, turn_key
+from tarsy.llm.providers.provider import Block, TurnMemory, conversation_of, longest_answer, restored_blocks, turn_key
 from tarsy.llm.tool_dialect import arguments_object, object_schema
 
 
@@ -33,7 +33,7 @@ def messages(request: GenerateInput, dialect: Dialect, memory: TurnMemory[Rememb
             case Role.USER:
                 built.append(HumanMessage(message.content))
             case Role.ASSISTANT:
-                remembered = memory.recall(request.execution_id, turn_key(message)) or Remembered()
+                remembered = memory.recall(conversation_of(request), turn_key(message)) or Remembered()
                 content: str | list[Block] = message.content
                 if remembered.blocks:
                     blocks = {

@@ -113,30 +113,35 @@ def key_of(call_ids: tuple[str, ...], text: str) -> str:
     return "text:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class TurnMemory(Generic[T]):
-    """What a vendor wants back with the next call and only the vendor can read (signatures, thinking blocks), by execution and turn.
+def conversation_of(request: GenerateInput) -> str:
+    """Identify the conversation of an execution with one model: one to which it falls back cannot read what the first wants back."""
+    return f"{request.execution_id} {request.provider.name} {request.provider.model}"
 
-    An execution's turns are forgotten an hour after the last one was used.
+
+class TurnMemory(Generic[T]):
+    """What a vendor wants back with the next call and only the vendor can read (signatures, thinking blocks), by conversation and turn.
+
+    A conversation is forgotten an hour after its last turn.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
         timer = (clock or SystemClock()).monotonic
-        # Unbounded: the number of running executions is bounded, and the vendor would refuse one that lost its signatures.
-        self._executions: TTLCache[str, dict[str, T]] = TTLCache(math.inf, TIME_TO_LIVE, timer)
+        # Unbounded: the number of running conversations is bounded, and the vendor would refuse one that lost its signatures.
+        self._conversations: TTLCache[str, dict[str, T]] = TTLCache(math.inf, TIME_TO_LIVE, timer)
 
-    def recall(self, execution_id: str, key: str) -> T | None:
-        return self._turns(execution_id).get(key)
+    def recall(self, conversation: str, key: str) -> T | None:
+        return self._turns(conversation).get(key)
 
-    def keep(self, execution_id: str, key: str, value: T) -> None:
-        self._turns(execution_id)[key] = value
+    def keep(self, conversation: str, key: str, value: T) -> None:
+        self._turns(conversation)[key] = value
 
-    def forget(self, execution_id: str) -> None:
-        self._executions.pop(execution_id, None)
+    def forget(self, conversation: str) -> None:
+        self._conversations.pop(conversation, None)
 
-    def _turns(self, execution_id: str) -> dict[str, T]:
-        """Return an execution's turns, kept for another hour from now."""
-        turns: dict[str, T] = self._executions.get(execution_id) or {}
-        self._executions[execution_id] = turns
+    def _turns(self, conversation: str) -> dict[str, T]:
+        """Return the turns of a conversation, kept for another hour from now."""
+        turns: dict[str, T] = self._conversations.get(conversation) or {}
+        self._conversations[conversation] = turns
         return turns
 
 
