@@ -174,6 +174,8 @@ class ToolServer:
         except ConnectionLost as error:
             try:
                 connection = await self._live_connection()
+            except NotAccepted as refused:
+                return LostCall(error, str(refused))
             except ToolServerError:
                 return LostCall(error, "It could not be re-established.")
             if not (error.never_ran or tool.safe_to_repeat):
@@ -272,7 +274,13 @@ class ToolServer:
 
     async def _live_connection(self) -> ToolServerConnection:
         async with self._lock:
-            return await self._connect()
+            connection = await self._connect()
+        if self._config.pin is PinMode.STRICT and self._listed_on is not None and connection is not self._listed_on[0]:
+            # A server that was restarted may have other tools than the accepted ones.
+            await self.ensure_listed()
+            if self.problem is not None:
+                raise NotAccepted(self.name, self.problem)
+        return connection
 
     async def _connect(self) -> ToolServerConnection:
         """Return the live connection, or make one. To be called with the lock held."""

@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -13,7 +14,11 @@ from support.opening import EXECUTION_ID, fault, opened, server
 from support.sse_server import older_server
 from support.tunnel import tunnel
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
+from tarsy.domain.tool_pin import PinMode, ToolPin
+from tarsy.kit.clock import SystemClock
 from tarsy.tools import http
+from tarsy.tools.messages import CallResult
+from tarsy.tools.server import LostCall, ToolServer
 from tarsy.tools.session import AGENT_CALL
 
 
@@ -124,6 +129,31 @@ async def test_a_forgotten_session_is_opened_again_and_the_call_made(stranger: t
         fault.stranger = stranger
         assert (await tools.call("remote.forget_session")).content == "done"
         assert fault.calls == ["forget_session", "forget_session"]
+
+
+async def test_a_strict_server_that_comes_back_with_other_tools_is_not_called() -> None:
+    pins: dict[str, ToolPin] = {}
+    output: list[str] = []
+
+    async def read_pin(name: str) -> ToolPin | None:
+        return pins.get(name)
+
+    async with http_fault_server() as fault, anyio.create_task_group() as tasks:
+        config = remote(fault).model_copy(update={"pin": PinMode.STRICT})
+        tools = ToolServer(config, allowed=None, env={}, execution_id="e", tasks=tasks, clock=SystemClock(), read_pin=read_pin)
+        await tools.ensure_listed()
+        pins["remote"] = ToolPin("remote", tools.fingerprints, datetime.now(UTC), "ana")
+        tools.forget_listing()
+        await tools.ensure_listed()
+        (echo,) = (tool for tool in tools.tools if tool.name == "remote.echo")
+        assert isinstance(await tools.call(echo, {}, output.append), CallResult)
+        fault.sessions.clear()
+        fault.more_tools.append("other")
+        lost = await tools.call(echo, {}, output.append)
+        assert isinstance(lost, LostCall)
+        assert "other is new" in lost.reaction
+        assert fault.calls == ["echo"]
+        await tools.close()
 
 
 async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
