@@ -19,6 +19,7 @@ from tarsy.cli.db import opened_engine
 from tarsy.cli.environment import process_settings
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError
+from tarsy.config.resolve.redaction import redacted_text
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.schema.configuration import Config, NoProviderError, vendor_variables
 from tarsy.config.schema.oidc import OidcConfig
@@ -194,7 +195,7 @@ def check_default_model(loaded: LoadedConfig) -> Finding:
         ways = "\n".join(f"{vendor}: set {' and '.join(names)}" for vendor, names in error.variables.items())
         return fail("model", "none: TARSy can play the samples, but cannot investigate your alerts yet", f"{ways}\nor {error.local_model}")
     provider = config.llm_providers[default]
-    described = f"{provider.type} {provider.model}" + (f" at {provider.base_url}" if provider.base_url else "")
+    described = f"{provider.type} {provider.model}" + (f" at {redacted_text(provider.base_url)}" if provider.base_url else "")
     return ok("model", f"{default} ({described}){'; keys set: ' + ', '.join(found) if found else ''}")
 
 

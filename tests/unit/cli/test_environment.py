@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tarsy.cli.doctor_checks import check_default_model
 from tarsy.cli.environment import process_environment, process_settings
+from tarsy.config.load.loader import load_config
 
 
 def test_keys_and_settings_may_stand_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,3 +18,11 @@ def test_keys_and_settings_may_stand_beside_the_configuration(tmp_path: Path, mo
     environment = process_environment()
     assert (environment["OPENAI_API_KEY"], environment["XAI_API_KEY"]) == ("near", "far")
     assert process_settings().api_tokens == "alice=a"
+
+
+def test_the_doctor_shows_no_password_of_a_models_address(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text("defaults: {llm_provider: own}\n")
+    (tmp_path / "llm-providers.yaml").write_text(
+        "llm_providers: {own: {type: openai, model: m, base_url: 'http://me:geheim@gpu.lan/v1'}}\n"
+    )
+    assert check_default_model(load_config(tmp_path, {})).text == "own (openai m at http://***@gpu.lan/v1)"

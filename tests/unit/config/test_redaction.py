@@ -20,7 +20,7 @@ mcp_servers:
       url: "https://s3cr3t-1@h/mcp?api_key=s3cr3t-2&cluster=one"
       bearer_token: s3cr3t-3
       custom_headers: {X-Anything: s3cr3t-4, X-Session: "{{.SESSION_ID}}"}
-      session_cleanup_url: "https://a:s3cr3t-5@h/{{.SESSION_ID}}"
+      session_cleanup_url: "https://a:s3cr3t-5@h/{{.SESSION_ID}}?key=s3cr3t-5"
   oauth: {transport: {type: http, url: "https://h/", oauth: {token_url: "https://h/t", client_id: c, client_secret: s3cr3t-11}}}
   local:
     transport:

@@ -16,7 +16,7 @@ _SECRET_KEYS = frozenset({"bearer_token", "client_secret"})
 # Of an address, the credentials before the @ and the secrets in the query are hidden.
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET_WORD = r"(?:token|password|passwd|secret|api[-_]?key|access[-_]?key|credential|auth|signature|sig)"  # noqa: S105 - words that announce a secret
-_SECRET_QUERY = re.compile(rf"(?i)([?&][^=&\s]*{_SECRET_WORD}[^=&\s]*=)[^&\s#]+")
+_SECRET_QUERY = re.compile(rf"(?i)([?&](?:key|[^=&\s]*{_SECRET_WORD}[^=&\s]*)=)[^&\s#]+")
 # `--token abc`: the secret is the next argument. `--token=abc`, `GITHUB_TOKEN=abc` (docker run -e), `Authorization: Bearer abc` contain it.
 _SECRET_OPTION = re.compile(rf"(?i)-{{1,2}}[\w-]*{_SECRET_WORD}[\w-]*")
 _SECRET_ASSIGNMENT = re.compile(rf"(?is)([\w-]*{_SECRET_WORD}[\w-]*(?:=|:\s*))(.+)")
