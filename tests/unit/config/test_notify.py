@@ -5,6 +5,7 @@ from datetime import time, timedelta
 import pytest
 
 from support.config_directory import ConfigDirectory
+from tarsy.config.resolve.redaction import redacted
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.notification import AfterQuietHours, EventKind
 from tarsy.notify.policy import SlackApp, notification_policy
@@ -57,7 +58,7 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
 def test_no_secret_is_shown_with_a_target(directory: ConfigDirectory) -> None:
     directory.env |= ENV
     loaded = directory.load(WRITTEN)
-    shown = repr(notification_policy(loaded.config, loaded.env))
+    shown = f"{notification_policy(loaded.config, loaded.env)!r} {redacted(loaded.config)}"
     assert not any(secret in shown for secret in ("xoxb-1", "hush", "hooks.example", "u:p"))
 
 

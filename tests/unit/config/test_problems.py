@@ -175,6 +175,10 @@ def test_a_mistake_is_named_and_cured(directory: ConfigDirectory, tarsy: str, me
         ("llm_providers: {m: {type: openai, model: x, base_url: 'http://[::1'}}", "this is not a web address"),
         ("llm_providers: {m: {type: openai, model: ' '}}", "this must not be empty"),
         ("llm_providers: {m: {type: '{{.NOWHERE}}', model: x}}", "the environment variable NOWHERE is not set"),
+        (
+            "llm_providers: {m: {type: openai, model: m, base_url: 'http://{{.SESSION_ID}}/'}}",
+            "{{.SESSION_ID}} is known only while a session runs",
+        ),
     ],
 )
 def test_a_mistake_about_a_provider_is_named(directory: ConfigDirectory, providers: str, message: str) -> None:

@@ -99,3 +99,9 @@ def test_the_built_in_server_is_filled_in_too(directory: ConfigDirectory) -> Non
     (problem,) = directory.problems("agent_chains: {c: {alert_types: [t], stages: [{name: s, agents: [{name: KubernetesAgent}]}]}}")
     assert problem.path == "agent_chains.c"
     assert "KUBECONFIG is not set" in problem.message
+
+
+def test_a_variable_that_holds_no_address_does_not_end_the_loading(directory: ConfigDirectory) -> None:
+    directory.env["GATEWAY"] = "http://[::1"
+    loaded = directory.load(providers="llm_providers: {google-default: {base_url: '{{.GATEWAY}}'}}")
+    assert loaded.config.llm_providers["google-default"].base_url == "{{.GATEWAY}}"

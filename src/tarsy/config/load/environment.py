@@ -105,7 +105,9 @@ def expand_templates(data: Any, env: Mapping[str, str]) -> ExpandedData:
         match path:
             case ("mcp_servers", _, "transport", str() as key) if key in _EXPANDED_WHEN_USED:
                 return value
-            case ("llm_providers", _, "base_url"):
+            case ("llm_providers", _, "base_url") | ("notify", "targets", _, "webhook", "url"):
+                if isinstance(value, str) and names_session(value):
+                    filled.session_ids.append(path)
                 return value
             case _:
                 pass

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationInfo, field_validator
 
 from tarsy.config.schema.values import Backend, Count, Duration, Name, ProviderName, Section, Switch, Text, WebAddress, known_names, refuse
-from tarsy.config.templates import expand, variables
+from tarsy.config.templates import expand, names_session, variables
 from tarsy.domain.llm import LLMBackend, ProviderType
 
 # The variables in which the vendors' own tools expect a key.
@@ -131,9 +131,13 @@ class LLMProviderConfig(Section):
 
 def is_local(base_url: str, env: Mapping[str, str]) -> bool:
     """Return whether an address is local: this machine, a private network, a name without a domain. Models there rarely cost anything or need a key."""
-    if any(name not in env for name in variables(base_url)):
+    if names_session(base_url) or any(name not in env for name in variables(base_url)):
         return False
-    host = urlsplit(expand(base_url, env)).hostname or ""
+    try:
+        host = urlsplit(expand(base_url, env)).hostname or ""
+    except ValueError:
+        # A variable holds no address; whoever calls the model reports it.
+        return False
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
