@@ -31,6 +31,8 @@ CORES_PER_PROCESS = 2
 # A process that fails again and again must neither be restarted all the time nor stay away for long.
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
+# Longer than any start, even one that waits for its database and migrates it.
+START_SECONDS = 300.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
 
 # On other platforms system libraries do not support forking: there each process loads the program by itself.
@@ -76,6 +78,11 @@ def process_specs(count: int, *, host: str, port: int, more: Sequence[str]) -> t
         return ProcessSpec(name, role, ("serve", "--processes", "1", "--role", role, "--host", host, "--port", own, *more))
 
     return spec("api", ProcessRole.API, 0), *(spec(f"worker-{number}", ProcessRole.WORKER, number) for number in range(1, count + 1))
+
+
+def fails_at_start(status: int, seconds: float, *, ended_before: bool) -> bool:
+    """Whether a process that ended after `seconds` would only fail again: a port that is taken, a mistake in the configuration, no database."""
+    return status > 0 and seconds < START_SECONDS and not ended_before
 
 
 def run_processes(specs: Sequence[ProcessSpec], command: Command) -> int:
@@ -134,6 +141,7 @@ class _Supervisor:
         # When processes that failed are started again, and how long the pause before that was.
         self._restart_at: dict[ProcessSpec, float] = {}
         self._pauses: dict[ProcessSpec, float] = {}
+        self._started_at: dict[ProcessSpec, float] = {}
         # Kept: a Popen object that is collected while its process runs warns.
         self._spawned: list[subprocess.Popen[bytes]] = []
         self._had_terminal = has_terminal()
@@ -187,8 +195,8 @@ class _Supervisor:
             if pid == 0:
                 return
             spec, status = self._running.pop(pid), os.waitstatus_to_exitcode(wait_status)
-            if status > 0 and spec not in self._pauses:
-                # It has printed the reason: a port that is taken, a mistake in the configuration, no database. A restart would not help.
+            if fails_at_start(status, time.monotonic() - self._started_at[spec], ended_before=spec in self._pauses):
+                # It has printed the reason.
                 self._status = self._status or status
                 self._stop()
             if self._stopping:
@@ -199,6 +207,7 @@ class _Supervisor:
             self._pauses[spec] = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
     def _start(self, spec: ProcessSpec) -> None:
+        self._started_at[spec] = time.monotonic()
         self._running[self._fork(spec) if FORKS else self._spawn(spec)] = spec
 
     def _fork(self, spec: ProcessSpec) -> int:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.processes import cores, default_processes, process_specs
+from tarsy.processes import START_SECONDS, cores, default_processes, fails_at_start, process_specs
 from tarsy.settings import ProcessRole, Settings, settings_from
 
 
@@ -38,3 +38,11 @@ def test_processes_share_what_one_would_take_on() -> None:
     assert Settings(env={}).share(7) == 7
     shared = settings_from({"TARSY_PROCESSES_SHARING": "4", "TARSY_LIFELINE": "9"})
     assert (shared.share(5), shared.share(7, least=3), shared.lifeline) == (2, 3, 9)
+
+
+def test_a_process_that_crashes_after_its_start_is_restarted_and_one_that_cannot_start_ends_all() -> None:
+    assert fails_at_start(1, 2.0, ended_before=False)
+    # An error after days of work, a killed process, and one that ran before.
+    assert not fails_at_start(1, START_SECONDS, ended_before=False)
+    assert not fails_at_start(-9, 2.0, ended_before=False)
+    assert not fails_at_start(1, 2.0, ended_before=True)
