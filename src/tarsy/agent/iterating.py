@@ -1,20 +1,20 @@
 """The multi-turn control flow: call the model, run the tools it asks for, until it answers or has to conclude."""
 
 from dataclasses import asdict, replace
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any, assert_never
 from uuid import uuid4
 
 import anyio
 
-from tarsy.agent.answer_text import MAX_CONTINUATIONS, ThoughtsOnly, joined, pieces_so_far
+from tarsy.agent.answer_text import CONTINUE, MAX_CONTINUATIONS, ThoughtsOnly, joined, pieces_so_far
 from tarsy.agent.budget.ceilings import CeilingMetError
 from tarsy.agent.conclusion import Answered, Conclusion, show_thought
 from tarsy.agent.context_window import tokens_of
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_move, state_after, tools_timed_out
 from tarsy.agent.model_call import CompletedCall
-from tarsy.agent.prompt.builder import PromptBuilder
+from tarsy.agent.prompt.builder import REACT_CONCLUSION, PromptBuilder
 from tarsy.agent.prompt.fence import utc
 from tarsy.agent.prompt.nudges import VERIFICATION_REQUEST, looping_text_nudge, repetition_nudge, tools_changed_note
 from tarsy.agent.recorder import Recorder, StepParts
@@ -84,8 +84,7 @@ class IteratingController:
         if begins := recorder.begin(stored):
             await recorder.commit(execution_changes=begins)
         run.catalog = await context.tools.list_tools()
-        answers = [message for message in run.messages if message.body.role is Role.ASSISTANT]
-        context.evidence.assign(call for message in answers for call in self._tool_calls.read(message).calls)
+        context.evidence.assign(call for _, turn in self._stored_turns() for call in turn.calls)
         if run.messages:
             return await self._resume(stored)
         run.catalog = run.catalog.only(run.inputs.first_tools(run.catalog.names))
@@ -100,33 +99,42 @@ class IteratingController:
         )
         return None
 
+    def _stored_turns(self) -> list[tuple[int, StoredTurn]]:
+        """Return the stored answers of the model, with their sequence numbers. In one that was to conclude, no text is a call."""
+        turns: list[tuple[int, StoredTurn]] = []
+        for before, message in pairwise(self._run.messages):
+            if message.body.role is Role.ASSISTANT:
+                asked = before.body.content
+                concludes = (asked == CONTINUE or asked.endswith(REACT_CONCLUSION)) and not message.body.tool_calls
+                turn = StoredTurn(message.body.content) if concludes else self._tool_calls.read(message)
+                turns.append((message.sequence_number, turn))
+        return turns
+
     async def _resume(self, stored: StoredRun) -> ExecutionResult | None:
         """Finish what an interrupted run left: make its pending tool calls, restore its counters, and end if it had its answer."""
         run, context = self._run, self._context
         reopened = run.failures.reopen(stored.calls, run.messages, run.provider.name)
         await self._recorder.commit(mcp_interactions=self._listings(run.catalog), opened=reopened)
         timed_out = stored.timed_out_tools
-        asked = next((message for message in reversed(run.messages) if message.body.role is Role.ASSISTANT), None)
-        written = self._tool_calls.read(asked) if asked else StoredTurn("")
+        turns = self._stored_turns()
+        place_of_newest, newest = turns[-1] if turns else (0, StoredTurn(""))
         # Each result has its reserved place behind the answer.
-        places = enumerate(written.calls, start=asked.sequence_number + 1 if asked else 0)
+        places = enumerate(newest.calls, start=place_of_newest + 1)
         stored_places = {message.sequence_number for message in run.messages}
         if pending := [PendingCall(call, place) for place, call in places if place not in stored_places]:
             self._recorder.reserve_up_to(pending[-1].sequence_number)
             # Calls may have a result that is not in the conversation: it was to be summarised.
             read = {one.call.id: await context.services.results.read(context.place.execution_id, one.call.id) for one in pending}
             known = {call_id: outcome for call_id, outcome in read.items() if outcome}
-            turn = ToolTurn(run, self._tool_calls, pending, purpose=written.text, known=known)
+            turn = ToolTurn(run, self._tool_calls, pending, purpose=newest.text, known=known)
             await self._recorder.commit(opened=turn.announce())
             outcome = await turn.run(deadline=anyio.current_time() + context.config.iteration_timeout)
             timed_out |= outcome.timed_out
         if timed_out:
             errors: list[str | None] = []
-            for message in run.messages:
-                if message.body.role is Role.ASSISTANT:
-                    calls = self._tool_calls.read(message).calls
-                    overdue = [call.name for call in calls if call.id in timed_out]
-                    errors.append(tools_timed_out(overdue) if overdue and len(overdue) == len(calls) else None)
+            for _, one in turns:
+                overdue = [call.name for call in one.calls if call.id in timed_out]
+                errors.append(tools_timed_out(overdue) if overdue and len(overdue) == len(one.calls) else None)
             config = context.config
             run.state = state_after(stored.calls, config.max_iterations, provider=config.provider.name, tool_errors=errors)
         if run.messages[-1].body.role is not Role.ASSISTANT:

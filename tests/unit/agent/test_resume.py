@@ -42,11 +42,12 @@ def _native(*turns: Any, timeouts: tuple[str, ...] = (), result: str = "Running"
     return Scenario(chain(stage(agent(**limited))), answered, results)
 
 
-def _react(*turns: str, result: str = "web-1 Running", summary: Any = None, **changes: Any) -> Scenario:
-    answered = [says(TRACK, number, turn) for number, turn in enumerate(turns)]
+def _react(*turns: Any, result: str = "web-1 Running", summary: Any = None, **changes: Any) -> Scenario:
+    answered = [says(TRACK, number, *(turn if isinstance(turn, tuple) else (turn,))) for number, turn in enumerate(turns)]
     answered += [says(f"{TRACK}/summary/react-3", 0, summary)] if summary else []
     results = [answers(TRACK, f"react-{place}", "k8s.pods", result) for place in range(3, 30)]
-    return Scenario(chain(stage(agent(max_iterations=9, tool_calling=ToolCalling.REACT, **changes))), answered, results)
+    limited: dict[str, Any] = {"max_iterations": 9, **changes}
+    return Scenario(chain(stage(agent(tool_calling=ToolCalling.REACT, **limited))), answered, results)
 
 
 def _call(number: int) -> dict[str, Any]:
@@ -141,6 +142,10 @@ SCENARIOS = {
     ),
     "a last draft whose correction looks something up": _native(_call(0), DRAFT, _call(1), PATCH, max_iterations=2),
     "a draft in text that is corrected": _react(ACTION, "Final Answer: It is the cat.", f"Thought: Well.\nFinal Answer: {CITED}"),
+    "a forced draft in text that looks like a call": _react(ACTION, ACTION, f"Thought: Well.\nFinal Answer: {CITED}", max_iterations=1),
+    "a draft in text whose rest looks like a call": _react(
+        ACTION, ("Final Answer: It is the cat. Do:\n", {"finish": "length"}), ACTION, f"Thought: Well.\nFinal Answer: {CITED}"
+    ),
     "a forced draft that is corrected": _native(_call(0), "It is the cat.", CITED, max_iterations=1),
     "a draft that is judged": replace(FULL, calls=[*FULL.calls, says(f"{TRACK}/support", 2, thinks("Hm."), "1: supports\n2: unrelated")]),
     "a draft whose correction fails": _native(_call(0), "It is the disk, or the cat.", OUT),

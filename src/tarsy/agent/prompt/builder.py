@@ -25,9 +25,9 @@ _SUMMARISED_ALERT = 2_000
 _LONGEST_ARGUMENTS = 200
 
 _NATIVE_CONCLUSION = "Answer with your complete final analysis as plain text."
-_REACT_CONCLUSION = "Answer in this form:\nThought: what the evidence amounts to\nFinal Answer: your complete final analysis"
+REACT_CONCLUSION = "Answer in this form:\nThought: what the evidence amounts to\nFinal Answer: your complete final analysis"
 # Weak models repeat these instead of an answer.
-CONCLUSION_FORMS = f"{_NATIVE_CONCLUSION}\n{_REACT_CONCLUSION}"
+CONCLUSION_FORMS = f"{_NATIVE_CONCLUSION}\n{REACT_CONCLUSION}"
 
 Messages = tuple[ConversationMessage, ...]
 
@@ -308,7 +308,7 @@ def is_compaction_pointer(content: str) -> bool:
 
 
 def _conclusion_form(tool_calling: ToolCalling) -> str:
-    return _NATIVE_CONCLUSION if tool_calling is ToolCalling.NATIVE else _REACT_CONCLUSION
+    return _NATIVE_CONCLUSION if tool_calling is ToolCalling.NATIVE else REACT_CONCLUSION
 
 
 def _conversation(system: str, user: str) -> Messages:
