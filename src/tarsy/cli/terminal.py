@@ -12,6 +12,8 @@ import typer
 
 from tarsy.kit.groups import leaves
 
+# Columns up to this width are not wrapped: ids, times, states, amounts, most names.
+_WHOLE = 20
 # Wider than any row.
 _UNLIMITED = 100_000
 
@@ -25,18 +27,21 @@ def harmless(text: str) -> str:
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under headers. In a terminal the last column is wrapped; otherwise nothing is shortened, for programs that read it."""
+    """Print rows under headers. In a terminal long columns are wrapped; otherwise they are not, for programs that read it. Nothing is cut off."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, header in enumerate(headers, start=1):
-        table.add_column(header, no_wrap=number < len(headers), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(harmless(cell)) for cell in row))
+    cells = [[Text(harmless(cell)) for cell in row] for row in rows]
+    for number, header in enumerate(headers):
+        widest = max([len(header), *(row[number].cell_len for row in cells)])
+        table.add_column(header, no_wrap=widest <= _WHOLE, min_width=min(widest, _WHOLE), overflow="fold")
+    for row in cells:
+        table.add_row(*row)
     console = Console()
-    if console.is_terminal:
+    # In a terminal that is too narrow, rich would cut off ids and amounts: lines are printed whole, and continue on its next line.
+    if console.is_terminal and console.width >= sum((column.min_width or 0) + 2 for column in table.columns):
         console.print(table)
         return
     console = Console(width=_UNLIMITED, color_system=None)

@@ -3,10 +3,11 @@
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from tarsy.cli.live_view import LiveView, print_end, print_verdict
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import harmless, print_table
 from tarsy.domain.timeline import TimelineEventType
 
 # Clears the screen, and names the window.
@@ -132,3 +133,24 @@ def test_a_verdict_gives_the_terminal_no_orders() -> None:
     print_verdict(Console(file=file, force_terminal=True, color_system=None, width=80), {"verdict": hostile, "citations": None})
     assert "([red]x[/red])" in file.getvalue(), "markup is no order either"
     assert not [order for order in ("\x1b[2J", "\x1b]0;", "\x9b") if order in file.getvalue()]
+
+
+def test_no_terminal_is_too_narrow_for_an_id_or_an_amount(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    row = (
+        "93d82d34",
+        "2026-11-18 13:45Z",
+        "completed",
+        "$12.34",
+        "fault Deployment/shop/recommender (high)",
+        "A service runs out of memory",
+    )
+    for columns in (20, 80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_table(("SESSION", "CREATED", "STATUS", "COST", "VERDICT", "TITLE"), [row])
+        printed = capsys.readouterr().out.splitlines()
+        assert all(cell in printed[1] for cell in row[:4])
+        words = " ".join(printed).split()
+        assert all(word in words for cell in row for word in cell.split())
+    print_table(("SERVER", "PIN"), [])
+    assert "SERVER" in capsys.readouterr().out
