@@ -168,6 +168,13 @@ async def test_slack_is_called_by_its_sdk_and_its_errors_and_limits_are_understo
     assert (sent.body["channel"], sent.body["text"]) == ("C1", stored.text)
 
 
+async def test_an_answer_that_is_not_slacks_own_is_reported_by_its_status(receiver: VendorServer) -> None:
+    sender = SlackSender(token="xoxb-1", channel="C1", api_url=f"{receiver.url}/api/")
+    for kind in ("text/html", "application/json"):
+        receiver.replies.append(Reply((b"<html>",), 502, {}, kind))
+        assert await send_test("hook", sender) == "Slack answered: HTTP 502"
+
+
 async def test_other_services_are_called_by_apprise(database_url: str, receiver: VendorServer) -> None:
     receiver.replies.extend([json_reply(500, {}), OK])
     sender = AppriseSender(url=receiver.url.replace("http://", "json://") + "/in")

@@ -240,4 +240,9 @@ def present_text(notification: Notification, thread: MessageThread) -> str:
 
 
 def _error(error: Any) -> str:
-    return str(error.response.get("error"))
+    """Return Slack's name of the error, or the HTTP status if something else answered, such as a proxy."""
+    data = getattr(error.response, "data", None)
+    if isinstance(data, dict) and "error" in data:
+        return str(cast("dict[str, object]", data)["error"])
+    # The SDK gives its own response, or that of the library below it.
+    return f"HTTP {getattr(error.response, 'status_code', None) or error.response.status}"
