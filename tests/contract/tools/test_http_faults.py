@@ -145,15 +145,17 @@ async def test_a_strict_server_that_comes_back_with_other_tools_is_not_called() 
         pins["remote"] = ToolPin("remote", tools.fingerprints, datetime.now(UTC), "ana")
         tools.forget_listing()
         await tools.ensure_listed()
-        (echo,) = (tool for tool in tools.tools if tool.name == "remote.echo")
-        assert isinstance(await tools.call(echo, {}, output.append), CallResult)
-        fault.sessions.clear()
-        fault.more_tools.append("other")
-        lost = await tools.call(echo, {}, output.append)
-        assert isinstance(lost, LostCall)
-        assert "other is new" in lost.reaction
-        assert fault.calls == ["echo"]
-        await tools.close()
+        try:
+            (echo,) = (tool for tool in tools.tools if tool.name == "remote.echo")
+            assert isinstance(await tools.call(echo, {}, output.append), CallResult)
+            fault.sessions.clear()
+            fault.more_tools.append("other")
+            lost = await tools.call(echo, {}, output.append)
+            assert isinstance(lost, LostCall)
+            assert "other is new" in lost.reaction
+            assert fault.calls == ["echo"]
+        finally:
+            await tools.close()
 
 
 async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
