@@ -102,6 +102,8 @@ class ToolServerConnection:
         self._stopping = anyio.Event()
         # Whether the owner stopped it, rather than a failure.
         self._stopped_by_owner = False
+        self._is_retired = False
+        self._requests = 0
         self._scope = anyio.CancelScope(shield=True)
         self._first_error: str | None = None
         self._last_lines: deque[str] = deque(maxlen=KEPT_LINES)
@@ -154,6 +156,12 @@ class ToolServerConnection:
         self._stopped_by_owner = True
         self._end_session()
 
+    def retire(self) -> None:
+        """Ask for an orderly end as soon as no request is running."""
+        self._is_retired = True
+        if self.ready.is_set() and not self._requests:
+            self.stop()
+
     def abort(self) -> None:
         """End now, orderly or not."""
         self._scope.cancel()
@@ -205,6 +213,7 @@ class ToolServerConnection:
             raise self._lost(never_ran=True)
         seen: list[HttpFailure] = []
         token = failures.set(seen)
+        self._requests += 1
         try:
             return await request(session)
         except SessionError as error:
@@ -228,6 +237,9 @@ class ToolServerConnection:
             raise BadAnswer(self.server, text) from error
         finally:
             failures.reset(token)
+            self._requests -= 1
+            if self._is_retired:
+                self.retire()
 
     def _lost(self, *, never_ran: bool, detail: str = "") -> ConnectionLost:
         text = f"The connection to tool server '{self.server}' was lost" + (f" ({detail})" if detail else "")

@@ -14,7 +14,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.kit.groups import single_errors
 from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
-from tarsy.tools.endpoint import uses_session_id
+from tarsy.tools.endpoint import Endpoint, uses_session_id
 
 # As long as an execution waits for its own connections.
 CLOSE_SECONDS = 10.0
@@ -32,7 +32,7 @@ class ConnectionPool:
         self._stateless: set[str] = set()
         self._lock = anyio.Lock()
         self._connections: dict[str, ToolServerConnection] = {}
-        # No longer handed out, but still used by the executions that have them.
+        # No longer handed out, but still used by calls that are running.
         self._retired: list[ToolServerConnection] = []
         # Stopped by the executions that had them.
         self._ending: set[ToolServerConnection] = set()
@@ -47,7 +47,9 @@ class ConnectionPool:
 
     def renew(self) -> None:
         """Make new connections from now on: a server's token may have changed."""
-        self._retired += self._connections.values()
+        for connection in self._connections.values():
+            connection.retire()
+        self._retired = [one for one in (*self._retired, *self._connections.values()) if not one.ended.is_set()]
         self._connections.clear()
         self._breakers.clear()
 
@@ -63,9 +65,12 @@ class ConnectionPool:
         """Remember that the server keeps nothing between two requests."""
         self._stateless.add(_key(server))
 
-    async def connection(self, server: ResolvedMcpServer, make: Callable[[], ToolServerConnection]) -> ToolServerConnection:
-        """Return the live connection to `server`, or a new one, which may have failed."""
-        key = _key(server)
+    async def connection(
+        self, server: ResolvedMcpServer, endpoint: Endpoint, make: Callable[[], ToolServerConnection]
+    ) -> ToolServerConnection:
+        """Return the live connection to `server` at `endpoint`, or a new one, which may have failed."""
+        # An execution that began before a reload has the token of that time.
+        key = f"{_key(server)} {endpoint}"
         async with self._lock:
             connection = self._connections.get(key)
             if connection is None or connection.ended.is_set() or (connection.ready.is_set() and not connection.is_alive):

@@ -297,7 +297,7 @@ class ToolServer:
         breaker.check(self._clock.monotonic())
         self._shared = self._pool is not None and self._pool.shares(self._config)
         if self._pool is not None and self._shared:
-            connection = self._connection = await self._pool.connection(self._config, make)
+            connection = self._connection = await self._pool.connection(self._config, endpoint, make)
         else:
             # Stored before it is ready, so that an owner that gives up meanwhile can end it.
             connection = self._connection = make()

@@ -176,11 +176,27 @@ async def test_executions_that_a_server_can_tell_apart_share_nothing() -> None:
         assert pool.shares(server("remote", ResolvedTransport(type="sse", url="http://x", shared_connection=True)))
 
 
-async def test_after_a_renewal_the_next_execution_connects_anew_and_all_are_closed_in_the_end() -> None:
-    async with http_fault_server() as remote:
-        async with connection_pool() as pool:
-            await use(remote_server(remote), pool, "one")
+async def test_after_a_renewal_the_old_connection_ends_and_its_executions_use_the_new_one() -> None:
+    async with http_fault_server() as remote, connection_pool() as pool:
+        async with opened(remote_server(remote), pool=pool) as tools:
+            assert (await tools.call("remote.echo", "one")).content == "one"
             pool.renew()
             await use(remote_server(remote), pool, "two")
-            assert (handshakes(remote), farewells(remote)) == (2, 0)
-        assert farewells(remote) == 2
+            with anyio.fail_after(60):
+                while farewells(remote) == 0:  # noqa: ASYNC110 - the server has no event for us
+                    await anyio.sleep(0.01)
+            assert (await tools.call("remote.echo", "three")).content == "three"
+        assert (handshakes(remote), farewells(remote)) == (2, 1)
+
+
+async def test_an_execution_from_before_a_renewal_does_not_pass_its_token_on() -> None:
+    transport = ResolvedTransport.model_validate({"type": "http", "url": "{{.URL}}", "bearer_token": "{{.KEY}}", "shared_connection": True})
+    async with http_fault_server() as remote, connection_pool() as pool:
+        config = server("remote", transport)
+        async with opened(config, env={"URL": remote.url, "KEY": "first-token"}, pool=pool) as tools:
+            await tools.call("remote.echo", "one")
+            pool.renew()
+            await tools.call("remote.echo", "two")
+            async with opened(config, env={"URL": remote.url, "KEY": "second-token"}, pool=pool) as others:
+                await others.call("remote.echo", "three")
+                assert remote.requests[-1][2]["authorization"] == "Bearer second-token"
