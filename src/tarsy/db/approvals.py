@@ -30,10 +30,11 @@ from tarsy.domain.work import WorkState
 # Approvals on a page: more than people decide about in a day.
 MOST_LISTED = 200
 
-# A call that nobody decided about has expired when its time is up, and when its agent, session or question has ended.
+# A call that nobody decided about has expired when its time is up, and when its agent, session or question has ended. The agents of the
+# others, of which there are many, are not read.
 _STATE = f"""
     CASE WHEN a.state = '{ApprovalState.PENDING}' AND (a.expires_at <= now() OR coalesce(w.state, '{WorkState.DONE}') = '{WorkState.DONE}'
-            OR e.status IN ({sql_list(status for status in RunStatus if status.is_final)}))
+            OR (SELECT status FROM agent_executions WHERE id = a.execution_id) IN ({sql_list(one for one in RunStatus if one.is_final)}))
         THEN '{ApprovalState.EXPIRED}' ELSE a.state END"""
 # A call that did not answer in time may have taken effect.
 _OUTCOME = f"""
@@ -45,8 +46,7 @@ _OUTCOME = f"""
 _READ = f"""
     SELECT CAST(a.id AS text) AS id, CAST(a.session_id AS text) AS session_id, CAST(a.execution_id AS text) AS execution_id, a.call_id, a.evidence_id, a.server, a.tool, a.arguments, a.call_hash, {_STATE} AS state,
         a.requested_at, a.expires_at, a.decided_at, a.decided_by, a.reason, a.started_at, {_OUTCOME} AS outcome
-    FROM approvals a JOIN alert_sessions s ON s.id = a.session_id JOIN agent_executions e ON e.id = a.execution_id
-    LEFT JOIN work w ON w.id = a.work_id
+    FROM approvals a JOIN alert_sessions s ON s.id = a.session_id LEFT JOIN work w ON w.id = a.work_id
     LEFT JOIN LATERAL (
         SELECT coalesce(CAST(m.result ->> 'is_timeout' AS boolean), false) AS is_timeout FROM mcp_interactions m
         WHERE m.execution_id = a.execution_id AND m.call_id = a.call_id AND m.kind = '{MCPInteractionKind.TOOL_CALL}' LIMIT 1
