@@ -85,6 +85,18 @@ async def test_a_step_whose_connection_is_cut_at_its_commit_is_written_once(
     assert [row["id"] for row in numbers] == list(range(1, len(reported) + 1))
 
 
+async def test_a_sub_agent_is_stored_once_though_nothing_announces_it_and_the_answer_is_lost(
+    database_url: str, ground: Ground, claim: Claim
+) -> None:
+    async with cutting(database_url) as (cutter, engine):
+        journal, stage = PostgresJournal(engine, lambda _events: None), begun_stage(claim)
+        await journal.commit(Step(claim=claim, stages=(stage,)))
+        cutter.cut_at, cutter.arrives = b"second", True
+        await journal.commit(Step(claim=claim, executions=(replace(new_execution(stage), agent_name="second"),)))
+        assert cutter.cuts == 1
+    assert await ground.fetch("SELECT agents FROM session_figures") == [{"agents": 1}]
+
+
 async def test_an_attempt_that_nobody_waits_for_any_more_is_waited_for_before_the_next(
     database_url: str, ground: Ground, claim: Claim
 ) -> None:

@@ -90,8 +90,9 @@ class PostgresJournal:
             if announced := _announcements(step):
                 draft = draft_of(step.session_id, announced[0])
                 return await connection.scalar(_PUBLISHED, {"channel": draft.channel, "payload": draft.text}) is not None
-            if step.messages:
-                return await connection.scalar(sa.select(messages.c.id).where(messages.c.id == step.messages[0].id)) is not None
+            for table, new in ((messages, step.messages), (agent_executions, step.executions)):
+                if new:
+                    return await connection.scalar(sa.select(table.c.id).where(table.c.id == new[0].id)) is not None
         # Anything else may be written twice.
         return False
 
