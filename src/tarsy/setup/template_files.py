@@ -250,11 +250,13 @@ def local_model(url: str, model: str) -> Mapping[str, str]:
 
 def _added(target: Path, template: str, replaced: Collection[str]) -> tuple[str, list[str]]:
     """Return an existing file with the template merged into it, and lines about what was added and kept."""
-    written = target.read_text(encoding="utf-8")
-    if target.suffix != ".yaml":
-        return written, [f"kept {target}"]
     try:
+        written = target.read_text(encoding="utf-8")
+        if target.suffix != ".yaml":
+            return written, [f"kept {target}"]
         merged = merge(written, template, replaced=replaced)
+    except UnicodeDecodeError as error:
+        raise CannotAddError(target, CannotMergeError("it is not UTF-8 text")) from error
     except CannotMergeError as error:
         raise CannotAddError(target, error) from error
     summary = (

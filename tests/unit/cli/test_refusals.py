@@ -52,6 +52,12 @@ def test_a_terminal_that_lacks_a_letter_gets_the_others(monkeypatch: pytest.Monk
     assert (left.value.code, b"??\xe9" in written.getvalue()) == (0, True)
 
 
+def test_a_configuration_that_is_no_text_is_not_added_to(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_bytes(b"# caf\xe9\n")
+    status, answered = _run("init", "--dir", str(tmp_path))
+    assert (status, "it is not UTF-8 text. Nothing was written." in answered) == (1, True), answered
+
+
 def test_a_request_body_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "body").write_bytes(b"caf\xe9")
     status, answered = _run("routes", "test", str(tmp_path / "body"))
