@@ -1,6 +1,7 @@
 /** A field for a message of a few lines. Enter sends it, Shift and Enter start a new line. The field is emptied when the message was accepted. */
 import TextField from "@mui/material/TextField";
 import type { ReactNode } from "react";
+import { useRef } from "react";
 import { Form } from "./fields";
 import { useDraft } from "./draft";
 
@@ -17,11 +18,13 @@ interface MessageFormProps {
 
 export function MessageForm({ draft, label, disabled, onSend, button }: MessageFormProps) {
   const [text, setText] = useDraft(draft, "", (value) => typeof value === "string");
+  const field = useRef<HTMLTextAreaElement>(null);
   const ready = text.trim() !== "" && !disabled;
   const submit = () => {
     if (!ready) return;
     void onSend(text.trim()).then(
-      () => setText(""),
+      // More may have been typed meanwhile.
+      () => (field.current?.value ?? text) === text && setText(""),
       () => undefined,
     );
   };
@@ -29,6 +32,7 @@ export function MessageForm({ draft, label, disabled, onSend, button }: MessageF
     <Form direction="row" sx={{ gap: 1, alignItems: "flex-end" }} onSubmit={submit}>
       <TextField
         multiline
+        inputRef={field}
         maxRows={8}
         fullWidth
         size="small"

@@ -40,6 +40,17 @@ test("a hint is sent to a running session, and the field is empty again", async 
   expect((field as HTMLTextAreaElement).value).toBe("");
 });
 
+test("what is typed while a hint is being sent is kept", async () => {
+  show({});
+  let accept: () => void = () => undefined;
+  vi.spyOn(api, "POST").mockReturnValue(new Promise((resolve) => (accept = () => resolve({ data: HINT, response: new Response() }))));
+  const field = screen.getByLabelText<HTMLTextAreaElement>("Tell the agents something");
+  await userEvent.type(field, "Look at web-3{Enter} and web-4");
+  accept();
+  await vi.waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Hint" }).disabled).toBe(false));
+  expect(field.value).toBe("Look at web-3 and web-4");
+});
+
 test("each note says what became of it", () => {
   show({}, [
     { ...HINT, state: "delivered", told: ["One", "Other"] },
