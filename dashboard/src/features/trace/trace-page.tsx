@@ -22,6 +22,7 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing, NotFound } from "@/components/states";
 import { clamped } from "@/components/text-styles";
 import { useChannel } from "@/live/connection";
+import type { LiveMessage } from "@/wire/live-messages";
 import type { SessionDetail } from "@/wire/types";
 import { Legend, wholeWindow, ZoomButtons, zoomWindow } from "./axis";
 import { CallDetail } from "./call-detail";
@@ -40,7 +41,7 @@ export function TracePage() {
   // The session too: it has the agents that make the calls.
   const refetch = useThrottledRefetch([traceKey(sessionId), sessionKeys.detail(sessionId)], REFETCH_EVERY_MS);
   useChannel(`session:${sessionId}`, (message) => {
-    if (message.type === "interaction.created" || message.type === "subscription.confirmed" || message.type === "catchup.overflow") refetch();
+    if (changesTrace(message)) refetch();
   });
   usePageTitle(session.data ? `Trace: ${session.data.title}` : "Trace");
   const flow = useMemo(() => trace.data && waterfall(trace.data, session.data), [trace.data, session.data]);
@@ -61,6 +62,11 @@ export function TracePage() {
       {flow && flow.calls.length > 0 && <Calls sessionId={sessionId} flow={flow} session={session.data} />}
     </Stack>
   );
+}
+
+/** Whether the trace and its session have to be refetched after a message. A session that has ended can be forked. */
+export function changesTrace({ type }: LiveMessage): boolean {
+  return type === "interaction.created" || type === "session.completed" || type === "subscription.confirmed" || type === "catchup.overflow";
 }
 
 function Calls({ sessionId, flow, session }: { sessionId: string; flow: Waterfall; session: SessionDetail | undefined }) {
