@@ -4,7 +4,9 @@ import { formatBytes, formatCeiling, formatCount, formatDuration, formatRelative
 test.each([
   [0, "0 ms"],
   [999, "999 ms"],
+  [999.7, "1.0 s"],
   [1_500, "1.5 s"],
+  [9_990, "10 s"],
   [59_000, "59 s"],
   [61_000, "1 m 1 s"],
   [3_720_000, "1 h 2 m"],
@@ -29,12 +31,12 @@ test("beyond a month the date says more", () => {
 });
 
 test("counts and sizes are short", () => {
-  expect([950, 4_312, 34_315, 2_500_000].map(formatCount)).toEqual(["950", "4.3k", "34k", "2.5M"]);
+  expect([950, 4_312, 9_990, 34_315, 999_900, 2_500_000].map(formatCount)).toEqual(["950", "4.3k", "10k", "34k", "1.0M", "2.5M"]);
   expect([10, 2_048, 204_800].map(formatBytes)).toEqual(["10 B", "2.0 kB", "200 kB"]);
   expect([plural(1, "line"), plural(2, "line"), plural(0, "reply", "replies")]).toEqual(["1 line", "2 lines", "0 replies"]);
 });
 
 test("a ceiling is told by what it limits", () => {
   expect(formatCeiling({ usd: 0.2, tokens: null, seconds: 300, model_calls: null, tool_calls: null })).toBe("$0.20, 5 min");
-  expect(formatCeiling({ usd: null, tokens: 50_000, seconds: 90, model_calls: 10, tool_calls: 20 })).toBe("50k tokens, 90 s, 10 model calls, 20 tool calls");
+  expect(formatCeiling({ usd: null, tokens: 50_000, seconds: 90, model_calls: 1, tool_calls: 20 })).toBe("50k tokens, 90 s, 1 model call, 20 tool calls");
 });

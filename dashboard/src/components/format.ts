@@ -1,8 +1,9 @@
 /** Formats numbers, sizes, costs and times. */
 
 export function formatDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 10_000) return `${(ms / 1_000).toFixed(1)} s`;
+  // The limits are where rounding reaches the next unit.
+  if (ms < 999.5) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -42,8 +43,8 @@ export function formatClock(at: Date): string {
 
 export function formatCount(value: number): string {
   if (value < 1_000) return String(value);
-  if (value < 10_000) return `${(value / 1_000).toFixed(1)}k`;
-  if (value < 1_000_000) return `${Math.round(value / 1_000)}k`;
+  if (value < 9_950) return `${(value / 1_000).toFixed(1)}k`;
+  if (value < 999_500) return `${Math.round(value / 1_000)}k`;
   return `${(value / 1_000_000).toFixed(1)}M`;
 }
 
