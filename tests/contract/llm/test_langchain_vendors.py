@@ -75,6 +75,18 @@ async def test_thinking_goes_back_sealed_even_when_the_words_were_masked_since(a
     ]
 
 
+@pytest.mark.parametrize("thinking", [(), ("Hm.",)])
+async def test_a_text_of_nothing_but_white_space_is_not_sent_back(asking: Asking, thinking: tuple[str, ...]) -> None:
+    asking.server.replies.append(asking.vendor.reply(Said(thinking=thinking, text=("\n\n",), calls=(LOOK,))))
+    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+
+    first = await asking.hear(asking.request(tools=(PODS,)))
+    await asking.hear(asking.request(*QUESTION, *results_of(first, "\n\n"), tools=(PODS,)))
+
+    sent = [block["type"] for block in asking.server.bodies[1]["messages"][1]["content"]]
+    assert sent == [*("thinking" for _ in thinking), "tool_use"]
+
+
 async def test_thinking_that_does_not_fit_the_conversation_any_more_is_left_out(asking: Asking) -> None:
     """Newer models bind it to the tools and messages before it, and no tools are offered when an agent concludes."""
     refusal = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."

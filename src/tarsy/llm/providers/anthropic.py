@@ -139,10 +139,12 @@ class AnthropicProvider:
 
 def request_body(request: GenerateInput, model: ClaudeModel, memory: TurnMemory[tuple[Block, ...]]) -> dict[str, Any]:
     """Build the body of a call to the Messages API; each earlier turn has the thinking blocks it came with."""
-    system = [_text(message.content) for message in request.messages if message.role is Role.SYSTEM and message.content]
+    system = [_text(message.content) for message in request.messages if message.role is Role.SYSTEM and message.content.strip()]
     turns: list[tuple[str, list[Block]]] = []
     for message in request.messages:
         role, blocks = _turn(message, memory.recall(conversation_of(request), turn_key(message)) or ())
+        # The model often writes line breaks before its calls, and the vendor refuses a text of nothing but white space.
+        blocks = [block for block in blocks if block["type"] != "text" or block["text"].strip()]
         # The sides have to alternate: the results of parallel calls and the next question are one turn.
         if turns and turns[-1][0] == role == "user":
             turns[-1][1].extend(blocks)
@@ -192,7 +194,7 @@ def _turn(message: ConversationMessage, remembered: Sequence[Block]) -> tuple[st
             }
             if remembered:
                 return "assistant", list(restored_blocks(message.content, calls, remembered))
-            return "assistant", [*([_text(message.content)] if message.content else []), *calls.values()]
+            return "assistant", [_text(message.content), *calls.values()]
 
 
 def _text(text: str) -> Block:
