@@ -57,7 +57,7 @@ _PERIOD = sa.text(
         JOIN alert_sessions s ON s.id = r.session_id JOIN agent_executions e ON e.id = r.execution_id
         WHERE r.created_at >= CAST(:first AS timestamp) AT TIME ZONE 'UTC' AND NOT (r.is_kept AND e.status IN ({_ENDED}))
             AND (r.unsent_under IS NULL OR EXISTS (SELECT FROM work w WHERE w.session_id = r.session_id AND w.claim_token = r.unsent_under))
-            AND (CAST(:without AS uuid) IS NULL OR r.id <> :without)
+            AND r.id <> ALL(CAST(:without AS uuid[]))
             AND (CAST(:chain AS text) IS NULL OR s.chain_id = :chain) AND (CAST(:alert_type AS text) IS NULL OR s.alert_type = :alert_type)
     ) AS reserved
     """
@@ -137,7 +137,9 @@ class PostgresSpendingStore:
             async with self._engine.begin() as connection:
                 await connection.execute(_LOCK)
                 for budget in periods:
-                    state = await _state(connection, budget, datetime.now(UTC).date(), without=reservation.execution_id)
+                    # The row that it replaces, and its own from an attempt whose answer was lost.
+                    own = (reservation.execution_id, reservation.id)
+                    state = await _state(connection, budget, datetime.now(UTC).date(), without=own)
                     if state.used + needed > budget.usd:
                         return state
                 return await _reserve(connection, reservation)
@@ -186,7 +188,7 @@ async def _reserve(connection: AsyncConnection, reservation: Reservation) -> Non
         raise ClaimLostError(claim)
 
 
-async def _state(connection: AsyncConnection, budget: PeriodBudget, today: date, without: str | None = None) -> PeriodState:
-    parameters = {"first": budget.per.first_day(today), "chain": budget.chain, "alert_type": budget.alert_type, "without": without}
+async def _state(connection: AsyncConnection, budget: PeriodBudget, today: date, without: Sequence[str] = ()) -> PeriodState:
+    parameters = {"first": budget.per.first_day(today), "chain": budget.chain, "alert_type": budget.alert_type, "without": list(without)}
     row = (await connection.execute(_PERIOD, parameters)).one()
     return PeriodState(budget=budget, spent=row.spent, reserved=row.reserved)

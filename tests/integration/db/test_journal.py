@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from uuid import uuid4
 
 import anyio
@@ -18,12 +19,15 @@ from support.timeline_entries import streaming, warning
 from tarsy.db import notifications
 from tarsy.db.connection import create_engine, listen_connection
 from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.spending import PostgresSpendingStore
+from tarsy.domain.budget import NOTHING, Reservation, Spent
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, Claim, ClaimLostError
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
 from tarsy.domain.live_events import StoredLiveEvent
+from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
@@ -95,6 +99,20 @@ async def test_a_sub_agent_is_stored_once_though_nothing_announces_it_and_the_an
         await journal.commit(Step(claim=claim, executions=(replace(new_execution(stage), agent_name="second"),)))
         assert cutter.cuts == 1
     assert await ground.fetch("SELECT agents FROM session_figures") == [{"agents": 1}]
+
+
+async def test_a_reservation_whose_answer_is_lost_does_not_count_twice(database_url: str, claim: Claim) -> None:
+    """Otherwise the second attempt finds no room beside the first."""
+    budget = PeriodBudget(per=BudgetPeriod.DAY, usd=Decimal(3))
+    async with cutting(database_url) as (cutter, engine):
+        stage = begun_stage(claim)
+        execution = new_execution(stage)
+        await PostgresJournal(engine, lambda _events: None).commit(Step(claim=claim, stages=(stage,), executions=(execution,)))
+        amounts = {"wanted": Spent(usd=Decimal(2)), "kept": NOTHING}
+        two = Reservation(id=str(uuid4()), claim=claim, stage_id=stage.id, execution_id=execution.id, **amounts)
+        cutter.cut_at, cutter.arrives = b"COMMIT;", True
+        assert await PostgresSpendingStore(engine).reserve(two, [budget]) is None
+        assert cutter.cuts == 1
 
 
 async def test_an_attempt_that_nobody_waits_for_any_more_is_waited_for_before_the_next(
