@@ -97,12 +97,14 @@ async def _close(recorder: Recorder, stopping: StopState) -> None:
                 case StopReason.CANCELLED:
                     await recorder.commit(
                         closed=recorder.close_all(TimelineStatus.CANCELLED),
+                        opened=recorder.kept_draft(),
                         inputs=cut,
                         execution_changes=(recorder.moved(RunStatus.CANCELLED),),
                     )
                 case StopReason.TIMED_OUT:
                     await recorder.commit(
                         closed=recorder.close_all(TimelineStatus.TIMED_OUT),
+                        opened=recorder.kept_draft(),
                         inputs=cut,
                         execution_changes=(recorder.moved(RunStatus.TIMED_OUT, stopping.message),),
                     )

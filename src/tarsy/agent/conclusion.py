@@ -131,6 +131,7 @@ class Conclusion:
             if isinstance(turn, WantsTools):
                 shown = ShownAnswer((self._as_draft(entry, draft),)) + show_thought(recorder, call, turn.thought)
                 step = StepParts(messages=(asked,), closed=shown.closed, opened=shown.opened)
+                recorder.draft = draft.text, {**answered.metadata, **draft.metadata()}
                 state = run.state
                 await use_tools(run, self._tool_calls, call, turn, sequence_number, deadline=deadline, step=step)
                 # Only the draft counts as an iteration.
@@ -187,7 +188,16 @@ class Conclusion:
         remark = {"corrected": True} if is_better else _NO_BETTER
         answered = replace(answered, metadata={**remark, **answered.metadata})
         final = corrected if is_better else draft
-        return await self._store(answered, final, partial(self._as_analysis, answered), answered.call)
+        ended = await self._store(answered, final, partial(self._as_analysis, answered), answered.call)
+        self._recorder.draft = None
+        return ended
+
+    async def restore_draft(self) -> None:
+        """Keep the draft of a resumed run, if its correction looks something up, for the case that the run is stopped."""
+        if looked_up := self.looked_up:
+            text, found = looked_up
+            draft = await self._review(self._tool_calls.conclusion(text).text, without=found)
+            self._recorder.draft = draft.text, draft.metadata()
 
     def _as_draft(self, entry: TimelineEvent, draft: Review) -> TimelineClose:
         return self._recorder.close(entry.id, content=draft.text, event_type=TimelineEventType.LLM_RESPONSE, metadata={"draft": True})

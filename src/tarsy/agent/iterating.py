@@ -115,6 +115,7 @@ class IteratingController:
         run, context = self._run, self._context
         reopened = run.failures.reopen(stored.calls, run.messages, run.provider.name)
         await self._recorder.commit(mcp_interactions=self._listings(run.catalog), opened=reopened)
+        await Conclusion(run, self._tool_calls).restore_draft()
         timed_out = stored.timed_out_tools
         turns = self._stored_turns()
         place_of_newest, newest = turns[-1] if turns else (0, StoredTurn(""))

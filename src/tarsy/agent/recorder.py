@@ -68,6 +68,8 @@ class Recorder:
         self._has_messages = bool(stored.messages)
         # Tool calls whose results are not in the conversation yet.
         self.awaited: set[str] = set()
+        # The text and metadata of a draft while its correction looks something up.
+        self.draft: tuple[str, Mapping[str, Any]] | None = None
         self.notes = notes
 
     async def commit(self, **parts: Unpack[StepParts]) -> None:
@@ -218,6 +220,10 @@ class Recorder:
         self._close_with.clear()
         closes = self._close_when_stopped if status in _FOR_GOOD else {}
         return tuple(closes[event_id](event_id) if event_id in closes else self.close(event_id, status) for event_id in list(self._open))
+
+    def kept_draft(self) -> tuple[TimelineEvent, ...]:
+        """Return the draft of an execution that is stopped for good, as its analysis."""
+        return (self.event(TimelineEventType.FINAL_ANALYSIS, self.draft[0], metadata=self.draft[1]),) if self.draft else ()
 
     def cut_short(self, stopping: StopState) -> tuple[ExecutionInput, ...]:
         """Return where the execution is being cut short, as an input; nothing if the whole session is stopped."""

@@ -32,6 +32,9 @@ SCENARIOS = {
     "words and tools": _scenario(TWO_CALLS, calls("c2", "k8s.pods", n=2), "It is the disk."),
     "a tool in text": _scenario(ACTION, "Final Answer: It is the disk.", tool_calling=ToolCalling.REACT),
     "a correction": _scenario(calls("c0", "k8s.pods"), f"The cat [A9].\n{VERDICT}", f'Evicted [A1: "web-1 Evicted"].\n{VERDICT}'),
+    "a correction that looks something up": _scenario(
+        calls("c0", "k8s.pods"), f"The cat [A9].\n{VERDICT}", calls("c1", "k8s.pods", n=1), f'Evicted [A2: "web-1 Evicted"].\n{VERDICT}'
+    ),
     "summaries": _scenario(TWO_CALLS, "It is the disk.", result=lines_apart(1_200), summary="All alike."),
     "a forced conclusion": _scenario(calls("c0", "k8s.pods"), "It is the disk.", max_iterations=1),
 }

@@ -330,10 +330,19 @@ class HeldModel:
         await self._inner.aclose()
 
 
-async def test_an_analysis_whose_correction_is_cut_short_by_the_clock_is_kept() -> None:
-    scenario = _native(_call(0), "It is the cat [A9].", CITED)
-    held = HeldModel(scenario.recording, after=2)
-    run = MemoryRun(replace(scenario, llm=held), TRACK)
+@pytest.mark.parametrize(
+    ("looked_up", "dies_after"),
+    [((), None), ((_call(1),), None), ((_call(1),), 8)],
+    ids=["at once", "after a look-up", "after a look-up and a death"],
+)
+async def test_an_analysis_whose_correction_is_cut_short_by_the_clock_is_kept(looked_up: Any, dies_after: int | None) -> None:
+    scenario = _native(_call(0), "It is the cat [A9].", *looked_up, CITED)
+    run = MemoryRun(scenario, TRACK, MemoryJournal(dies_after=dies_after))
+    if dies_after:
+        assert await _until_death(run) is None
+        run.journal.dies_after = None
+    held = HeldModel(scenario.recording, after=2 + len(looked_up))
+    run.scenario = replace(scenario, llm=held)
     stopping = StopState()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run.run_until_stopped, stopping)
