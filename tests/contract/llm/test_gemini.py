@@ -197,6 +197,7 @@ async def test_googles_tools_give_way_to_ours(asking: Asking) -> None:
         ("gemini-2.5-flash", {"thinking_budget": 24576}),
         ("gemini-3.7-flash", {"thinking_level": "HIGH"}),
         ("gemini-4-argon", {"thinking_level": "HIGH"}),
+        ("gemini-flash-latest", {"thinking_level": "HIGH"}),
         ("gemini-exp", {"thinking_budget": 24576}),
     ],
 )

@@ -18,8 +18,8 @@ from tarsy.llm.tool_dialect import arguments_object, is_own_call_id, object_sche
 # URL-safe base64, so these bytes put exactly the documented words on the wire.
 NO_SIGNATURE = base64.urlsafe_b64decode("skip_thought_signature_validator")
 
-_GENERATION = re.compile(r"gemini-(\d+)")
-_LONG_ANSWERS = re.compile(r"gemini-(?:2\.5|[3-9]|\d\d)")
+# `gemini-flash-latest` and its like are aliases of the newest models.
+_GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d|[a-z-]+-latest)")
 _SHORT_ANSWER = 8_192
 _BUDGET_PRO = 32768
 _BUDGET = 24576
@@ -35,8 +35,7 @@ class Signatures:
 
 def is_gemini_3(model: str) -> bool:
     """Return whether the model requires signatures and thinks by level."""
-    found = _GENERATION.search(model)
-    return found is not None and int(found.group(1)) >= 3
+    return _GEMINI_3.search(model) is not None
 
 
 def thinking_config(model: str, longest: int | None = None) -> types.ThinkingConfig:
@@ -49,7 +48,8 @@ def thinking_config(model: str, longest: int | None = None) -> types.ThinkingCon
 
 def answer_limit(request: GenerateInput) -> int | None:
     """Return the limit to send, or None if the call is not limited. Models before 2.5 refuse a limit above their own."""
-    if request.max_output_tokens is None or _LONG_ANSWERS.search(request.provider.model):
+    model = request.provider.model
+    if request.max_output_tokens is None or is_gemini_3(model) or "gemini-2.5" in model:
         return request.max_output_tokens
     return min(request.max_output_tokens, _SHORT_ANSWER)
 
