@@ -298,8 +298,9 @@ def _ssl_argument(url: URL) -> str | ssl.SSLContext | None:
     mode, root, certificate = values["sslmode"] or values["ssl"], values["sslrootcert"], values["sslcert"]
     if root is None and certificate is None:
         return mode
-    context = ssl.create_default_context(cafile=root)
-    context.check_hostname = mode == "verify-full"
+    # As in libpq, "system" stands for the certificates that the system trusts, and the name of the server is checked.
+    context = ssl.create_default_context(cafile=None if root == "system" else root)
+    context.check_hostname = mode == "verify-full" or root == "system"
     if mode not in {"verify-ca", "verify-full"} and root is None:
         context.verify_mode = ssl.CERT_NONE
     if certificate is not None:

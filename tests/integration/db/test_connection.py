@@ -1,4 +1,5 @@
 import socket
+import ssl
 import sys
 import traceback
 from pathlib import Path
@@ -106,6 +107,11 @@ def test_the_tls_mode_of_a_url_reaches_the_driver_and_leaves_the_url() -> None:
 def test_what_is_not_a_postgresql_url_is_refused_with_an_example_of_one(url: str) -> None:
     with pytest.raises(DatabaseUnavailableError, match=r"postgresql://user:password@host:5432/database"):
         connect_arguments(url)
+
+
+def test_the_certificates_of_the_system_are_named_as_libpq_names_them() -> None:
+    _, arguments = connect_arguments("postgresql://user@db.example/tarsy?sslmode=verify-full&sslrootcert=system")
+    assert (arguments["ssl"].verify_mode, arguments["ssl"].check_hostname) == (ssl.CERT_REQUIRED, True)
 
 
 def test_certificates_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
