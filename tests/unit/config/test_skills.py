@@ -135,6 +135,15 @@ def test_a_link_that_leads_out_of_a_skill_is_refused(directory: ConfigDirectory,
     assert problem.startswith(f"{link}: this link points outside the ")
 
 
+def test_links_in_a_circle_are_reported(directory: ConfigDirectory) -> None:
+    write_skill(directory, "dns")
+    (directory.path / "skills/dns/more.md").symlink_to("more.md")
+    (directory.path / "skills/net").mkdir()
+    (directory.path / "skills/net/SKILL.md").symlink_to("SKILL.md")
+    [problem] = reported(directory)
+    assert problem.startswith("skills/net/SKILL.md: cannot be read: ")
+
+
 def test_the_skills_of_a_further_directory_are_found_beside_the_configuration(directory: ConfigDirectory) -> None:
     write_skill(directory, "dns", root="team")
     assert own_skills(directory, {"skills": [{"path": "team"}]})["dns"].origin == "team"

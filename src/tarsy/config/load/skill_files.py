@@ -188,7 +188,11 @@ def _further_files(place: SkillDirectory, directory: Path, found: FoundSkills) -
 
 def _is_within(file: Path, directory: Path) -> bool:
     """Return whether the file, after following links, is in the directory."""
-    return file.resolve().is_relative_to(directory.resolve())
+    try:
+        return file.resolve().is_relative_to(directory.resolve())
+    except RuntimeError:
+        # Links in a circle: no file is outside, and whoever reads it reports the circle.
+        return True
 
 
 @dataclass(frozen=True, slots=True)
