@@ -70,6 +70,8 @@ class Alert:
     links: Links = field(default_factory=Links)
     starts_at: datetime | None = None
     ends_at: datetime | None = None
+    # When the sender's event occurred; None: at the start or the end. Not stored with the alert, only used to recognise late deliveries.
+    occurred_at: datetime | None = None
     # The sender's own group of the alert, if the sender groups alerts.
     group_key: str | None = None
     # The text as sent; not masked yet.

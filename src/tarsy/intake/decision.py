@@ -126,8 +126,8 @@ def updated(event: Alert, known: KnownAlert | None, now: datetime) -> KnownAlert
 
 
 def event_time(event: Alert, now: datetime) -> datetime | None:
-    """Return when the alert started to fire or was resolved, at most `now`: a future time would make all later events older than it."""
-    at = event.starts_at if event.status is AlertStatus.FIRING else event.ends_at
+    """Return when the event occurred, or the alert began or ended, at most `now`: a future time would make all later events older than it."""
+    at = event.occurred_at or (event.starts_at if event.status is AlertStatus.FIRING else event.ends_at)
     return min(at, now) if at else None
 
 

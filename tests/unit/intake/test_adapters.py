@@ -4,7 +4,7 @@ import json
 import string
 from base64 import b64encode
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from urllib.parse import unquote, urlencode
 
@@ -17,6 +17,7 @@ from support.sender_examples import Example, as_read, load_examples
 from tarsy.domain.alert import AlertStatus, Severity
 from tarsy.domain.route import parse_matchers
 from tarsy.intake.adapters.registry import ADAPTERS, matching_adapter, parse_delivery
+from tarsy.intake.decision import is_older, updated
 from tarsy.intake.delivery import Delivery, parse_request
 from tarsy.intake.fields import MAX_ALERTS, MAX_FIELDS, MAX_LABEL, MAX_LABELS, MAX_TITLE, TooManyValuesError
 
@@ -103,6 +104,21 @@ def test_an_issue_of_sentry_that_is_opened_again_without_a_new_event_starts_then
     assert before.ends_at
     assert after.starts_at
     assert (after.status, after.starts_at - before.ends_at) == (AlertStatus.FIRING, timedelta(minutes=1))
+
+
+def test_an_incident_of_pagerduty_that_was_reopened_still_takes_a_raised_priority_and_no_late_event_of_before() -> None:
+    now, known = datetime(2026, 11, 15, 12, tzinfo=UTC), None
+    raised, late = (json.loads(json.dumps(_of("pagerduty", "reopened").body)) for _ in range(2))
+    raised["event"] |= {"event_type": "incident.priority_updated", "occurred_at": "2026-11-15T11:30:00Z"}
+    late["event"] |= {"event_type": "incident.acknowledged", "occurred_at": "2026-11-15T10:20:00Z"}
+    bodies = [*(_of("pagerduty", name).body for name in ("firing", "resolved", "reopened")), late, raised]
+    alerts = [parse_delivery(parse_request(json.dumps(body))).alerts[0] for body in bodies]
+    for alert in alerts[:3]:
+        known = updated(alert, known, now)
+    assert known
+    assert [is_older(alert, known, now) for alert in alerts[3:]] == [True, False]
+    # Its last change is not its start.
+    assert alerts[4].starts_at == alerts[0].starts_at
 
 
 def test_the_type_of_an_event_means_the_end_only_if_its_last_word_does() -> None:

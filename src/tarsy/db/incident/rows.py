@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tarsy.db.rows import NewRow, Row, columns, read, storable_json
-from tarsy.db.tables import incidents
+from tarsy.db.tables import alerts, incidents
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Incident, KnownAlert, Member
 from tarsy.domain.status import SessionStatus
@@ -49,7 +49,7 @@ def member_of(row: Row) -> Member:
 def member_row(member: Member, *, is_current: bool) -> NewRow:
     alert, known = member.alert, member.known
     return {
-        **columns(alert),
+        **{name: value for name, value in columns(alert).items() if name in alerts.c},
         "id": member.id,
         "incident_id": known.incident_id,
         "key": member.key,

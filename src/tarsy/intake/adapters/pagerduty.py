@@ -34,7 +34,7 @@ def parse(request: WebhookRequest) -> Delivery | None:
 
 
 def _alert(request: WebhookRequest, event: Fields, incident: Fields) -> Alert:
-    kind = event.word("event_type")
+    kind, occurred_at = event.word("event_type"), event.time("occurred_at")
     resolved = kind == "incident.resolved" or incident.word("status") == "resolved"
     priority = severity_of(incident.at("priority").text("summary"))
     urgency = _URGENCIES.get(incident.word("urgency"), Severity.UNKNOWN)
@@ -48,9 +48,10 @@ def _alert(request: WebhookRequest, event: Fields, incident: Fields) -> Alert:
         status=AlertStatus.RESOLVED if resolved else AlertStatus.FIRING,
         labels=labels([*named.items(), ("team", teams), ("urgency", incident.text("urgency")), ("number", incident.text("number"))]),
         links=Links(source=incident.link("html_url")),
-        # An incident that is opened again keeps the time of its creation.
-        starts_at=event.time("occurred_at") if kind == "incident.reopened" else incident.time("created_at"),
-        ends_at=event.time("occurred_at") if resolved else None,
+        # An incident that is reopened keeps the time of its creation, in all later events too.
+        starts_at=occurred_at if kind == "incident.reopened" else incident.time("created_at"),
+        ends_at=occurred_at if resolved else None,
+        occurred_at=occurred_at,
         body=request.text,
     )
 
