@@ -8,7 +8,7 @@ import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { isNotFound } from "@/api/client";
 import { refetchChanged } from "@/api/refetch";
-import { cancelExecution, cancelSession, chatMessages, models, sessionKeys } from "@/api/sessions";
+import { cancelExecution, cancelSession, chatMessages, models, sessionDetail, sessionKeys } from "@/api/sessions";
 import { copyText } from "@/components/copy-button";
 import { SESSION_HEADER_PX, usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
@@ -50,10 +50,16 @@ import { Timeline } from "./timeline";
 const route = getRouteApi("/sessions/$sessionId");
 
 export function SessionPage() {
-  const { session, feed } = useLiveSession(route.useParams().sessionId);
+  const { sessionId } = route.useParams();
+  const { data, error } = useQuery(sessionDetail(sessionId));
+  // Without the feed, which would request the timeline of no session again and again.
+  return !data && isNotFound(error) ? <NotFound what="session" /> : <LiveSession sessionId={sessionId} />;
+}
+
+function LiveSession({ sessionId }: { sessionId: string }) {
+  const { session, feed } = useLiveSession(sessionId);
   usePageTitle(session.data ? `${statusLabel(session.data)}: ${session.data.title}` : "Session");
   if (session.isPending) return <Loading what="the session" />;
-  if (!session.data && isNotFound(session.error)) return <NotFound what="session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
   return <LoadedSession session={withOwnTimes(session.data)} feed={feed} />;
 }
