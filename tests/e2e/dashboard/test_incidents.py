@@ -196,7 +196,7 @@ def test_an_incident_without_investigations_and_without_another_one_says_so(brow
         assert_accessible(page, "incident-not-investigated", page.get_by_role("main"))
         page.get_by_role("button", name="Merge").click()
         page.get_by_label("Search open incidents").fill("no such incident")
-        page.get_by_text("There is no other open incident").wait_for()
+        page.get_by_text("No other open incident matches").wait_for()
         assert_accessible(page, "merge-none")
 
 
