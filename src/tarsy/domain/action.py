@@ -16,7 +16,7 @@ from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome, at_m
 # Metadata key of the timeline events of a call that may change something, and its value in a dry run.
 ACTION = "action"
 DRY_RUN = "dry_run"
-_SYMPTOM = re.compile(r"^[\s>*`-]*symptom[\s*`]*:[\s*`]*(gone|persists|unknown)\b", re.IGNORECASE | re.MULTILINE)
+_SYMPTOM = re.compile(r"^[ \t>*`-]*symptom[\s*`]*:[\s*`]*(gone|persists|unknown)\b", re.IGNORECASE | re.MULTILINE)
 
 
 class ActionOutcome(StrEnum):

@@ -130,8 +130,9 @@ def judged_fields(judged: JudgedVerdict) -> dict[str, Any]:
 
 # An objection is one sentence; a longer text is an analysis, which the stage shows.
 _LONGEST_OBJECTION = 300
-_RESULT = re.compile(r"^[\s>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b", re.IGNORECASE | re.MULTILINE)
-_OBJECTION = re.compile(r"^[\s>*`-]*objection[\s*`]*:[ \t*`\"]*(\S[^\n]*?)[\s*`\"]*$", re.IGNORECASE | re.MULTILINE)
+# Within one line each, so that thousands of blank lines or marks take no time.
+_RESULT = re.compile(r"^[ \t>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b", re.IGNORECASE | re.MULTILINE)
+_OBJECTION = re.compile(r"^[ \t>*`-]*objection[\s*`]*:[ \t*`\"]*(\S[^\n]*)$", re.IGNORECASE | re.MULTILINE)
 
 
 class Ruling(StrEnum):
@@ -153,4 +154,6 @@ def parse_challenge(text: str) -> Challenge | None:
     results, objections = _RESULT.findall(text), _OBJECTION.findall(text)
     if not results:
         return None
-    return Challenge(Ruling(results[-1].lower()), clip(objections[-1], _LONGEST_OBJECTION, notice="…") if objections else "")
+    return Challenge(
+        Ruling(results[-1].lower()), clip(objections[-1].rstrip(' \t\r*`"'), _LONGEST_OBJECTION, notice="…") if objections else ""
+    )

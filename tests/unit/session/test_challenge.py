@@ -167,7 +167,11 @@ def test_a_session_that_is_continued_knows_which_stages_were_passed_over() -> No
         ("**Result:** Weakened\n**Objection:** `Not so sure.`", Challenge(Ruling.WEAKENED, "Not so sure.")),
         ("result: upheld\nresult: refuted\nobjection: a\nobjection: b", Challenge(Ruling.REFUTED, "b")),
         ("The result was upheld.", None),
+        # Each would take minutes by a pattern that reads blank lines, or marks, from each of their places.
+        ("\n" * 100_000 + "result: upheld", Challenge(Ruling.UPHELD, "")),
+        ("result: upheld\nobjection: No" + " *" * 100_000, Challenge(Ruling.UPHELD, "No")),
     ],
+    ids=["a block", "bold type", "several", "prose", "blank lines", "marks"],
 )
 def test_a_ruling_is_read_leniently_and_the_last_one_counts(text: str, expected: Challenge | None) -> None:
     assert parse_challenge(text) == expected

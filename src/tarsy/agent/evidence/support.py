@@ -11,7 +11,7 @@ from tarsy.domain.verdict import Verdict
 
 # More would not be judged with care.
 _MOST_PAIRS = 40
-_LINE = re.compile(r"^\W*(\d{1,2})\W+(supports|contradicts|unrelated)\W*$", re.IGNORECASE | re.MULTILINE)
+_LINE = re.compile(r"^[^\w\n]*(\d{1,2})\W+(supports|contradicts|unrelated)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 
 
 class Judgement(StrEnum):

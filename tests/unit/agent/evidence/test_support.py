@@ -172,3 +172,7 @@ def test_lies_with_true_words_are_not_shown_as_certain_when_the_judge_sees_them(
         shown = review.judged(objections(quoted, judgements)).confidence
         assert shown
         assert shown[0] is Confidence.LOW
+
+
+def test_blank_lines_of_a_judge_take_no_time() -> None:
+    assert parse_judgements("\n" * 100_000 + "1: supports", 1) == (Judgement.SUPPORTS,)
