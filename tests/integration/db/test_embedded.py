@@ -180,8 +180,17 @@ async def test_a_killed_user_does_not_take_the_server_from_the_others(data_dir: 
     assert not server_runs(data_dir)
 
 
+async def test_a_guard_that_is_killed_is_replaced(data_dir: Path) -> None:
+    async with user(data_dir):
+        [killed] = guards(data_dir)
+        killed.kill()
+        await eventually(lambda: bool(guards(data_dir)) and killed not in guards(data_dir))
+
+
 async def test_a_server_whose_user_and_guard_were_killed_is_adopted_and_stopped_by_the_next_user(data_dir: Path) -> None:
     async with user(data_dir) as other:
+        # It would start another guard.
+        os.kill(other.process.pid or 0, signal.SIGSTOP)
         for guard in guards(data_dir):
             guard.kill()
         # A killed process keeps its locks until the kernel gets to end it, and the next user would take it for a living guard.

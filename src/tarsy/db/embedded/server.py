@@ -229,7 +229,7 @@ class EmbeddedServer:
             self._close_locks()
 
     def restart_if_ended(self) -> bool:
-        """Start the server again if it has died, unless another user does; return whether it is not the same server as before.
+        """Start the server, or its guard, again if it has died, unless another user does; return whether it is not the same server as before.
 
         Raises:
             EmbeddedPostgresError: it cannot be started.
@@ -237,6 +237,7 @@ class EmbeddedServer:
         postmaster = running_postmaster(self._pgdata)
         if postmaster is None:
             log.warning("database.died", data_dir=str(self._home), log=str(self._pgdata / "server.log.old"))
+        if postmaster is None or not self._has_guard():
             if not self._mutex.exclusive_within(RESTART_SECONDS):
                 return False
             try:
@@ -285,8 +286,7 @@ class EmbeddedServer:
 
     def _is_alone(self) -> bool:
         """Return whether there is neither another user nor a guard. Two servers on the same data would destroy it, so both are checked."""
-        alone = self._is_last_user() and self._guard.try_exclusive()
-        self._guard.release()
+        alone = self._is_last_user() and not self._has_guard()
         self._users.shared_within(GUARD_SECONDS)
         return alone
 
@@ -395,13 +395,17 @@ class EmbeddedServer:
 
     def _start_guard(self) -> None:
         """Start a guard, which stops the server if all its users are killed."""
-        if not self._guard.try_exclusive():
+        if self._has_guard():
             return
-        self._guard.release()
         locks = [str(self._lock_path(name)) for name in ("mutex", "users", "guard")]
         command = [sys.executable, "-I", "-S", guard.__file__, str(program("pg_ctl")), str(self._pgdata), *locks]
         nowhere = subprocess.DEVNULL
         subprocess.run(command, check=False, env=program_environment(), stdin=nowhere, stdout=nowhere, stderr=nowhere)  # noqa: S603 - ourselves
+
+    def _has_guard(self) -> bool:
+        has_guard = not self._guard.try_exclusive()
+        self._guard.release()
+        return has_guard
 
     def _stop(self) -> None:
         if running_postmaster(self._pgdata) is None:
