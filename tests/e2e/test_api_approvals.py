@@ -81,7 +81,7 @@ async def test_a_call_nobody_decides_about_expires_and_one_of_a_cancelled_sessio
         assert (left["state"], (await one.decide(left, "approve")).status_code) == ("expired", 409)
         await one.client.post(f"/api/v1/sessions/{other}/cancel")
         (cancelled,) = await one.approvals(session_id=other)
-        assert cancelled["state"] == "expired"
+        assert (cancelled["state"], await one.announced(other)) == ("expired", ["pending", "expired"])
         assert (await one.decide(cancelled, "approve")).status_code == 409
         third = await one.ground.submit(made)
         await one.work()
@@ -89,6 +89,7 @@ async def test_a_call_nobody_decides_about_expires_and_one_of_a_cancelled_sessio
         await one.client.post(f"/api/v1/sessions/{third}/executions/{waiting['execution_id']}/cancel")
         await one.work()
         assert await one.ground.status(third) == "cancelled", "it was its only agent"
+        assert await one.announced(third) == ["pending", "expired"]
         assert one.ran == []
 
 

@@ -44,6 +44,11 @@ class Site:
     async def decide(self, approval: dict[str, Any], decision: str, reason: str = "") -> httpx.Response:
         return await self.client.post(f"/api/v1/approvals/{approval['id']}/{decision}", json={"reason": reason})
 
+    async def announced(self, session_id: str) -> list[str]:
+        """The states of the session's approvals, as clients of the list learned of them."""
+        query = "SELECT payload ->> 'state' AS state FROM events WHERE channel = 'sessions' AND payload ->> 'type' = 'approval.changed'"
+        return [row["state"] for row in await self.ground.fetch(f"{query} AND payload ->> 'session_id' = $1 ORDER BY id", session_id)]
+
     @property
     def ran(self) -> list[str]:
         return [line["key"] for line in ledger(self.ground.directory)]

@@ -17,9 +17,9 @@ from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.rows import read, storable, storable_json
 from tarsy.db.tables import alert_sessions, notifications, work
 from tarsy.db.work.enqueue import NewWork, enqueue
-from tarsy.db.work.release import finish, lock_work, release, work_of
+from tarsy.db.work.release import finish, lock_claimed, release, work_of
 from tarsy.domain.approval import Approval
-from tarsy.domain.claim import Claim, ClaimLostError
+from tarsy.domain.claim import Claim
 from tarsy.domain.notification import (
     MessageThread,
     NewNotification,
@@ -208,7 +208,7 @@ class NotificationRepository:
         if status is NotificationStatus.DEAD_LETTER:
             values["attempts"] = notifications.c.attempts + 1
         async with self._engine.begin() as connection:
-            await _lock(connection, claim)
+            await lock_claimed(connection, claim)
             await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
             await finish(connection, claim)
 
@@ -220,7 +220,7 @@ class NotificationRepository:
         """
         values = {"attempts": notifications.c.attempts + int(counts), "error": storable(error[:_LONGEST_ERROR])}
         async with self._engine.begin() as connection:
-            row = await _lock(connection, claim)
+            row = await lock_claimed(connection, claim)
             await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
             await release(connection, row, RetryLater(seconds))
 
@@ -261,13 +261,6 @@ class NotificationRepository:
             # The work first, as workers lock it. By a query: there may be more ids than a statement takes.
             await connection.execute(sa.delete(work).where(work.c.subject_id.in_(sa.select(table.id).where(gone))))
             await connection.execute(sa.update(notifications).where(gone).values(values))
-
-
-async def _lock(connection: AsyncConnection, claim: Claim) -> sa.RowMapping:
-    row = await lock_work(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token))
-    if row is None:
-        raise ClaimLostError(claim)
-    return row
 
 
 def _notification(row: sa.RowMapping) -> Notification:

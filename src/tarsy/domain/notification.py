@@ -32,7 +32,7 @@ class EventKind(StrEnum):
     FAILED = "failed"
     # It waits for something other than a budget; with `approval`, one of its tool calls waits for a person.
     WAITING = "waiting"
-    # The call that waited was approved or rejected, or its time was up.
+    # The call that waited was approved or rejected, or has expired.
     DECIDED = "decided"
     # A question about it was answered, or could not be.
     ANSWERED = "answered"

@@ -425,6 +425,19 @@ async def test_an_approver_decides_about_the_exact_call_once_and_the_message_sho
         assert [one["text"]["text"] for one in decided["blocks"][2]["elements"]] == ["Open"]
 
 
+async def test_the_message_of_a_call_loses_its_buttons_when_its_session_ends(database_url: str) -> None:
+    async with slack_world(database_url) as world:
+        await world.intake.take(alert())
+        begun = await world.intake.begin()
+        await world.waiting(begun.claim)
+        await world.delivered("on-call", "1.0", "1.1", "1.2")
+        await world.intake.finish(begun)
+        calls = await world.delivered("on-call", *["1.3"] * 5)
+        (shown,) = [body for method, body in calls if method == "chat.update" and body["text"].startswith("Call expired")]
+        assert shown["ts"] == "1.2"
+        assert [one["text"]["text"] for one in shown["blocks"][2]["elements"]] == ["Open"]
+
+
 async def test_an_alert_that_names_the_message_by_a_fingerprint_is_answered_in_its_thread(database_url: str) -> None:
     async with slack_world(database_url) as world:
         world.api.headers["Authorization"] = f"Bearer {TOKEN}"

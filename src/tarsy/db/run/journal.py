@@ -15,12 +15,13 @@ from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
 from tarsy.db.outbox import draft_of, stored_event
 from tarsy.db.retry import retrying
-from tarsy.db.run.status import SESSIONS, interrupt_events
+from tarsy.db.run.status import SESSIONS, expire_approvals, interrupt_events
 from tarsy.db.run.step_statement import step_statement
 from tarsy.db.session.followups import request_score
 from tarsy.db.tables import (
     agent_executions,
     alert_sessions,
+    approvals,
     llm_interactions,
     mcp_interactions,
     messages,
@@ -28,10 +29,11 @@ from tarsy.db.tables import (
     timeline_events,
     work,
 )
-from tarsy.db.work.release import lock_work
+from tarsy.db.work.release import lock_claimed, lock_work
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain import live_events
 from tarsy.domain.claim import ClaimLostError
+from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import SessionClose, with_cancellation
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -39,6 +41,8 @@ from tarsy.domain.step import Committed, Step, StoredCall, StoredRun
 
 Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
+# An agent that completes has waited for all its approvals.
+_STOPPED = frozenset(status for status in RunStatus if status.is_final) - {RunStatus.COMPLETED}
 _PUBLISHED = sa.text("SELECT id FROM events WHERE channel = :channel AND payload - 'id' = CAST(:payload AS jsonb) LIMIT 1")
 
 
@@ -66,6 +70,9 @@ class PostgresJournal:
             if ends := step.session_close or step.work_close:
                 async with self._engine.begin() as connection:
                     return await _end(connection, step, ends.completed_at)
+            if stopped := [change for change in step.execution_changes if change.status in _STOPPED]:
+                async with self._engine.begin() as connection:
+                    return await _stop_agents(connection, step, stopped)
             async with self._autocommit.connect() as connection:
                 return await _store(connection, step, _announcements(step))
 
@@ -145,9 +152,7 @@ async def _load(connection: AsyncConnection, execution_id: str) -> StoredRun:
 async def _end(connection: AsyncConnection, step: Step, at: datetime) -> tuple[Committed, Sequence[StoredLiveEvent]]:
     """Write a step that ends the subject of its work."""
     claim = step.claim
-    row = await lock_work(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token))
-    if row is None:
-        raise ClaimLostError(claim)
+    row = await lock_claimed(connection, claim)
     subject = SUBJECTS[claim.kind]
     ended: list[LiveEvent] = []
     # The subject before the channels: indexing a long analysis takes time, and the shared channel is every session's.
@@ -168,7 +173,18 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> tuple[C
         ended += live_events.work_completed(step.session_id, claim.kind, claim.subject_id, followup)
     # Events that an agent could not close in time must not stream for ever.
     interrupted = await interrupt_events(connection, step.session_id, subject.stage_types, at)
-    return await _store(connection, step, [*interrupted, *_announcements(step), *ended])
+    expired = await expire_approvals(connection, (approvals.c.session_id == step.session_id) & (approvals.c.work_id == claim.id), at)
+    return await _store(connection, step, [*interrupted, *expired, *_announcements(step), *ended])
+
+
+async def _stop_agents(
+    connection: AsyncConnection, step: Step, stopped: Sequence[ExecutionChange]
+) -> tuple[Committed, Sequence[StoredLiveEvent]]:
+    """Write a step that ends agents before they are done."""
+    await lock_claimed(connection, step.claim)
+    of_agents = approvals.c.execution_id.in_([change.execution_id for change in stopped])
+    expired = await expire_approvals(connection, of_agents, stopped[0].at)
+    return await _store(connection, step, [*_announcements(step), *expired])
 
 
 def _session_end(session_id: str, close: SessionClose) -> sa.Update:

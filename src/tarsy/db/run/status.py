@@ -10,8 +10,19 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.tables import agent_executions, alert_sessions, chat_user_messages, session_scores, sql_list, stages, timeline_events
+from tarsy.db.rows import read
+from tarsy.db.tables import (
+    agent_executions,
+    alert_sessions,
+    approvals,
+    chat_user_messages,
+    session_scores,
+    sql_list,
+    stages,
+    timeline_events,
+)
 from tarsy.domain import live_events
+from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.conclusion import StageConclusions, best_analysis
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.live_events import LiveEvent
@@ -82,6 +93,14 @@ async def abandon_runs(
         *(live_events.execution_status(session_id, one) for one in change),
         *(live_events.stage_completed(session_id, one) for one in close),
     ]
+
+
+async def expire_approvals(connection: AsyncConnection, condition: sa.ColumnElement[bool], at: datetime) -> list[LiveEvent]:
+    """Let calls expire that nobody decided about and nothing will run any more, and return the live events that announce it."""
+    table = approvals.c
+    expired = sa.update(approvals).where(condition, table.state == ApprovalState.PENDING.value)
+    rows = await connection.execute(expired.values(state=ApprovalState.EXPIRED.value, decided_at=at).returning(approvals))
+    return [event for row in rows.mappings() for event in live_events.approval_changed(read(Approval, row))]
 
 
 async def stored_analysis(connection: AsyncConnection, session_id: str) -> str | None:

@@ -12,10 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.db import notifications
 from tarsy.db.outbox import publish
 from tarsy.db.rows import storable
-from tarsy.db.run.status import abandon_runs, interrupt_events
-from tarsy.db.tables import pauses, work
+from tarsy.db.run.status import abandon_runs, expire_approvals, interrupt_events
+from tarsy.db.tables import approvals, pauses, work
 from tarsy.db.work.subjects import SUBJECTS, Subject
-from tarsy.domain.claim import Claim, WorkKind
+from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.work import (
     PRIORITY_HEAD_START,
@@ -45,6 +45,18 @@ async def lock_work(connection: AsyncConnection, condition: sa.ColumnElement[boo
     """Lock and return a row of work, with the transaction's time as `now`."""
     query = sa.select(work, sa.func.now().label("now")).where(condition)
     return (await connection.execute(query.with_for_update(skip_locked=skip_locked))).mappings().first()
+
+
+async def lock_claimed(connection: AsyncConnection, claim: Claim) -> sa.RowMapping:
+    """Lock and return a claimed row of work.
+
+    Raises:
+        ClaimLostError: the claim's token is no longer the row's.
+    """
+    row = await lock_work(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token))
+    if row is None:
+        raise ClaimLostError(claim)
+    return row
 
 
 async def release(connection: AsyncConnection, row: sa.RowMapping, wanted: Release) -> list[StoredLiveEvent]:
@@ -80,6 +92,7 @@ async def _close_run(connection: AsyncConnection, subject: Subject, row: sa.RowM
     events = await interrupt_events(connection, session_id, types, at)
     if isinstance(outcome, End):
         events += await abandon_runs(connection, session_id, types, status=outcome.status, reason=storable(outcome.reason), at=at)
+        events += await expire_approvals(connection, (approvals.c.session_id == session_id) & (approvals.c.work_id == row["id"]), at)
     return events
 
 
