@@ -68,6 +68,8 @@ class Runner:
     # Whether an error means that the database is temporarily unavailable.
     is_transient: Callable[[BaseException], bool]
     mask: Callable[[str], str] = str
+    # Called with the claim of work that was lost or broke, also if the claim could not be released.
+    forget: Callable[[Claim], None] = lambda _claim: None
 
     async def run_claimed(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> None:
         """Run work from its claim to its end and release the claim. Raises nothing but cancellation."""
@@ -91,9 +93,11 @@ class Runner:
                         assert_never(ended)
             except ClaimLostError:
                 log.warning("work.lost")
+                self.forget(claim)
             except Exception as error:  # the per-session guard
                 log.exception("work.broke")
                 await self._release_failed(handler, claimed, error)
+                self.forget(claim)
 
     async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> RunEnd | Park | Requeue:
         ended: RunEnd | Park = RunEnd.WRITTEN

@@ -119,6 +119,12 @@ class Telemetry:
     times: SessionTimes
     spans: RunSpans | None = None
 
+    def forget(self, claim: Claim) -> None:
+        """Forget the work of a claim that this process no longer holds."""
+        self.times.released(claim)
+        if self.spans:
+            self.spans.released(claim)
+
 
 class MeasuredJournal:
     """Times the commit of each step; once it is committed, counts its contents and exports the spans that end with it."""
@@ -150,9 +156,8 @@ class MeasuredQueue:
 
     def __init__(self, inner: Queue, telemetry: Telemetry) -> None:
         self._inner = inner
+        self._telemetry = telemetry
         self._metrics = telemetry.metrics.work
-        self._times = telemetry.times
-        self._spans = telemetry.spans
 
     async def claim(
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
@@ -160,9 +165,9 @@ class MeasuredQueue:
         found = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
         if found:
             self._metrics.claimed.labels(rules.kind).inc()
-            self._times.claimed(found[0].claim, found[0].subject)
-            if self._spans:
-                self._spans.claimed(found[0].subject)
+            self._telemetry.times.claimed(found[0].claim, found[0].subject)
+            if self._telemetry.spans:
+                self._telemetry.spans.claimed(found[0].claim, found[0].subject)
         return found
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
@@ -173,15 +178,13 @@ class MeasuredQueue:
 
     async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]:
         events = await self._inner.release(claim, how)
-        self._times.released(claim)
+        self._telemetry.forget(claim)
         self._metrics.released.labels(claim.kind, _RELEASED[type(how)]).inc()
-        if self._spans:
-            self._spans.released(claim)
         return events
 
     async def finish(self, claim: Claim) -> None:
         await self._inner.finish(claim)
-        self._times.released(claim)
+        self._telemetry.times.released(claim)
 
 
 class MeasuredRecovery:

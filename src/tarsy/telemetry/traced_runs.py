@@ -34,8 +34,8 @@ class RunSpans:
 
     def __init__(self, tracing: Tracing) -> None:
         self.tracing = tracing
-        # Those that have begun and not ended.
-        self._sessions: dict[str, AlertSession] = {}
+        # Those that have begun and not ended; sessions with their claim.
+        self._sessions: dict[str, tuple[Claim, AlertSession]] = {}
         self._stages: dict[str, Stage] = {}
         self._executions: dict[str, _OpenExecution] = {}
 
@@ -44,12 +44,15 @@ class RunSpans:
         known = self._executions.get(execution_id)
         return known.execution.session_id if known else None
 
-    def claimed(self, subject: object) -> None:
+    def claimed(self, claim: Claim, subject: object) -> None:
         if isinstance(subject, AlertSession):
-            self._sessions[subject.id] = subject
+            self._sessions[subject.id] = claim, subject
 
     def released(self, claim: Claim) -> None:
-        """Forget a session: the process that resumes it reads back what it needs."""
+        """Forget a session, unless this process has claimed it again: the process that resumes it reads back what it needs."""
+        held = self._sessions.get(claim.session or "")
+        if held and held[0] != claim:
+            return
         self._sessions.pop(claim.session or "", None)
         self._executions = {id_: one for id_, one in self._executions.items() if one.execution.session_id != claim.session}
         self._stages = {id_: one for id_, one in self._stages.items() if one.session_id != claim.session}
@@ -79,8 +82,8 @@ class RunSpans:
         for close in step.stage_closes:
             if stage := self._stages.pop(close.stage_id, None):
                 self._export_stage(stage, close)
-        if step.session_close and (session := self._sessions.pop(step.session_id, None)):
-            self._export_session(session, step.session_close)
+        if step.session_close and (held := self._sessions.pop(step.session_id, None)):
+            self._export_session(held[1], step.session_close)
 
     def _change_execution(self, change: ExecutionChange) -> None:
         known = self._executions.get(change.execution_id)

@@ -148,6 +148,7 @@ def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runn
         deliver=infrastructure.deliver,
         is_transient=is_transient,
         mask=configured.mask,
+        forget=infrastructure.telemetry.forget,
     )
 
 

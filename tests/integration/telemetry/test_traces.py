@@ -1,5 +1,6 @@
 """An investigation as a trace, as a collector receives it."""
 
+import gc
 import os
 import sys
 from collections.abc import AsyncGenerator, Iterator
@@ -37,8 +38,13 @@ from support.otlp_receiver import Collector, attributes, otlp_receiver
 from support.paths import FAULT_SERVER
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
-from tarsy.domain.claim import INVESTIGATION
+from tarsy.db.run.journal import PostgresJournal
+from tarsy.domain.claim import INVESTIGATION, ClaimLostError
+from tarsy.domain.execution import AgentExecution
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.session import AlertSession
+from tarsy.domain.stage import Stage
+from tarsy.domain.step import Committed, Step
 from tarsy.domain.tool import ApprovalPolicy
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
@@ -158,6 +164,35 @@ async def test_a_session_that_another_process_continues_is_still_one_trace(datab
     below = sorted(span.name for span in collector.spans if span.parent_span_id == agent_span.span_id)
     # The call that was under way when the first process stopped, and the one that the second made instead.
     assert below == ["chat model-1", "chat model-1", "chat model-1", "chat model-1", "execute_tool k8s.pods"]
+
+
+def runs_in_memory() -> list[object]:
+    gc.collect()
+    return [one for one in gc.get_objects() if isinstance(one, AlertSession | Stage | AgentExecution)]
+
+
+@pytest.mark.parametrize("is_lost", [True, False], ids=["the claim is lost", "the database is away"])
+async def test_work_that_ends_without_its_release_leaves_nothing_in_memory(
+    database_url: str,
+    collector: Collector,
+    monkeypatch: pytest.MonkeyPatch,
+    is_lost: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    before, commit, called = runs_in_memory(), PostgresJournal.commit, anyio.Event()
+
+    async def commit_until_a_call(journal: PostgresJournal, step: Step) -> Committed:
+        if step.llm_interactions:
+            called.set()
+        if called.is_set():
+            raise ClaimLostError(step.claim) if is_lost else ConnectionRefusedError
+        return await commit(journal, step)
+
+    monkeypatch.setattr(PostgresJournal, "commit", commit_until_a_call)
+    async with replace(STORY, env=collector.env).running(database_url) as running:
+        assert running.pool is not None
+        await running.pool.run_waiting(INVESTIGATION)
+        assert called.is_set()
+        assert len(runs_in_memory()) == len(before)
 
 
 async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collector: Collector) -> None:
