@@ -143,7 +143,7 @@ function ThemeToggle() {
 function Account() {
   const { data } = useQuery(me);
   // A reload drops cached data and the live connection, which was opened under the old login.
-  const { mutate } = useMutation({
+  const { mutate, isError } = useMutation({
     mutationFn: logout,
     onSuccess: (provider) => {
       clearDrafts();
@@ -162,8 +162,15 @@ function Account() {
         </Box>
       </Tooltip>
       {(data.identified_by === "cookie" || data.identified_by === "oidc") && (
-        <Button size="small" color="inherit" startIcon={<LogOut size={15} />} aria-label={`Log out ${data.author}`} onClick={() => mutate()} sx={{ whiteSpace: "nowrap", flexShrink: 0 }}>
-          Log out
+        <Button
+          size="small"
+          color={isError ? "error" : "inherit"}
+          startIcon={<LogOut size={15} />}
+          aria-label={isError ? "Not logged out, try again" : `Log out ${data.author}`}
+          onClick={() => mutate()}
+          sx={{ whiteSpace: "nowrap", flexShrink: 0 }}
+        >
+          {isError ? "Not logged out, try again" : "Log out"}
         </Button>
       )}
     </>

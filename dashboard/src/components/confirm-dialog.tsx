@@ -21,11 +21,13 @@ interface ConfirmDialogProps {
   actions?: ReactNode;
   /** As wide as this instead of as wide as the text. */
   width?: "xs" | "sm";
+  /** Whether a click beside the dialog closes it. */
+  closesOutside?: boolean;
 }
 
-export function ConfirmDialog({ open = true, title, text, children, keep, onClose, actions, width }: ConfirmDialogProps) {
+export function ConfirmDialog({ open = true, title, text, children, keep, onClose, actions, width, closesOutside = true }: ConfirmDialogProps) {
   return (
-    <Dialog open={open} onClose={onClose} {...(width ? { fullWidth: true, maxWidth: width } : {})}>
+    <Dialog open={open} onClose={(_, reason) => (closesOutside || reason !== "backdropClick") && onClose()} {...(width ? { fullWidth: true, maxWidth: width } : {})}>
       <DialogTitle>{title}</DialogTitle>
       <DialogContent>
         <Stack spacing={2}>

@@ -22,7 +22,9 @@ import { ALERT_BADGES, SEVERITY_BADGES } from "@/presentation/incidents";
 import type { AlertItem, IncidentView } from "@/wire/types";
 
 export function Members({ incident, onSplit }: { incident: IncidentView; onSplit: (incidentId: string) => void }) {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  // Without those that somebody else has meanwhile moved to another incident.
+  const chosen = new Set(incident.members.map(({ id }) => id).filter((id) => picked.has(id)));
   const [asking, setAsking] = useState(false);
   const split = useMutation({
     mutationFn: () => splitIncident(incident.id, [...chosen]),
@@ -31,7 +33,7 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
       onSplit(created.incident_id);
     },
   });
-  const toggle = (id: string) => setChosen((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
+  const toggle = (id: string) => setPicked((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
   const canSplit = incident.members.length > 1;
   const hidden = incident.alerts - incident.members.length;
   return (

@@ -120,7 +120,7 @@ function NewTokenDialog({ onClose }: { onClose: () => void }) {
   });
   if (create.data) {
     return (
-      <ConfirmDialog width="sm" title="Copy the token now" text="TARSy stores only its hash and cannot show it again." keep="Done" onClose={onClose}>
+      <ConfirmDialog width="sm" title="Copy the token now" text="TARSy stores only its hash and cannot show it again." keep="Done" onClose={onClose} closesOutside={false}>
         <Stack direction="row" sx={{ alignItems: "center", gap: 1 }}>
           <Box component="code" data-testid="token" sx={{ fontFamily: MONO, overflowWrap: "anywhere" }}>
             {create.data.token}
