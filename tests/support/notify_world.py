@@ -46,6 +46,7 @@ class NotifyWorld:
         return NotificationDelivery(
             target=target,
             sender=self.policy.targets[target],
+            notification_rules=self.policy.rules,
             store=self.store,
             clock=self.clock,
             count=lambda name, result: self.counted.append((name, result)),

@@ -212,13 +212,13 @@ class NotificationRepository:
             await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
             await finish(connection, claim)
 
-    async def retry_later(self, claim: Claim, error: str, *, seconds: float, counts: bool) -> None:
+    async def retry_later(self, claim: Claim, error: str | None, *, seconds: float, counts: bool) -> None:
         """Return the claimed delivery to the queue, to be tried after a delay.
 
         Raises:
             ClaimLostError: another worker delivers it now.
         """
-        values = {"attempts": notifications.c.attempts + int(counts), "error": storable(error[:_LONGEST_ERROR])}
+        values = {"attempts": notifications.c.attempts + int(counts), "error": storable(error[:_LONGEST_ERROR]) if error else None}
         async with self._engine.begin() as connection:
             row = await lock_claimed(connection, claim)
             await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
@@ -234,7 +234,7 @@ class NotificationRepository:
         table = notifications.c
         given_up = [NotificationStatus.DEAD_LETTER.value, NotificationStatus.EXPIRED.value]
         again = sa.update(notifications).where(table.id == notification_id, table.status.in_(given_up))
-        values = {"status": NotificationStatus.PENDING.value, "attempts": 0, "error": None, "expires_at": expires_at}
+        values = {"status": NotificationStatus.PENDING.value, "attempts": 0, "error": None, "expires_at": expires_at, "is_sent_again": True}
         async with self._engine.begin() as connection:
             row = (await connection.execute(again.values(values).returning(notifications))).mappings().first()
             if row is None:

@@ -868,6 +868,7 @@ notifications = sa.Table(
     sa.Column("delivered_at", Timestamp),
     # The message that its delivery posted: later ones about the same incident update it and reply to it.
     sa.Column("posted", NullableJson),
+    sa.Column("is_sent_again", sa.Boolean, nullable=False, server_default=sa.false()),
     _one_of("status", NotificationStatus),
     sa.Index("ix_notifications_recent", sa.text("created_at DESC"), sa.text("id DESC")),
     sa.Index(None, "session_id"),

@@ -176,6 +176,10 @@ class NotificationRule:
     def selects(self, event: NotificationEvent) -> bool:
         return event.kind in self.on and all(matcher.accepts(event.values_of(matcher.name)) for matcher in self.match)
 
+    def quiet_until(self, at: datetime) -> datetime | None:
+        """Return when its quiet hours that `at` falls into end; None if it falls into none."""
+        return self.quiet_hours.end_after(at) if self.quiet_hours else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewNotification:
@@ -209,7 +213,7 @@ def notifications_of(
     for target, rule in decided.items():
         if rule.only_if_changed and target in last and event.says_the_same_as(last[target]):
             continue
-        quiet_until = rule.quiet_hours.end_after(event.at) if rule.quiet_hours else None
+        quiet_until = rule.quiet_until(event.at)
         if rule.quiet_hours and quiet_until and rule.quiet_hours.afterwards is AfterQuietHours.DROP:
             continue
         not_before, expires_at = quiet_until or event.at, event.expires_at(rule.max_age)
@@ -260,6 +264,14 @@ class Notification:
     delivered_at: datetime | None
     # The message that its delivery posted, if the service has threads.
     posted: PostedMessage | None = None
+    # A person who sends it again wants it now: no quiet hours hold it back.
+    is_sent_again: bool = False
+
+    def quiet_until(self, rules: Sequence[NotificationRule], now: datetime) -> datetime | None:
+        """Return until when the quiet hours of its rule hold it back; None if it may be sent now."""
+        made_by = (rule for rule in rules if rule.name == self.rule and self.target in rule.to and rule.selects(self.event))
+        rule = None if self.is_sent_again else next(made_by, None)
+        return rule.quiet_until(now) if rule else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The delivery of notifications, a kind of work for each target: attempts with a growing pause, and a limit to their number and age."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -8,7 +8,7 @@ import anyio
 import structlog
 
 from tarsy.db.notification_repository import NotificationRepository
-from tarsy.domain.notification import MAX_AGE, MessageThread, Notification, NotificationStatus, delivery_kind
+from tarsy.domain.notification import MAX_AGE, MessageThread, Notification, NotificationRule, NotificationStatus, delivery_kind
 from tarsy.domain.notification_text import SAMPLE, render
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Lane, RetryPolicy, RunEnd, WorkRules
@@ -34,6 +34,8 @@ class NotificationDelivery:
 
     target: str
     sender: Sender
+    # Their quiet hours hold notifications back.
+    notification_rules: Sequence[NotificationRule]
     store: NotificationRepository
     clock: Clock
     # Counts the result of each attempt.
@@ -57,9 +59,14 @@ class NotificationDelivery:
         if notification is None or notification.status is not NotificationStatus.PENDING:
             # Its session was erased.
             return RunEnd.FINISHED
-        if self.clock.now() >= notification.expires_at:
+        now = self.clock.now()
+        if now >= notification.expires_at:
             await self.store.close(claim, NotificationStatus.EXPIRED, notification.error or "it could not be delivered in time")
             self.count(self.target, "expired")
+            return RunEnd.WRITTEN
+        if quiet_until := notification.quiet_until(self.notification_rules, now):
+            seconds = (min(quiet_until, notification.expires_at) - now).total_seconds()
+            await self.store.retry_later(claim, notification.error, seconds=seconds, counts=False)
             return RunEnd.WRITTEN
         thread = await self.store.thread_of(notification) if self.sender.has_threads else None
         result = await _attempt(self.sender, notification, thread)

@@ -173,7 +173,12 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
     notified, store = infrastructure.telemetry.metrics.work.notifications, NotificationRepository(engine)
     deliveries = [
         NotificationDelivery(
-            target=name, sender=sender, store=store, clock=clock, count=lambda target, result: notified.labels(target, result).inc()
+            target=name,
+            sender=sender,
+            notification_rules=configured.notifications.rules,
+            store=store,
+            clock=clock,
+            count=lambda target, result: notified.labels(target, result).inc(),
         )
         for name, sender in configured.notifications.targets.items()
     ]

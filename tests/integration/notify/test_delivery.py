@@ -3,7 +3,9 @@
 import hashlib
 import hmac
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import anyio
 import orjson
@@ -14,7 +16,7 @@ from support.notify_world import NotifyWorld, notify_world
 from support.paths import ROOT
 from support.vendor_server import Act, Reply, VendorServer, json_reply, vendor_server
 from tarsy.db.errors import ConflictError
-from tarsy.domain.notification import EventKind, NotificationRule, NotificationStatus
+from tarsy.domain.notification import EventKind, NotificationRule, NotificationStatus, QuietHours
 from tarsy.notify.delivery import send_test
 from tarsy.notify.senders.apprise import AppriseSender
 from tarsy.notify.senders.slack import SlackSender
@@ -33,6 +35,10 @@ async def receiver() -> AsyncGenerator[VendorServer]:
 
 def hook(receiver: VendorServer) -> WebhookSender:
     return WebhookSender(url=f"{receiver.url}/tarsy", secret="hush")
+
+
+def eight_hours(begin: datetime) -> QuietHours:
+    return QuietHours(start=begin.time(), end=(begin + timedelta(hours=8)).time(), zone=ZoneInfo("UTC"))
 
 
 async def notified(world: NotifyWorld, count: int = 1) -> None:
@@ -123,6 +129,41 @@ async def test_nothing_is_delivered_that_is_older_than_its_rule_allows(database_
         await world.deliver("hook")
         assert [one.status for one in await world.stored()] == [NotificationStatus.EXPIRED]
     assert receiver.seen == []
+
+
+async def test_an_attempt_in_quiet_hours_waits_for_their_end_and_counts_as_no_failure(database_url: str, receiver: VendorServer) -> None:
+    receiver.replies.extend([json_reply(500, {}), OK])
+    begin = datetime.now(UTC) + timedelta(hours=1)
+    async with notify_world(database_url, {"hook": hook(receiver)}, [replace(STARTED, quiet_hours=eight_hours(begin))]) as world:
+        await notified(world)
+        assert await world.deliver("hook") == 1
+        await world.make_due()
+        world.clock.at = begin + timedelta(hours=2)
+        assert await world.deliver("hook") == 1
+        [row] = await world.rows("SELECT not_before - now() AS pause FROM work WHERE kind = 'notification:hook'")
+        assert timedelta(hours=5, minutes=59) < row["pause"] <= timedelta(hours=6)
+        assert ([one.attempts for one in await world.stored()], len(receiver.seen)) == ([1], 1)
+        await world.make_due()
+        world.clock.at = begin + timedelta(hours=8)
+        assert await world.deliver("hook") == 1
+        assert [one.status for one in await world.stored()] == [NotificationStatus.DELIVERED]
+
+
+async def test_what_expires_in_quiet_hours_can_be_sent_again_in_them(database_url: str, receiver: VendorServer) -> None:
+    receiver.replies.append(OK)
+    begin = datetime.now(UTC) + timedelta(hours=1)
+    rule = replace(STARTED, quiet_hours=eight_hours(begin), max_age=timedelta(hours=4))
+    async with notify_world(database_url, {"hook": hook(receiver)}, [rule]) as world:
+        await notified(world)
+        for passed, status in ((1, NotificationStatus.PENDING), (4, NotificationStatus.EXPIRED)):
+            world.clock.at = begin + timedelta(hours=passed)
+            assert await world.deliver("hook") == 1
+            [stored] = await world.stored()
+            assert (stored.status, receiver.seen) == (status, [])
+            await world.make_due()
+        await world.store.send_again(stored.id, actor="alice", expires_at=begin + timedelta(days=1), targets=["hook"])
+        assert await world.deliver("hook") == 1
+        assert [one.status for one in await world.stored()] == [NotificationStatus.DELIVERED]
 
 
 async def test_a_receiver_that_hangs_for_ever_keeps_no_other_target_waiting(database_url: str, receiver: VendorServer) -> None:
