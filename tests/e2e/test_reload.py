@@ -12,11 +12,16 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 from anyio import to_thread
 
 from support.tarsy_process import Tarsy, plain_environment, served
 from support.vendor_server import Act, Reply, VendorServer, vendor_server
 from support.vendors import ChatCompletions, Said
+from tarsy.config.problems import ConfigError
+from tarsy.settings import Settings
+from tarsy.wiring import application as wiring
+from tarsy.wiring.application import application
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 
@@ -133,3 +138,16 @@ def test_a_closed_terminal_still_ends_the_server(database_url: str, tmp_path: Pa
         finally:
             server.kill()
             server.communicate()
+
+
+async def test_a_reload_does_not_wait_long_for_the_database(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "PREPARE_SECONDS", 0.1)
+    skill = tmp_path / "config" / "skills" / "pods"
+    skill.mkdir(parents=True)
+    async with application(Settings(env={}, database_url=database_url, config_dir=tmp_path / "config")) as running:
+        (skill / "SKILL.md").write_text("---\nname: pods\ndescription: Pods.\n---\nLook at them.\n")
+        async with running.engine.begin() as connection:
+            await connection.execute(sa.text("LOCK TABLE skill_texts"))
+            with pytest.raises(ConfigError, match="the database does not answer"):
+                await running.reload()
+        await running.reload()

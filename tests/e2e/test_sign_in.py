@@ -162,6 +162,7 @@ async def come_back(client: httpx.AsyncClient, provider: HostileProvider, **para
 LIES: dict[str, tuple[Callable[[HostileProvider], Any], str]] = {
     "forged signature": (lambda provider: setattr(provider, "key", new_key("first")), "signature"),
     "unknown key": (lambda provider: setattr(provider, "key", new_key("another")), "key"),
+    "no list of keys": (lambda provider: (setattr(provider, "key", new_key("another")), provider.shown.clear()), "no list of keys"),
     "expired": (lambda provider: provider.claims.update(exp=1_700_000_000), "expired"),
     "issued in the future": (lambda provider: provider.claims.update(iat=4_000_000_000), "future"),
     "other audience": (lambda provider: provider.claims.update(aud="another-client"), "aud"),

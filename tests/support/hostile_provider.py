@@ -78,7 +78,7 @@ class HostileProvider:
         @app.get("/keys")
         async def keys() -> Any:
             self.key_requests += 1
-            return KeySet([*self.shown]).as_dict(private=False)
+            return KeySet([*self.shown]).as_dict(private=False) if self.shown else {}
 
         @app.post("/token")
         async def token(code: Annotated[str, Form()]) -> dict[str, str]:

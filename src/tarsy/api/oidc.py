@@ -218,6 +218,8 @@ class OidcProvider:
 
         if self._keys is None:
             fetched: Any = await self._fetch(metadata["jwks_uri"])
+            if not isinstance(fetched.get("keys"), list):
+                raise ValueError(f"{metadata['jwks_uri']} has no list of keys")
             self._keys = KeySet.import_key_set(fetched)
         return self._keys
 

@@ -46,6 +46,9 @@ from tarsy.wiring.infrastructure import Infrastructure, Overrides, open_infrastr
 from tarsy.wiring.installation import models_in_use, watched_servers
 from tarsy.wiring.reload import Reload
 
+# How long a reload waits for the database.
+PREPARE_SECONDS = 10.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
@@ -165,7 +168,9 @@ async def _maintain(
     async def prepare(loaded: LoadedConfig) -> None:
         await _import_sdks(replace(configured, loaded=loaded))
         try:
-            await SkillTextRepository(engine).store(skill_texts(loaded))
+            # Who asked for the reload waits, and the next one does too.
+            with anyio.fail_after(PREPARE_SECONDS):
+                await SkillTextRepository(engine).store(skill_texts(loaded))
         except (SQLAlchemyError, OSError) as error:
             problem = Problem(loaded.place, 0, "skills", "their texts cannot be stored: the database does not answer", "try again")
             raise ConfigError([problem]) from error
