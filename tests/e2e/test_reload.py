@@ -144,6 +144,7 @@ async def test_a_reload_does_not_wait_long_for_the_database(database_url: str, t
     monkeypatch.setattr(wiring, "PREPARE_SECONDS", 0.1)
     skill = tmp_path / "config" / "skills" / "pods"
     skill.mkdir(parents=True)
+    (tmp_path / "config" / "tarsy.yaml").write_text("")
     async with application(Settings(env={}, database_url=database_url, config_dir=tmp_path / "config")) as running:
         (skill / "SKILL.md").write_text("---\nname: pods\ndescription: Pods.\n---\nLook at them.\n")
         async with running.engine.begin() as connection:
