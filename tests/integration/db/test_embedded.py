@@ -180,11 +180,13 @@ async def test_a_killed_user_does_not_take_the_server_from_the_others(data_dir: 
     assert not server_runs(data_dir)
 
 
-async def test_a_guard_that_is_killed_is_replaced(data_dir: Path) -> None:
-    async with user(data_dir):
+async def test_a_guard_that_is_killed_is_replaced_by_one_that_stops_the_server_when_its_user_is_killed_too(data_dir: Path) -> None:
+    async with user(data_dir) as other:
         [killed] = guards(data_dir)
         killed.kill()
         await eventually(lambda: bool(guards(data_dir)) and killed not in guards(data_dir))
+        await other.kill()
+    await eventually(lambda: not server_runs(data_dir) and not guards(data_dir))
 
 
 async def test_a_server_whose_user_and_guard_were_killed_is_adopted_and_stopped_by_the_next_user(data_dir: Path) -> None:
