@@ -37,6 +37,7 @@ from tarsy.db.tables import chat_user_messages
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.approval import Approval, ApprovalRequest
 from tarsy.domain.claim import CHAT_ANSWER, Claim
+from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.notification import EventKind, NotificationRule
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
@@ -425,16 +426,21 @@ async def test_an_approver_decides_about_the_exact_call_once_and_the_message_sho
         assert [one["text"]["text"] for one in decided["blocks"][2]["elements"]] == ["Open"]
 
 
-async def test_the_message_of_a_call_loses_its_buttons_when_its_session_ends(database_url: str) -> None:
+@pytest.mark.parametrize("ends", ["agent", "session"])
+async def test_the_message_of_a_call_loses_its_buttons_when_its_agent_or_session_ends(database_url: str, ends: str) -> None:
     async with slack_world(database_url) as world:
         await world.intake.take(alert())
         begun = await world.intake.begin()
-        await world.waiting(begun.claim)
+        approval = await world.waiting(begun.claim)
         await world.delivered("on-call", "1.0", "1.1", "1.2")
-        await world.intake.finish(begun)
+        if ends == "agent":
+            stopped = ExecutionChange(execution_id=approval.execution_id, at=world.intake.clock.now(), status=RunStatus.CANCELLED)
+            await PostgresJournal(world.intake.engine, lambda _events: None).commit(Step(claim=begun.claim, execution_changes=(stopped,)))
+        else:
+            await world.intake.finish(begun)
         calls = await world.delivered("on-call", *["1.3"] * 5)
-        (shown,) = [body for method, body in calls if method == "chat.update" and body["text"].startswith("Call expired")]
-        assert shown["ts"] == "1.2"
+        (shown,) = [body for method, body in calls if method == "chat.update" and body["ts"] == "1.2"]
+        assert shown["text"].startswith("Call expired")
         assert [one["text"]["text"] for one in shown["blocks"][2]["elements"]] == ["Open"]
 
 
