@@ -281,7 +281,7 @@ async def _run(services: Services, user_id: str, request: SlackRequest) -> str:
         if operation := operation_of(request):
             require(operation, Identity(_author(user_id), IdentityKind.PROXY, role))
         return await _perform(services, _author(user_id), request)
-    except Exception as error:  # the last guard: the user is told what the HTTP API would have answered
+    except Exception as error:  # whatever fails, the user gets the message that the HTTP API would have answered with
         problem = problem_response(error).problem
         if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             log.exception("slack.broke", user=user_id, request=type(request).__name__)

@@ -30,8 +30,8 @@ from tarsy.domain.work import WorkState
 # Approvals on a page: more than people decide about in a day.
 MOST_LISTED = 200
 
-# A call that nobody decided about has expired when its time is up, and when its agent, session or question has ended. The agents of the
-# others, of which there are many, are not read.
+# A pending approval has expired when its time is up, and when its agent, session or question has ended. The agents of approvals that were
+# decided, of which there are many, are not read.
 _STATE = f"""
     CASE WHEN a.state = '{ApprovalState.PENDING}' AND (a.expires_at <= now() OR coalesce(w.state, '{WorkState.DONE}') = '{WorkState.DONE}'
             OR (SELECT status FROM agent_executions WHERE id = a.execution_id) IN ({sql_list(one for one in RunStatus if one.is_final)}))

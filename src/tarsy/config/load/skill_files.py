@@ -191,7 +191,7 @@ def _is_within(file: Path, directory: Path) -> bool:
     try:
         return file.resolve().is_relative_to(directory.resolve())
     except RuntimeError:
-        # Links in a circle: no file is outside, and whoever reads it reports the circle.
+        # Links in a circle lead to no file outside; reading the skill reports the circle.
         return True
 
 

@@ -136,7 +136,7 @@ def is_local(base_url: str, env: Mapping[str, str]) -> bool:
     try:
         host = urlsplit(expand(base_url, env)).hostname or ""
     except ValueError:
-        # A variable holds no address; whoever calls the model reports it.
+        # A variable holds no address; the first call of the model reports it.
         return False
     try:
         address = ipaddress.ip_address(host)

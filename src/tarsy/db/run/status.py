@@ -96,7 +96,7 @@ async def abandon_runs(
 
 
 async def expire_approvals(connection: AsyncConnection, condition: sa.ColumnElement[bool], at: datetime) -> list[LiveEvent]:
-    """Let calls expire that nobody decided about and nothing will run any more, and return the live events that announce it."""
+    """Let the pending approvals that meet the condition expire, and return the live events that announce it."""
     table = approvals.c
     expired = sa.update(approvals).where(condition, table.state == ApprovalState.PENDING.value)
     rows = await connection.execute(expired.values(state=ApprovalState.EXPIRED.value, decided_at=at).returning(approvals))
