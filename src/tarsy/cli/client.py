@@ -445,7 +445,8 @@ def _only(noun: str, wanted: str, found: list[dict[str, Any]], *, command: str =
         return str(found[0]["id"])
     if found:
         raise ServerRefusedError(f"Several {noun}s have ids that begin with {wanted}: give more digits.")
-    raise ServerRefusedError(f"There is no {noun} {wanted}. To see their ids: {command or f'tarsy {noun}s list'}")
+    given = wanted or '""'
+    raise ServerRefusedError(f"There is no {noun} {given}. To see their ids: {command or f'tarsy {noun}s list'}")
 
 
 def _given(query: Mapping[str, Any]) -> dict[str, Any]:
