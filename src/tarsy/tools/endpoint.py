@@ -11,7 +11,7 @@ from tarsy.config.templates import variables
 _CREDENTIAL_NAME = re.compile(r"token|secret|passw|credential|(?:api|access|auth|private)[_-]?key|authorization|cookie", re.IGNORECASE)
 
 # Shorter values are ordinary words, whose masking would destroy the text.
-_MIN_CREDENTIAL = 8
+MIN_CREDENTIAL = 8
 
 Expand = Callable[[str], str]
 
@@ -112,7 +112,7 @@ def credentials(transport: ResolvedTransport, endpoint: Endpoint, env: Mapping[s
     templates += [*transport.args, *transport.env.values(), *transport.custom_headers.values()]
     templates += [transport.oauth.client_secret, *transport.oauth.parameters.values()] if transport.oauth else []
     found += [env[name] for text in templates for name in variables(text) if _CREDENTIAL_NAME.search(name)]
-    return frozenset(value for value in map(str.strip, found) if len(value) >= _MIN_CREDENTIAL)
+    return frozenset(value for value in map(str.strip, found) if len(value) >= MIN_CREDENTIAL)
 
 
 def uses_session_id(transport: ResolvedTransport) -> bool:

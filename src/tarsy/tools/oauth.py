@@ -1,5 +1,6 @@
 """OAuth client credentials: access tokens for a tool server from its authorization server, and a new one when the server refuses one."""
 
+from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 from http import HTTPStatus
@@ -9,11 +10,13 @@ import anyio
 import httpx2
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tarsy.tools.endpoint import OAuthClient
+from tarsy.tools.endpoint import MIN_CREDENTIAL, OAuthClient
 from tarsy.tools.failures import HttpFailure, failures
 
 # An authorization server that takes longer is of no use to an agent.
 TOKEN_SECONDS = 15.0
+# How many tokens are masked: the current one, and earlier ones that a server may still have in its log.
+MASKED_TOKENS = 8
 
 # Returns an HTTP client that records failures, for the authorization server.
 NewClient = Callable[[], httpx2.AsyncClient]
@@ -36,6 +39,11 @@ class TokenSource:
         self._client = client
         self._lock = anyio.Lock()
         self._token: str | None = None
+        self._obtained = deque[str](maxlen=MASKED_TOKENS)
+
+    def obtained(self) -> list[str]:
+        """Return the last tokens, to be masked in all output of the server."""
+        return list(self._obtained)
 
     async def token(self, new_client: NewClient, *, refused: str | None = None) -> str:
         """Return the current token, or a new one if there is none or the server has refused it.
@@ -47,6 +55,8 @@ class TokenSource:
             if self._token is None or self._token == refused:
                 self._token = None
                 self._token = await self._request(new_client)
+                if len(self._token) >= MIN_CREDENTIAL:
+                    self._obtained.append(self._token)
             return self._token
 
     async def _request(self, new_client: NewClient) -> str:

@@ -18,10 +18,11 @@ from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.text import clip
 from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
-from tarsy.tools.endpoint import Endpoint, credentials, endpoint_of
+from tarsy.tools.endpoint import Endpoint, HttpEndpoint, credentials, endpoint_of
 from tarsy.tools.failures import ConnectionLost, NotAccepted, ToolServerError, Unreachable
 from tarsy.tools.masking import Masker
 from tarsy.tools.messages import MAX_DEPTH, CallResult, ListedTool, ToolHints, is_deeper_than
+from tarsy.tools.oauth import token_source
 from tarsy.tools.pool import ConnectionPool
 
 log = structlog.get_logger(__name__)
@@ -97,7 +98,9 @@ class ToolServer:
         except (MissingVariableError, ValueError) as error:
             self._misconfigured = f"{error} (mcp_servers.{config.name}.transport)"
         known = credentials(config.transport, self._endpoint, env) if self._endpoint else ()
-        self.masker = Masker.for_server(config.masking, literals=known)
+        client = self._endpoint.oauth if isinstance(self._endpoint, HttpEndpoint) else None
+        obtained = token_source(client).obtained if client else None
+        self.masker = Masker.for_server(config.masking, literals=known, obtained=obtained)
 
     @property
     def call_timeout(self) -> float | None:

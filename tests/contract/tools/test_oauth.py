@@ -63,6 +63,20 @@ async def test_a_refused_token_is_replaced_and_the_call_repeated_without_anybody
         assert fault.calls == ["echo"] * 3
 
 
+async def test_a_token_that_the_server_repeats_is_masked_also_after_it_was_replaced(issuer: str) -> None:
+    async with guarded(issuer) as fault, opened(remote(fault, issuer), env=ENV) as tools:
+        await tools.list()
+        first = tokens(fault)[-1]
+        async with httpx2.AsyncClient(base_url=issuer, auth=ENCODED, trust_env=False) as http:
+            (await http.post("/token/revocation", data={"token": first})).raise_for_status()
+        await tools.call("remote.echo", "a call that needs a new token")
+        second = tokens(fault)[-1]
+        assert second != first
+        assert (await tools.call("remote.echo", f"refused {first}, then {second}.")).content == (
+            "refused [MASKED_CREDENTIAL], then [MASKED_CREDENTIAL]."
+        )
+
+
 @pytest.mark.parametrize(
     ("more", "reason"),
     [

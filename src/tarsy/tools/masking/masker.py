@@ -1,7 +1,7 @@
 """A masker applies the rules of a server's configuration, in an order in which they do not interfere."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from functools import cache
 
@@ -15,6 +15,9 @@ from tarsy.tools.masking.secret_json import MENTIONS
 from tarsy.tools.masking.stream import OPENERS, StreamMasker
 from tarsy.tools.masking.text_views import IndexedText, Prefilter, Rule
 from tarsy.tools.masking.token_formats import mask_known_formats
+
+# Returns secrets that we got from others while the masker is in use, e.g. access tokens.
+Obtained = Callable[[], Iterable[str]]
 
 # A rule, and literals of which one is in every text that it changes; a rule without literals masks long words only.
 ListedRule = tuple[Rule, tuple[str, ...]]
@@ -65,28 +68,34 @@ def known_rules(names: frozenset[str]) -> KnownRules:
 class Masker:
     """Masks secrets in texts. Masking a masked text changes nothing."""
 
-    def __init__(self, pattern_names: Iterable[str], *, custom: Iterable[tuple[str, str]] = (), literals: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        pattern_names: Iterable[str],
+        *,
+        custom: Iterable[tuple[str, str]] = (),
+        literals: Iterable[str] = (),
+        obtained: Obtained | None = None,
+    ) -> None:
         self.tag: Tag | None = None
         names = frozenset(pattern_names)
         unknown = names - frozenset(PATTERNS)
         if unknown:
             raise ValueError(f"unknown masking pattern: {', '.join(sorted(unknown))}")
         self._rules: list[Rule] = [known_rules(names).mask]
-        known = sorted({literal for literal in literals if literal}, key=len, reverse=True)
-        if known:
-            credentials = re.compile("|".join(re.escape(literal) for literal in known))
-            self._rules.insert(0, lambda indexed: credentials.sub(lambda found: indexed.label("credential", found.group()), indexed.text))
+        known = frozenset(literal for literal in literals if literal)
+        if known or obtained is not None:
+            self._rules.insert(0, _credentials(known, obtained or tuple))
         self._rules += [_substitution(pattern, replacement) for pattern, replacement in custom]
 
     @classmethod
-    def for_server(cls, masking: ResolvedMasking, *, literals: Iterable[str] = ()) -> "Masker":
-        """Return the masker of a server's configuration; `literals` are secrets that we know."""
+    def for_server(cls, masking: ResolvedMasking, *, literals: Iterable[str] = (), obtained: Obtained | None = None) -> "Masker":
+        """Return the masker of a server's configuration; `literals` are secrets that we know, `obtained` returns those we get later."""
         if not masking.enabled:
-            return cls((), literals=literals)
+            return cls((), literals=literals, obtained=obtained)
         names = {*masking.patterns}
         for group in masking.pattern_groups:
             names.update(_group(group))
-        return cls(names, custom=masking.custom_patterns, literals=literals)
+        return cls(names, custom=masking.custom_patterns, literals=literals, obtained=obtained)
 
     @classmethod
     def for_group(cls, group: str) -> "Masker":
@@ -144,6 +153,18 @@ def _applied(rules: Iterable[Rule], indexed: IndexedText) -> str:
         if masked != indexed.text:
             indexed = IndexedText(masked, indexed.tag)
     return indexed.text
+
+
+def _credentials(known: frozenset[str], obtained: Obtained) -> Rule:
+    def mask(indexed: IndexedText) -> str:
+        # The longest first: one may begin with another.
+        held = sorted((secret for secret in known.union(obtained()) if secret in indexed.text), key=len, reverse=True)
+        if not held:
+            return indexed.text
+        pattern = "|".join(re.escape(secret) for secret in held)
+        return re.sub(pattern, lambda found: indexed.label("credential", found.group()), indexed.text)
+
+    return mask
 
 
 def _substitution(pattern: str, replacement: str) -> Rule:
