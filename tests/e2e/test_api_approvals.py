@@ -1,8 +1,10 @@
 """Tool calls that wait for a person: asked, parked, decided over HTTP, and run once, with a real worker and a real tool server."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from anyio import to_thread
 
 from support.api_world import world
@@ -13,6 +15,7 @@ from support.tarsy_process import Tarsy
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.recording import Recording
 from tarsy.domain.tool import ApprovalPolicy
+from tarsy.kit.clock import SystemClock
 
 TRACK = "0.look/1.Looker"
 SUMMARY = call("1.executive summary/1.Summarizer", 0, says("Done."))
@@ -60,6 +63,17 @@ async def test_a_rejection_is_the_result_of_the_call_and_the_investigation_goes_
         # It may depend on the call before it: its order would have been lost.
         assert "was not called: a call before it" in results["later"]
         assert one.ran == []
+
+
+async def test_the_wait_for_a_decision_ends_when_it_expires_by_the_clock_of_the_database(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SystemClock, "now", lambda _clock: datetime.now(UTC) - timedelta(hours=2))
+    made = scenario(destructive(asks("act", "late")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        assert await one.work() == "waiting"
+        [row] = await one.ground.fetch("SELECT wake_at - expires_at AS later FROM work w JOIN approvals a ON a.work_id = w.id")
+        assert timedelta() <= row["later"] < timedelta(minutes=1)
 
 
 async def test_a_call_nobody_decides_about_expires_and_one_of_a_cancelled_session_or_agent_too(database_url: str, tmp_path: Path) -> None:

@@ -103,8 +103,8 @@ class Journal(Protocol):
 class ApprovalStore(Protocol):
     """Stores the calls that need an approval, and the decisions."""
 
-    async def request(self, request: ApprovalRequest, claim: Claim) -> Approval:
-        """Store a call that needs an approval, unless it is stored, and return it with the decision. One whose time is up has expired.
+    async def request(self, request: ApprovalRequest, claim: Claim) -> tuple[Approval, float]:
+        """Store a call that needs an approval, unless it is stored; return it with the decision, and the seconds until it expires.
 
         Raises:
             ClaimLostError: the work belongs to another worker now.

@@ -100,8 +100,8 @@ class ApprovalRepository:
         self._engine = engine
         self._deliver = deliver
 
-    async def request(self, request: ApprovalRequest, claim: Claim) -> Approval:
-        """Store a call that needs an approval, unless it is stored, and return it with the decision.
+    async def request(self, request: ApprovalRequest, claim: Claim) -> tuple[Approval, float]:
+        """Store a call that needs an approval, unless it is stored; return it with the decision, and the seconds until it expires.
 
         Raises:
             ClaimLostError: the claim's token is no longer the row's.
@@ -119,21 +119,24 @@ class ApprovalRepository:
             "expiry": request.expiry,
         }
 
-        async def attempt() -> tuple[Approval, Sequence[StoredLiveEvent]]:
+        async def attempt() -> tuple[Approval, float, Sequence[StoredLiveEvent]]:
             async with self._engine.begin() as connection:
                 await _hold(connection, claim)
                 new = await connection.scalar(_REQUEST, values | call)
                 changed = new or await connection.scalar(_EXPIRE, call)
-                found = sa.select(approvals.c.id).where(
+                # By the clock that decides whether it has expired; the worker's may differ.
+                left = sa.func.extract("epoch", approvals.c.expires_at - sa.func.now()).label("left")
+                found = sa.select(approvals.c.id, left).where(
                     approvals.c.execution_id == call["execution_id"], approvals.c.call_id == call["call_id"]
                 )
-                approval = await _read(connection, (await connection.execute(found)).scalar_one())
+                row = (await connection.execute(found)).one()
+                approval = await _read(connection, row.id)
                 events = live_events.approval_changed(approval) if changed else ()
-                return approval, await publish(connection, events, session_id=approval.session_id)
+                return approval, float(row.left), await publish(connection, events, session_id=approval.session_id)
 
-        approval, published = await retrying(attempt, whole=True)
+        approval, seconds, published = await retrying(attempt, whole=True)
         self._deliver(published)
-        return approval
+        return approval, seconds
 
     async def start(self, approval: Approval, claim: Claim) -> bool:
         """Record that an approved call runs now. Return False if it was started before.

@@ -114,10 +114,13 @@ class HeartbeatResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Park:
-    """Park the work: `reason` is for people, and `until` is when it is woken if nothing else wakes it."""
+    """Park the work: `reason` is for people, and after `seconds` it is woken if nothing else wakes it.
+
+    Seconds and no time: the database, whose clock decides, adds them to its own.
+    """
 
     reason: str
-    until: datetime | None = None
+    seconds: float | None = None
     # The paused chain, empty for all: the work is woken when the pause ends.
     pause: str | None = None
     # The budget without room for it: the work is woken when there is room.

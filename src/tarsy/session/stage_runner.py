@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import uuid4
 
 from tarsy.agent.execution import ExecutionResult, StopState
@@ -49,8 +49,7 @@ class StageRunner:
         agents = list(zip(record.executions, planned.agents, strict=True))
         await for_each(agents, run_one, name=lambda agent: f"agent {agent[1].agent_name}")
         results = [found[index] for index in sorted(found)]
-        now = self.clock.now()
-        if parking := parking_of(results, now):
+        if parking := parking_of(results):
             return parking
         status = stage_status([result.status for result in results], planned.success_policy)
         errors = [
@@ -59,7 +58,7 @@ class StageRunner:
             if result.status is not RunStatus.COMPLETED
         ]
         error = None if status is RunStatus.COMPLETED else "; ".join(errors)
-        close = StageClose(stage_id=stage.id, status=status, completed_at=now, error_message=error)
+        close = StageClose(stage_id=stage.id, status=status, completed_at=self.clock.now(), error_message=error)
         return RanStage(outcome_of(planned, stage.id, status, results, error), results, close)
 
     async def _begin(self, job: StageJob) -> StageRecord:
@@ -112,14 +111,14 @@ class StageRunner:
         return StageRecord(stage, tuple(ExecutionRecord(execution) for execution in executions))
 
 
-def parking_of(results: Sequence[ExecutionResult], now: datetime) -> Park | None:
+def parking_of(results: Sequence[ExecutionResult]) -> Park | None:
     """Return what a stage waits for whose agents have run as far as they can."""
     waits = [result.waits for result in results if result.waits]
     if not waits:
         return None
     reasons = dict.fromkeys(wait.reason for wait in waits)
-    until = now + timedelta(seconds=combined_wait(waits).seconds)
-    return Park(" ".join(reasons), until=until, budget=next((wait.budget for wait in waits if wait.budget), None))
+    budget = next((wait.budget for wait in waits if wait.budget), None)
+    return Park(" ".join(reasons), combined_wait(waits).seconds, budget=budget)
 
 
 def outcome_of(

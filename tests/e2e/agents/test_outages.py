@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from support.agent_scenario import OTHER, PROVIDER, SESSION_ID, Scenario, agent, chain, fallback, helper, kinds, read_back, stage
@@ -14,6 +15,7 @@ from tarsy.domain.execution import AgentType
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth, ProviderType, TextChunk
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.work import WorkState
+from tarsy.kit.clock import SystemClock
 from tarsy.wiring.application import Application
 
 TRACK = "0.look/1.Investigator"
@@ -95,6 +97,13 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
     reported = [("error", "failed"), ("final_analysis", "completed")]
     assert kinds(recording.outcome, TRACK) == reported, "the outage once, and the analysis, which its correction only repeated"
     assert (recording.outcome.timeline[0]["content"], recording.outcome.timeline[0]["metadata"]["count"]) == (REASON, 3)
+
+
+async def test_the_pause_is_as_long_for_a_worker_whose_clock_is_wrong(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SystemClock, "now", lambda _clock: datetime.now(UTC) + timedelta(hours=1))
+    async with outage(Model()).running(database_url) as running:
+        row = await work(running)
+    assert row["wake_at"] - row["parked_at"] < timedelta(minutes=1)
 
 
 async def test_an_outage_is_told_once_and_asked_about_ever_more_seldom_until_half_an_hour_is_over(database_url: str) -> None:

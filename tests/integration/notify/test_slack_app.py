@@ -145,7 +145,8 @@ class SlackWorld:
             call_hash="h",
             expiry=600,
         )
-        return await self.services.repositories.approvals.request(request, claim)
+        approval, _seconds = await self.services.repositories.approvals.request(request, claim)
+        return approval
 
 
 @asynccontextmanager

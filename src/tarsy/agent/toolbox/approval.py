@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from tarsy.agent.ports import ApprovalStore, Mask, ToolExecutor
 from tarsy.agent.prompt.nudges import decision_note, masked_arguments_note
@@ -59,7 +59,7 @@ class ApprovedTools(ToolWrapper):
             return replace(result, content=request.message)
         if is_masked(self._approvals.mask(call.arguments)):
             return replace(result, content=masked_arguments_note(call.name))
-        approval = await store.request(request, claim)
+        approval, seconds = await store.request(request, claim)
         # The tool may have changed while the call waited.
         await self.list_tools()
         current = self._tools.get(call.name)
@@ -68,7 +68,6 @@ class ApprovedTools(ToolWrapper):
         if decision is None or (decision is CallDecision.APPROVED and self._is_waiting):
             self._is_waiting = True
             reason = f"Waiting for the approval of {call.name}."
-            seconds = (approval.expires_at - self._approvals.clock.now()) / timedelta(seconds=1)
             return replace(result, content=reason, waits=Wait(reason, max(seconds, 0.0), for_approval=True))
         if decision in {CallDecision.APPROVED, CallDecision.UNKNOWN} and not await store.start(approval, claim):
             decision = CallDecision.UNKNOWN
@@ -112,10 +111,10 @@ class RecordedApprovals:
     def __init__(self, inputs: Sequence[AnyInput]) -> None:
         self._decided = {one.value.evidence_id: one.value for one in inputs if isinstance(one.value, CallDecided)}
 
-    async def request(self, request: ApprovalRequest, claim: Claim) -> Approval:
+    async def request(self, request: ApprovalRequest, claim: Claim) -> tuple[Approval, float]:
         del claim
         decided = self._decided.get(request.evidence_id, CallDecided(request.evidence_id, CallDecision.EXPIRED))
-        return Approval(
+        approval = Approval(
             id=request.call_id,
             session_id=request.session_id,
             execution_id=request.execution_id,
@@ -132,6 +131,7 @@ class RecordedApprovals:
             reason=decided.reason,
             started_at=_NEVER if decided.decision is CallDecision.UNKNOWN else None,
         )
+        return approval, 0.0
 
     async def start(self, approval: Approval, claim: Claim) -> bool:
         del claim

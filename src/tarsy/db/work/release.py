@@ -3,6 +3,7 @@
 Locks are always taken in the same order: the row of work, its subject, the session's channel, the shared channel.
 """
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, assert_never
 
@@ -107,8 +108,7 @@ def _columns(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
                 **({"rank": WOKEN_RANK} if outcome.woken else {}),
             }
         case RetryLater(seconds):
-            pause = sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
-            return {"state": WorkState.READY.value, "attempts": row["attempts"] + 1, "not_before": sa.func.now() + pause}
+            return {"state": WorkState.READY.value, "attempts": row["attempts"] + 1, "not_before": _after(seconds)}
         case Park():
             return {
                 "state": WorkState.PARKED.value,
@@ -117,13 +117,17 @@ def _columns(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
                 "parked_by_pause": outcome.pause,
                 "parked_by_budget": outcome.budget.budget if outcome.budget else None,
                 "budget_needs": outcome.budget.needs if outcome.budget else None,
-                "wake_at": outcome.until,
+                "wake_at": None if outcome.seconds is None else _after(outcome.seconds),
                 "stuck_recoveries": 0,
             }
         case End():
             return {"state": WorkState.DONE.value, **NOT_PARKED}
         case _:
             assert_never(outcome)
+
+
+def _after(seconds: float) -> sa.ColumnElement[datetime]:
+    return sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
 
 
 async def move_subject(
