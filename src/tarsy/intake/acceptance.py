@@ -232,7 +232,7 @@ class AlertAcceptance:
                     chain=chains.get(unit.incidents[incident_id].alert_type),
                 ),
                 investigation.schedule.priority,
-                investigation.schedule.at,
+                investigation.schedule.delay,
             )
             for incident_id, investigation in planned[:room]
         ]

@@ -86,7 +86,7 @@ class IncidentCommands:
         )
         route = route_for(alert, self.policy.routes)
         priority = incident.severity.priority if route.priority is None else route.priority
-        events = await store_investigations(connection, [NewInvestigation(session, priority, now, request_origin.get())])
+        events = await store_investigations(connection, [NewInvestigation(session, priority, origin=request_origin.get())])
         pending = {"session_id": session.id, "session_status": SessionStatus.PENDING, "session_started": False}
         return replace(incident, **pending, reinvestigations=repeats), events
 

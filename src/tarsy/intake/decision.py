@@ -19,10 +19,10 @@ MUTED = "muted: "
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """An investigation to start, not before `at`. `repeats` counts the investigations since the incident last changed."""
+    """An investigation to start after the `delay`, or at once. `repeats` counts the investigations since the incident last changed."""
 
-    at: datetime
     priority: int
+    delay: timedelta | None = None
     repeats: int = 0
 
 
@@ -165,7 +165,7 @@ def _firing(
 ) -> Action:
     priority = route.priority_of(event)
     if incident is None or (incident.resolved_at is not None and now - incident.resolved_at > route.reopen_after):
-        return OpenIncident(Schedule(now + route.wait_for(event), priority))
+        return OpenIncident(Schedule(priority, route.wait_for(event) or None))
     running, new = incident.investigation is InvestigationState.RUNNING, not is_member
     worse = after.severity.priority > incident.severity.priority
     # A new member or a worse severity is worth further investigations. An alert that comes and goes is not.
@@ -184,7 +184,7 @@ def _firing(
 def due_investigation(route: Route, incident: Incident, priority: int, now: datetime) -> Schedule | None:
     """Return the investigation that a firing incident needs now, or None: the first one, then repeats at intervals that double."""
     if incident.investigation is InvestigationState.NONE:
-        return Schedule(now, priority)
+        return Schedule(priority)
     if (
         incident.investigation is not InvestigationState.FINISHED
         or incident.finished_at is None
@@ -192,7 +192,7 @@ def due_investigation(route: Route, incident: Incident, priority: int, now: date
     ):
         return None
     due = incident.finished_at + route.repeat_interval * 2**incident.reinvestigations
-    return Schedule(now, priority, incident.reinvestigations + 1) if due <= now else None
+    return Schedule(priority, repeats=incident.reinvestigations + 1) if due <= now else None
 
 
 def auto_resolved(known: KnownAlert, *, heard_at: datetime, route: Route, sends_resolved: bool, now: datetime) -> KnownAlert | None:

@@ -83,6 +83,14 @@ async def test_an_investigation_that_runs_goes_on_when_its_incident_is_over(data
         assert [session["status"] for session in await ground.sessions()] == ["in_progress"]
 
 
+async def test_an_investigation_waits_for_further_alerts_by_the_clock_that_lets_it_begin(database_url: str) -> None:
+    async with intake_world(database_url, routes=(replace(ROUTE, group_wait=timedelta(seconds=15)),)) as ground:
+        ground.later(hours=1)
+        await ground.take(alert())
+        [waits] = await ground.rows("SELECT not_before - now() AS seconds FROM work")
+        assert waits["seconds"] < timedelta(seconds=16)
+
+
 async def test_a_route_can_let_pending_investigations_go_on(database_url: str) -> None:
     async with intake_world(database_url, routes=[replace(ROUTE, on_resolved=OnResolved.NOTE)]) as ground:
         await ground.take(alert())

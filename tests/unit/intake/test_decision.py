@@ -222,7 +222,7 @@ def test_a_storm_is_one_incident_and_one_investigation_for_each_problem(alerts: 
 
 
 def test_the_first_alert_opens_an_incident_and_waits_for_its_companions() -> None:
-    assert Ledger().take(_event()).action == OpenIncident(Schedule(NOW + timedelta(seconds=15), Severity.WARNING.priority))
+    assert Ledger().take(_event()).action == OpenIncident(Schedule(Severity.WARNING.priority, timedelta(seconds=15)))
 
 
 def test_a_repeat_counts_and_does_nothing_else() -> None:
@@ -289,7 +289,7 @@ def test_what_fires_again_soon_is_investigated_if_it_never_was() -> None:
     assert ledger.cancelled["i0"] == 1
     ledger.now = _at(10)
     assert ledger.take(_event(start=9)).action == Continue(
-        Outcome.REOPENED, "i0", new=False, note=False, schedule=Schedule(_at(10), Severity.WARNING.priority)
+        Outcome.REOPENED, "i0", new=False, note=False, schedule=Schedule(Severity.WARNING.priority)
     )
 
 
@@ -321,7 +321,7 @@ def test_a_new_member_makes_looking_again_worth_it_again() -> None:
     ledger.now = NOW + timedelta(hours=5)
     assert isinstance(ledger.take(_event()).action, CountRepeat)
     joined = ledger.take(_event(fingerprint="f2")).action
-    assert joined == Continue(Outcome.JOINED, "i0", new=True, note=False, schedule=Schedule(ledger.now, Severity.WARNING.priority, 1))
+    assert joined == Continue(Outcome.JOINED, "i0", new=True, note=False, schedule=Schedule(Severity.WARNING.priority, repeats=1))
 
 
 def test_an_alert_that_comes_and_goes_is_not_looked_at_for_ever() -> None:

@@ -6,7 +6,7 @@ transaction for each alert of a storm, every sender would wait for the disk of e
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -49,11 +49,11 @@ _WAITING = sa.text(
 
 @dataclass(frozen=True, slots=True)
 class NewInvestigation:
-    """A session to be stored and claimed in the order of its priority, not before the time given."""
+    """A session to be stored and claimed in the order of its priority, after the delay."""
 
     session: NewSession
     priority: int = 0
-    not_before: datetime | None = None
+    delay: timedelta | None = None
     # The address of the client that submitted it.
     origin: str | None = None
 
@@ -123,7 +123,7 @@ async def enqueue_investigations(connection: AsyncConnection, new: Sequence[NewI
             chain_id=one.session.chain_id,
             created_at=one.session.created_at,
             priority=one.priority,
-            not_before=one.not_before if one.not_before and one.not_before > one.session.created_at else None,
+            delay=one.delay,
         )
         for one in new
     ]
