@@ -202,6 +202,10 @@ DRESSES: Mapping[str, Dress] = {
     "env entry in JSON": lambda kind: json.dumps(
         {"env": [{"name": kind.name, "value": kind.value}, {"name": "DB_HOST", "value": KEPT}]}, indent=2
     ),
+    "env entry, value first": lambda kind: f"env:\n- value: {kind.value}\n  name: {kind.name}\n- value: {KEPT}\n  name: DB_HOST\n",
+    "env entry in JSON, value first": lambda kind: json.dumps(
+        {"env": [{"value": KEPT, "name": "DB_HOST"}, {"value": kind.value, "name": kind.name}]}, indent=2
+    ),
     "YAML": lambda kind: f"db:\n  {_lower(kind)}: {kind.value}\n  host: {KEPT}\n",
     "quoted YAML": lambda kind: f"db:\n  {_camel(kind)}: '{kind.value}'\n  host: {KEPT}\n",
     "YAML below its key": lambda kind: f"db:\n  {_lower(kind)}:\n    {kind.value}\n  host: {KEPT}\n",

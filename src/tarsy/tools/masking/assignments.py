@@ -152,6 +152,14 @@ _LEADS = re.compile(
     )""",
     re.VERBOSE,
 )
+# In an entry whose value comes first: the key of the value, and what follows the value up to the end of the name.
+_VALUE_KEY = re.compile(rf"value(?:{_QUOTES})?\s{{0,4}}[:=][ \t]{{0,4}}")
+_NAME_AFTER_VALUE = re.compile(
+    rf"""
+    (?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?
+    (?P<name>[\w./$&?-]{{1,100}}?)(?:[_-]?(?:value|b64|base64|encoded|\d{{1,2}}))?(?:{_QUOTES}|[ \t]{{0,8}}(?:[,}}\]\r\n]|\Z))""",
+    re.VERBOSE,
+)
 # The characters with which a lead can begin, checked before the expression is tried.
 _LEAD_CHARS = frozenset("\\ \t\r\n:=>,*|vbe0123456789")
 _LEAD_PAIRS = frozenset(
@@ -162,6 +170,7 @@ _LEAD_PAIRS = frozenset(
 )
 _STEM_CHARACTERS = Alphabet(string.ascii_lowercase + string.digits + "_")
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
+_NAMES = frozenset(_NAME_CHARS)
 # The greatest length of a name, and of the word before `key` with the space before it.
 _NAME_WINDOW = 100
 _WORD_WINDOW = 24
@@ -223,13 +232,17 @@ class AssignmentMasker:
         parts: list[str] = []
         # How far secrets were replaced: in the view, and in the text.
         done = copied = 0
-        for end in _ends(stems, lowered):
+        before = _values_before_names(plain, lowered)
+        for end in sorted({*_ends(stems, lowered), *before}):
             name = self._name(lowered, end) if end > done else None
             leads = _LEADS.match(lowered, end) if name else None
-            if name is None or leads is None:
+            if name is None or (leads is None and end not in before):
                 continue
             name_at, known = name
-            placed = _values_after(plain, lowered, name_at, leads, known)
+            placed = _values_after(plain, lowered, name_at, leads, known) if leads else None
+            # A name between two values has the second one.
+            if placed is None and end in before and not (leads and leads.lastgroup == "entry"):
+                placed = _value_before(plain, before[end], known)
             for start, stop in placed.secrets(plain, known.kind) if placed else ():
                 if start >= done:
                     parts += [text[copied : view.place(start)], indexed.label(known.pattern, plain[start:stop])]
@@ -253,7 +266,7 @@ class AssignmentMasker:
             name_at = lowered.rfind(" ", max(0, name_at - _WORD_WINDOW), name_at - 1) + 1
         known = self._table.classify(lowered[name_at:end])
         # The replacement of a secret is no name, though it ends like one.
-        if known is None or (lowered[end] in "] " and lowered.startswith(_LABEL, name_at - 1)):
+        if known is None or (lowered[end : end + 1] in "] " and lowered.startswith(_LABEL, name_at - 1)):
             return None
         return name_at, known
 
@@ -266,14 +279,42 @@ class AssignmentMasker:
 
 
 def _ends(stems: Iterable[str], lowered: str) -> list[int]:
-    """Return the offsets, in order, where a name may end that is followed by a lead."""
+    """Return the offsets where a name may end that is followed by a lead."""
     ends: set[int] = set()
     for stem in stems:
         size, at = len(stem), 0
         for before in lowered.split(stem)[:-1]:
             at += len(before) + size
             ends.add(at)
-    return [end for end in sorted(ends) if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
+    return [end for end in ends if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
+
+
+def _values_before_names(text: str, lowered: str) -> dict[int, Span]:
+    """Return the values of the entries in which the name follows, by the end of the name."""
+    found: dict[int, Span] = {}
+    # Where the last value without quotes ends, and the last block of lines: in neither is everything read again for each key inside.
+    line_ends = block_ends = 0
+    for key in _VALUE_KEY.finditer(lowered):
+        at, is_block = key.end(), text[key.end() : key.end() + 1] in {"|", ">"}
+        if key.start() < (block_ends if is_block else line_ends) or lowered[key.start() - 1 : key.start()] in _NAMES:
+            continue
+        span = value_span(text, at, yaml_line=True, spaces=True)
+        if span is None:
+            continue
+        if is_block:
+            block_ends = span[1]
+        elif span[0] == at:
+            line_ends = span[1]
+        # The first counts: a value may contain this key itself.
+        if name := _NAME_AFTER_VALUE.match(lowered, span[1]):
+            found.setdefault(name.end("name"), span)
+    return found
+
+
+def _value_before(text: str, span: Span, known: NameMeaning) -> FoundValues | None:
+    start, stop = span
+    is_sentence = known.kind is not Kind.CERTAIN and text[start - 1] not in "\"'`" and " " in text[start:stop]
+    return None if known.plural or is_sentence else FoundValues([span])
 
 
 def _values_after(text: str, lowered: str, name_at: int, leads: re.Match[str], known: NameMeaning) -> FoundValues | None:

@@ -24,17 +24,21 @@ _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----|PuTTY-User
 # Text that a secret may follow after a space or on a later line, besides the names that announce one.
 _OPENING = re.compile(
     r"""-----BEGIN\ |PuTTY-User-Key-File|apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|earer[ ]|asic[ ]|ookie:
-    |(?:^|\s)-u|--user|sshpass|login|redis-cli|mysql|mariadb|auth["'\\]|ssh-|ecdsa-|machine\s|default\s|:\d{4,5}:|:\*:|(?i:identified)""",
+    |(?:^|\s)-u|--user|sshpass|login|redis-cli|mysql|mariadb|auth["'\\]|ssh-|ecdsa-|machine\s|default\s|:\d{4,5}:|:\*:|(?i:identified)|[Vv]alue["'`\\]*\s{0,4}[:=]""",
     re.VERBOSE,
 )
 # Literals of which one is in every match of it.
 OPENERS = (
     *("-----BEGIN", "PuTTY-User", "apiVersion", "kind", "data", "Opaque", "kubernetes.io/", "earer", "asic", "ookie:", "-u", "sshpass"),
-    *("login", "redis-cli", "mysql", "mariadb", "auth", "ssh-", "ecdsa-", "machine", "default", ":*:", *IDENTIFIED),
+    *("login", "redis-cli", "mysql", "mariadb", "auth", "ssh-", "ecdsa-", "machine", "default", ":*:", "alue", *IDENTIFIED),
     *(f":{digit}" for digit in range(10)),
 )
-# Lines of an object that may turn out to be a Secret, and of a .netrc: other lines tell what they are.
-_OBJECT = re.compile(r"""apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|\b(?:machine\s+\S+|default)(?:\s+login\s+\S+)?\s*$""")
+# Lines of an object that may turn out to be a Secret, of a .netrc, and of an entry whose name may follow: other lines tell what they are.
+_OBJECT = re.compile(
+    r"""apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|\b(?:machine\s+\S+|default)(?:\s+login\s+\S+)?\s*$
+    |[Vv]alue["'`\\]*\s{0,4}:|^\s*[Vv]alue\s{0,4}=""",
+    re.VERBOSE,
+)
 # Lines after which a value may follow on the next one; whether it would be masked there is tried out with a probe.
 _MAY_LEAD_ON = re.compile(r"""[:|>\[,\\"'{(=]\s*\Z|:\s*\#|(?:name|key)["'\\]*\s*[:=]|-\S+\s*\Z""")
 _PROBE = "Zq9x7Wv3probe"

@@ -193,6 +193,8 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-S
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?(?=\n)")
 
 _NOTHING_MORE = re.compile(r"[ \t]{0,64}(?:#[^\n]*)?\r?\n\s{0,1024}")
+# Longer than nearly every line of YAML.
+_LINE_HEAD = 1024
 # A plain value in YAML contains no further pair.
 _NEXT_PAIR = re.compile(r"\s[\w.-]{1,64}(?:: |=)")
 # One word alone on its line: neither a key nor the beginning of something larger.
@@ -285,15 +287,17 @@ def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
     block = _BLOCK.match(text, start)
     if block is not None:
         lines = list(_deeper_lines(text, block.end() + 1, _indent(text, start)))
-        if not lines:
-            return None
-        first, stop = lines[0]
-        return first + len(text[first:stop]) - len(text[first:stop].lstrip(" ")), lines[-1][1]
+        first, stop = lines[0] if lines else (0, 0)
+        return (first + len(text[first:stop]) - len(text[first:stop].lstrip(" ")), lines[-1][1]) if lines else None
+    # The beginning of a long line mostly decides, so that the whole is not read again for each of its values.
+    head = text[start : start + _LINE_HEAD].partition("\n")[0].partition(" #")[0].rstrip()
+    if not head or head[0] in "{[":
+        return None
+    if head[0] not in "\"'" and ("," in head or (" " in head and (not spaces or _NEXT_PAIR.search(head)))):
+        return _bare_span(text, start)
     end = text.find("\n", start)
     value, _, _ = text[start : len(text) if end == -1 else end].partition(" #")
     value = value.rstrip()
-    if not value or value[0] in "{[":
-        return None
     if value[0] in "\"'":
         # The quote is closed on a later line, or not at all.
         below = _deeper_lines(text, end + 1, _indent(text, start)) if end != -1 else ()
