@@ -60,6 +60,7 @@ class HttpFault:
     # The `_meta` of each call.
     metas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     more_tools: list[str] = field(default_factory=list[str])
+    refuses_to_list: bool = False
     # So many have to shake hands at the same time before anybody gets an answer.
     expected_guests: int = 1
     guests: int = 0
@@ -101,6 +102,8 @@ class HttpFault:
                 info = {"name": "fault", "version": "1"}
                 result: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
                 return _result(message, result, {"mcp-session-id": session})
+            case "tools/list" if self.refuses_to_list:
+                return Response("out of order", status_code=500)
             case "tools/list":
                 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
                 names = (*TOOLS, *self.more_tools)

@@ -89,6 +89,8 @@ class ToolServer:
         self._connection: ToolServerConnection | None = None
         # The connection over which the tools were last listed, and its count of tool changes then.
         self._listed_on: tuple[ToolServerConnection, int] | None = None
+        # The same of the last listing that ended, with tools that were compared with the accepted ones or with a problem.
+        self._compared_on: tuple[ToolServerConnection, int] | None = None
         self._endpoint: Endpoint | None = None
         self._misconfigured = ""
         try:
@@ -119,8 +121,9 @@ class ToolServer:
     async def ensure_listed(self) -> None:
         """Connect and list the tools once, and again when the server reports that they changed. A failure ends up in `problem`."""
         async with self._lock:
-            connection = self._connection
-            changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != self._listed_on
+            connection, strict = self._connection, self._config.pin is PinMode.STRICT
+            known = self._compared_on if strict else self._listed_on
+            changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != known
             if self.listing is not None and not changed:
                 return
             started_at, started = self._clock.now(), self._clock.monotonic()
@@ -141,7 +144,7 @@ class ToolServer:
                 error = self.masker.mask(str(trouble))
                 log.warning("tool_server.unavailable", server=self.name, problem=error)
                 if self.tools:
-                    # Only the update failed: the known tools are still worth trying.
+                    # Only the update failed: the known tools are still worth trying, with `pin: strict` after they have been listed.
                     return
             else:
                 configured, allowed = self._config.tools, self._allowed
@@ -157,6 +160,7 @@ class ToolServer:
                     self.tools = await to_thread.run_sync(self._definitions, usable, reasons)
                 else:
                     self.tools = self._definitions(usable, reasons)
+            self._compared_on = self._listed_on
             names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
             self.listing = ToolListing(
                 server=self.name, tools=names, needs_approval=reasons, error=error, started_at=started_at, duration_ms=took
@@ -278,11 +282,18 @@ class ToolServer:
     async def _live_connection(self) -> ToolServerConnection:
         async with self._lock:
             connection = await self._connect()
-        if self._config.pin is PinMode.STRICT and self._listed_on is not None and connection is not self._listed_on[0]:
+        if self._config.pin is PinMode.STRICT and self._compared_on != (connection, connection.tool_changes):
             # A server that was restarted may have other tools than the accepted ones.
             await self.ensure_listed()
             if self.problem is not None:
                 raise NotAccepted(self.name, self.problem)
+            # Listing may have made another connection.
+            connection = self._connection or connection
+            if self._compared_on != (connection, connection.tool_changes):
+                problem = f"The tools of tool server '{self.name}' could not be listed again"
+                raise NotAccepted(
+                    self.name, f"{problem}, so agents do not use it until they are known to be the accepted ones (pin: strict)"
+                )
         return connection
 
     async def _connect(self) -> ToolServerConnection:

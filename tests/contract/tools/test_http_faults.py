@@ -2,6 +2,8 @@
 
 import json
 import tracemalloc
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.tool_pin import PinMode, ToolPin
 from tarsy.kit.clock import SystemClock
 from tarsy.tools import http
+from tarsy.tools.failures import NotAccepted
 from tarsy.tools.messages import CallResult
 from tarsy.tools.server import LostCall, ToolServer
 from tarsy.tools.session import AGENT_CALL
@@ -131,14 +134,16 @@ async def test_a_forgotten_session_is_opened_again_and_the_call_made(stranger: t
         assert fault.calls == ["forget_session", "forget_session"]
 
 
-async def test_a_strict_server_that_comes_back_with_other_tools_is_not_called() -> None:
+@asynccontextmanager
+async def accepted(fault: HttpFault) -> AsyncGenerator[Callable[[], Awaitable[CallResult | LostCall]]]:
+    """The call of a tool of a strict server whose tools were accepted as they are now."""
     pins: dict[str, ToolPin] = {}
     output: list[str] = []
 
     async def read_pin(name: str) -> ToolPin | None:
         return pins.get(name)
 
-    async with http_fault_server() as fault, anyio.create_task_group() as tasks:
+    async with anyio.create_task_group() as tasks:
         config = remote(fault).model_copy(update={"pin": PinMode.STRICT})
         tools = ToolServer(config, allowed=None, env={}, execution_id="e", tasks=tasks, clock=SystemClock(), read_pin=read_pin)
         await tools.ensure_listed()
@@ -147,15 +152,35 @@ async def test_a_strict_server_that_comes_back_with_other_tools_is_not_called() 
         await tools.ensure_listed()
         try:
             (echo,) = (tool for tool in tools.tools if tool.name == "remote.echo")
-            assert isinstance(await tools.call(echo, {}, output.append), CallResult)
-            fault.sessions.clear()
-            fault.more_tools.append("other")
-            lost = await tools.call(echo, {}, output.append)
-            assert isinstance(lost, LostCall)
-            assert "other is new" in lost.reaction
-            assert fault.calls == ["echo"]
+            yield lambda: tools.call(echo, {}, output.append)
         finally:
             await tools.close()
+
+
+async def test_a_strict_server_that_comes_back_with_other_tools_is_not_called() -> None:
+    async with http_fault_server() as fault, accepted(fault) as call:
+        assert isinstance(await call(), CallResult)
+        fault.sessions.clear()
+        fault.more_tools.append("other")
+        lost = await call()
+        assert isinstance(lost, LostCall)
+        assert "other is new" in lost.reaction
+        assert fault.calls == ["echo"]
+
+
+async def test_a_strict_server_that_comes_back_and_cannot_list_its_tools_is_not_called_until_it_can() -> None:
+    async with http_fault_server() as fault, accepted(fault) as call:
+        fault.sessions.clear()
+        fault.refuses_to_list = True
+        lost = await call()
+        assert isinstance(lost, LostCall)
+        assert "could not be listed again" in lost.reaction
+        with pytest.raises(NotAccepted, match="pin: strict"):
+            await call()
+        assert fault.calls == []
+        fault.refuses_to_list = False
+        assert isinstance(await call(), CallResult)
+        assert fault.calls == ["echo"]
 
 
 async def test_a_flood_is_clipped_and_a_hang_is_abandoned() -> None:
