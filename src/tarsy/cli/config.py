@@ -138,7 +138,7 @@ def init(
         typer.confirm("Make these changes?", abort=True)
     directory.mkdir(parents=True, exist_ok=True)
     for file in planned:
-        file.path.write_text(file.text, encoding="utf-8")
+        file.path.write_bytes(file.content)
         typer.echo(file.summary)
     place = "" if directory == Path("config") else f" --config {directory}"
     typer.echo(f"Next: tarsy doctor{place}, then tarsy serve{place}")

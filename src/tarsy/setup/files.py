@@ -66,7 +66,7 @@ def write_all(changes: Sequence[FileChange]) -> tuple[PreviousFile, ...]:
             before = PreviousFile(target, None, USUAL_MODE)
             if target.exists():
                 before = PreviousFile(target, target.read_bytes(), stat.S_IMODE(target.stat().st_mode))
-            _replace_file(target, change.text.encode(), SECRET_MODE if change.secret else before.mode)
+            _replace_file(target, change.content, SECRET_MODE if change.secret else before.mode)
         except OSError as error:
             restore(done)
             raise CannotWriteError(change.path, error) from error

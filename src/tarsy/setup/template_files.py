@@ -208,6 +208,12 @@ class FileChange:
     summary: str
     secret: bool = False
 
+    @property
+    def content(self) -> bytes:
+        """The new content as bytes, with the line ends of the file that it replaces."""
+        has_crlf = self.path.exists() and self.path.read_bytes().partition(b"\n")[0].endswith(b"\r")
+        return (self.text.replace("\n", "\r\n") if has_crlf else self.text).encode()
+
 
 def planned_files(
     template: str, directory: Path, filling: Mapping[str, str], *, replaced: Collection[str] = (), force: bool = False

@@ -58,6 +58,15 @@ def test_a_configuration_that_is_no_text_is_not_added_to(tmp_path: Path) -> None
     assert (status, "it is not UTF-8 text. Nothing was written." in answered) == (1, True), answered
 
 
+def test_a_configuration_keeps_its_own_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_bytes(b"# ours\r\nqueue: {worker_count: 2}\r\n")
+    status, answered = _run("init", "--dir", str(tmp_path))
+    written = (tmp_path / "tarsy.yaml").read_bytes()
+    assert (status, written.startswith(b"# ours\r\nqueue: {worker_count: 2}\r\n"), written.count(b"\r\n") > 2) == (0, True, True), answered
+    assert written.count(b"\r\n") == written.count(b"\n")
+    assert b"\r" not in (tmp_path / ".env.example").read_bytes()
+
+
 def test_a_request_body_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "body").write_bytes(b"caf\xe9")
     status, answered = _run("routes", "test", str(tmp_path / "body"))
