@@ -400,12 +400,13 @@ async def is_tarsy(url: str) -> bool:
 
 
 async def _running_server(settings: "Settings", token: str | None) -> str | None:
-    """Return the address of the running server of this data directory, unless it needs a token and there is none."""
-    from tarsy.kit.server_file import find_server
+    """Return the address of a running server of this data directory; without a token, of one that needs none."""
+    from tarsy.kit.server_file import find_servers
 
-    found = find_server(_data_dir(settings), settings.database_url)
-    usable = found is not None and (token is not None or not found.login_required) and await is_tarsy(found.url)
-    return found.url if found and usable else None
+    for found in find_servers(_data_dir(settings), settings.database_url):
+        if (token is not None or not found.login_required) and await is_tarsy(found.url):
+            return found.url
+    return None
 
 
 async def _running_url(settings: "Settings") -> str:
