@@ -129,7 +129,7 @@ def test_evidence_has_an_address_that_survives_a_reload_and_the_back_button_clos
         # And once more, after going back to the top.
         follow(page, address)
         page.keyboard.press("Home")
-        page.wait_for_function("scrollY === 0")
+        page.wait_for_function("() => window.scrollY === 0")
         panel.get_by_role("button", name="Show in the timeline").click()
         expect(result).to_be_in_viewport()
 
