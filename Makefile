@@ -37,9 +37,9 @@ run: setup ## install what is missing, start TARSy, print the address to open (A
 setup: ## only the installation, without starting anything
 	@$(MAKE) --no-print-directory --jobs=2 installed
 
-# Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each reported in one piece.
+# Much of the time the tests wait, for processes to start and for things to happen: the parts run beside each other, each reported in one piece,
+# and those that need Python's packages alone run while the rest is installed.
 test: ## everything CI runs: format, lint, types, import contracts, all tests
-	@$(MAKE) --no-print-directory --jobs=3 installed system-packages $(SERVERS_MODULES)
 	@started=$$(date +%s) && $(MAKE) --no-print-directory --jobs=3 --output-sync=target UNIT_WORKERS=0 \
 		integration browser unit format lint imports types dashboard-test \
 		&& echo $$(($$(date +%s) - started)) > .venv/.test-seconds
@@ -112,12 +112,12 @@ unit: $(INSTALLED)
 	$(BIN)/pytest tests/unit -n $(UNIT_WORKERS) --dist loadgroup -p no:schemathesis -m "not growth and not long" $(PYTEST_ARGS)
 
 # All tests but those of `unit` and `browser`. Tests marked with the same xdist_group never run at the same time.
-integration: installed $(SERVERS_MODULES)
+integration: installed system-packages $(SERVERS_MODULES)
 	$(BIN)/pytest -o cache_dir=.pytest_cache/integration -n 3 --dist loadgroup -m "not growth and not long" \
 		--ignore=tests/unit --ignore=tests/e2e/dashboard $(PYTEST_ARGS)
 
 # The browser's driver keeps an event loop running in its process, which no other test there could live with: they run by themselves.
-browser: installed $(SERVERS_MODULES)
+browser: installed system-packages $(SERVERS_MODULES)
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
 
 dashboard-test: $(DASHBOARD_MODULES)
