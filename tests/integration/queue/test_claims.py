@@ -8,11 +8,12 @@ from uuid import uuid4
 import anyio
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.claims import release_claim, take
 from support.followups import open_followup
+from support.intake_world import alert, intake_world
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from tarsy.db.errors import QueueFullError
@@ -20,10 +21,10 @@ from tarsy.db.retry import retrying
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.followups import ScoreRepository
 from tarsy.db.session.repository import SessionRepository
-from tarsy.db.work.queue import CLAIM_LOCK, WorkQueue
+from tarsy.db.work.queue import CLAIM_LOCK, UNREADABLE, WorkQueue
 from tarsy.domain.claim import CHAT_ANSWER, SCORING, Claim, WorkKind
 from tarsy.domain.stage import Stage, StageType
-from tarsy.domain.status import RunStatus
+from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Step
 from tarsy.domain.work import HeartbeatResult, Requeue
 
@@ -73,6 +74,35 @@ async def test_a_session_is_new_to_the_first_worker_that_claims_it_and_to_no_oth
     again = await take(engine)
     assert again is not None
     assert not again.is_new
+
+
+async def test_a_session_that_cannot_be_read_is_retried_and_fails_and_keeps_no_other_waiting(database_url: str, ground: Ground) -> None:
+    async with intake_world(database_url) as world:
+        first = await world.take(alert(problem="one"))
+        assert first.main
+        await ground.fetch("UPDATE alerts SET labels = '[]'")
+        world.later(seconds=1)
+        second = await world.take(alert("f2", problem="two"))
+        assert second.main
+        begun = await world.begin()
+        assert begun.claim.subject_id == second.main.session_id
+        for _ in range(UNREADABLE.max_attempts - 1):
+            [row] = await world.rows("SELECT state, not_before > now() AS waits FROM work WHERE subject_id = :id", id=first.main.session_id)
+            assert row == {"state": "ready", "waits": True}
+            await ground.fetch("UPDATE work SET not_before = NULL")
+            assert await take(world.engine) is None
+        failed = await SessionRepository(world.engine).get(str(first.main.session_id))
+        assert failed.status is SessionStatus.FAILED
+        assert failed.error_message == "its stored data cannot be read: ValidationError: 1 validation error for Alert"
+
+
+async def test_an_error_of_the_database_is_not_held_against_the_session_that_is_read(database_url: str, ground: Ground) -> None:
+    async with intake_world(database_url) as world:
+        await world.take(alert())
+        await ground.fetch("ALTER TABLE alerts RENAME TO gone")
+        with pytest.raises(ProgrammingError, match="alerts"):
+            await take(world.engine)
+        assert await world.rows("SELECT state, attempts FROM work") == [{"state": "ready", "attempts": 0}]
 
 
 async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: AsyncEngine, made: Scenario) -> None:

@@ -10,19 +10,22 @@ from uuid import uuid4
 
 import anyio
 import sqlalchemy as sa
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import autocommit
 from tarsy.db.outbox import publish
+from tarsy.db.retry import is_transient
 from tarsy.db.rows import Row
 from tarsy.db.tables import sql_list, work
 from tarsy.db.work.parking import DUE, wake_due
-from tarsy.db.work.release import finish, lock_work, release
+from tarsy.db.work.release import finish, lock_claimed, lock_work, release
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, HeartbeatResult, Park, Pause, Release, WorkRules, WorkState
+from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Pause, Release, RetryLater, RetryPolicy, WorkRules, WorkState
 
 # An arbitrary number that no other lock uses. A process that is paused while it holds the lock keeps all others waiting: not for long.
 # The last limit begins when the lock is held, and only on servers that know it (from PostgreSQL 17 on).
@@ -69,6 +72,21 @@ _CANCELLED_EXECUTIONS = sa.text(
 )
 
 
+# Four minutes: while the processes are replaced one by one, a newer one may be able to read what an older one cannot.
+UNREADABLE = RetryPolicy(max_attempts=5, first_delay=15.0)
+
+log = structlog.get_logger(__name__)
+
+
+class _UnreadableError(Exception):
+    """The cause was raised by what is stored about the work, and not by the database."""
+
+    def __init__(self, work_id: str, retry_after: float) -> None:
+        super().__init__(work_id)
+        self.work_id = work_id
+        self.retry_after = retry_after
+
+
 class WorkQueue:
     """The table of work for one process (`pod_id`)."""
 
@@ -82,10 +100,23 @@ class WorkQueue:
     async def claim(
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
     ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
-        """Claim the first work of a kind, or return None when there is none or no room for it.
+        """Claim the first work of a kind that can be read, or return None when there is none or no room for it.
 
         `counted` are the kinds that share `max_concurrent_sessions`.
         """
+        while True:
+            try:
+                return await self._claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
+            except _UnreadableError as unreadable:
+                # The claim was rolled back. Work that cannot be read keeps no other work waiting.
+                async with self._engine.begin() as connection:
+                    row = await lock_work(connection, (work.c.id == unreadable.work_id) & (work.c.state == WorkState.READY.value))
+                    if row:
+                        await release(connection, row, RetryLater(unreadable.retry_after))
+
+    async def _claim(
+        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
+    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
         token = str(uuid4())
         parameters = {
             "kind": rules.kind,
@@ -119,8 +150,21 @@ class WorkQueue:
             # Its subject has ended without it: there is nothing left to do.
             await finish(connection, claim)
             return None
-        value = await subject.read(connection, row)
-        published = await publish(connection, subject.moved(row, row["now"], None), session_id=claim.session)
+        try:
+            value = await subject.read(connection, row)
+            moved = subject.moved(row, row["now"], None)
+        except Exception as error:  # the boundary to what other versions have stored
+            if isinstance(error, SQLAlchemyError) or is_transient(error):
+                raise
+            delay = UNREADABLE.delay_after(row["work_attempts"] + 1)
+            log.warning("work.unreadable", kind=kind, subject_id=claim.subject_id, given_up=delay is None, exc_info=True)
+            if delay is not None:
+                raise _UnreadableError(claim.id, delay) from error
+            # The other lines of a validation error quote the data.
+            reason = f"its stored data cannot be read: {type(error).__name__}: {''.join(str(error).splitlines()[:1])}"
+            await release(connection, await lock_claimed(connection, claim), End(RunStatus.FAILED, reason))
+            return None
+        published = await publish(connection, moved, session_id=claim.session)
         return Claimed(claim, value, row["seconds_left"], row["work_attempts"], subject.begins(row)), published
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
