@@ -1,6 +1,7 @@
 """`tarsy skills` as a person runs it: a process, its output, its exit status."""
 
 import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from support.git_server import GitServer, SkillRepository, git_server
 from support.warm_tarsy import warm_command
 from tarsy.config.load.loader import load_config
 from tarsy.skills.git import GitError
-from tarsy.skills.sync import fetch_accepted, git_sources, sync
+from tarsy.skills.sync import accept, fetch_accepted, git_sources, sync
 
 
 def tarsy_skills(*arguments: str | Path, config: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -137,6 +138,27 @@ def test_a_server_fetches_what_was_accepted_when_it_starts_and_never_more(instal
     assert installation.text() == "First."
     (problem,) = sync(git_sources(installation.config, env) or here)
     assert isinstance(problem, GitError), "a certificate that is not trusted is no certificate"
+
+
+def test_a_lock_that_cannot_be_written_whole_stays_as_it_was(installation: Installation) -> None:
+    installation.configure(ref="main", dir="team")
+    installation.run("sync")
+    installation.run("accept")
+    lock = (installation.config / "skills.lock").read_text()
+    installation.repository.commit({"team/disks/SKILL.md": head("disks", "Second.")})
+    installation.run("sync")
+    here = git_sources(installation.config, {"TARSY_DATA_DIR": str(installation.config.parent / "data"), "PATH": os.environ["PATH"]})
+    assert here
+    files, (soft, hard) = sorted(installation.config.iterdir()), resource.getrlimit(resource.RLIMIT_FSIZE)
+    # As on a full disk: a file can be created, but not written.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            accept(here)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (installation.config / "skills.lock").read_text() == lock
+    assert sorted(installation.config.iterdir()) == files
 
 
 def with_a_link(path: Path) -> None:

@@ -1,14 +1,12 @@
 """The files that a step of setup changes: what would be written, worked out against the files as they are, and writing all of them or none."""
 
 import io
-import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import yaml
 from dotenv.parser import parse_stream
@@ -17,6 +15,7 @@ from tarsy.config.file_names import PROVIDERS_FILE, TARSY_FILE
 from tarsy.config.load.environment import DEFAULT_DIRECTORY
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.schema.configuration import choose_default_provider
+from tarsy.kit.whole_file import write_whole
 from tarsy.settings import Settings
 from tarsy.setup.recipes import Recipe, StepRefusedError, with_server
 from tarsy.setup.template_files import CannotAddError, CannotMergeError, FileChange, local_model, merge, planned_files
@@ -66,7 +65,7 @@ def write_all(changes: Sequence[FileChange]) -> tuple[PreviousFile, ...]:
             before = PreviousFile(target, None, USUAL_MODE)
             if target.exists():
                 before = PreviousFile(target, target.read_bytes(), stat.S_IMODE(target.stat().st_mode))
-            _replace_file(target, change.content, SECRET_MODE if change.secret else before.mode)
+            write_whole(target, change.content, SECRET_MODE if change.secret else before.mode)
         except OSError as error:
             restore(done)
             raise CannotWriteError(change.path, error) from error
@@ -81,24 +80,7 @@ def restore(files: Sequence[PreviousFile]) -> None:
             if file.content is None:
                 file.path.unlink()
             else:
-                _replace_file(file.path, file.content, file.mode)
-
-
-def _replace_file(target: Path, content: bytes, mode: int) -> None:
-    """Write a file in one move: no reader finds half of it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # The temporary file is readable only by its owner; its mode is changed before it gets its name.
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as written:
-        temporary = Path(written.name)
-        try:
-            written.write(content)
-            written.flush()
-            os.fsync(written.fileno())
-            temporary.chmod(mode)
-            temporary.replace(target)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
+                write_whole(file.path, file.content, file.mode)
 
 
 def with_variable(text: str, name: str, value: str) -> str:

@@ -24,9 +24,12 @@ from tarsy.config.parsed_data import mapping_at
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.skills import SkillSourceConfig, is_commit
 from tarsy.config.schema.system import GithubConfig
+from tarsy.kit.whole_file import write_whole
 from tarsy.skills.git import Git, GitError, write_checkout
 
 _WAITING = "waiting.json"
+# Of the files written here: commits are no secrets.
+_MODE = 0o644
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def sync(configured: GitSources) -> Iterator[SyncedSource | GitError]:
                 continue
             newest = _fetch(configured, source, source.ref or DEFAULT_BRANCH)
             waiting = _waiting(configured, source) | {source.ref or DEFAULT_BRANCH: newest}
-            (repository_dir(configured.checkouts, source) / _WAITING).write_text(json.dumps(waiting), encoding="utf-8")
+            write_whole(repository_dir(configured.checkouts, source) / _WAITING, json.dumps(waiting).encode(), _MODE)
             if newest == used:
                 yield SyncedSource(source, used)
                 continue
@@ -135,7 +138,8 @@ def accept(configured: GitSources) -> list[SyncedSource]:
         accepted.append(SyncedSource(source, lock.commit_of(source), waiting))
         lock = lock.accepting(source, waiting)
     if accepted:
-        (configured.directory / LOCK_FILE).write_text(lock.written(), encoding="utf-8")
+        # A link leads to the file that the operator keeps.
+        write_whole((configured.directory / LOCK_FILE).resolve(), lock.written().encode(), _MODE)
     return accepted
 
 
