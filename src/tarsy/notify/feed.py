@@ -10,9 +10,11 @@ import anyio
 import sqlalchemy as sa
 import structlog
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.notification_repository import NotificationRepository, add_notifications, last_events, targets_asked
+from tarsy.db.retry import is_transient
 from tarsy.db.tables import event_channels, events, notification_cursors
 from tarsy.domain.live_events import INCIDENTS_CHANNEL, SESSIONS_CHANNEL
 from tarsy.domain.notification import EventKind, NewNotification, notifications_of, reply
@@ -101,16 +103,26 @@ class NotificationFeed:
                 # A wait for a budget is a wait until its session has been read. Who was asked for an approval learns what was decided.
                 implied = {EventKind.WAITING: EventKind.BUDGET, EventKind.DECIDED: EventKind.WAITING}
                 if kind and (kind in self._kinds or implied.get(kind) in self._kinds):
-                    await self._make(connection, kind, row.payload)
+                    try:
+                        new = await self._notifications(connection, kind, row.payload)
+                    except Exception as error:  # one event that cannot be read or shown must not hold up all later ones
+                        if isinstance(error, SQLAlchemyError) or is_transient(error):
+                            raise
+                        log.exception("notifications.event_skipped", kind=kind, session_id=row.payload.get("session_id"))
+                    else:
+                        await add_notifications(connection, new)
             if rows:
                 move = sa.update(notification_cursors).where(cursor.channel == channel).values(last_id=rows[-1].id)
                 await connection.execute(move)
         return len(rows) == BATCH
 
-    async def _make(self, connection: AsyncConnection, kind: EventKind, payload: dict[str, object]) -> None:
+    async def _notifications(
+        self, connection: AsyncConnection, kind: EventKind, payload: dict[str, object]
+    ) -> list[tuple[NewNotification, str]]:
+        """Return the notifications of a live event with their texts."""
         event = await read_event(connection, kind, payload, dashboard_url=self._policy.dashboard_url)
         if event is None:
-            return
+            return []
         new, targets = notifications_of(event, self._policy.rules, await last_events(connection, event)), self._policy.targets
         if event.kind is EventKind.DECIDED and event.approval:
             # Only a service with threads can change what it shows.
@@ -120,7 +132,7 @@ class NotificationFeed:
             # Its channel gets it there, and not a second time by a rule.
             new = [one for one in new if not posts_to(targets[one.target], thread.channel)]
             new.append(reply(event, SLACK_REPLIES))
-        await add_notifications(connection, [(one, self._text(one)) for one in new])
+        return [(one, self._text(one)) for one in new]
 
     def _text(self, new: NewNotification) -> str:
         markup = self._policy.targets[new.target].markup

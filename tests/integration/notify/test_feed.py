@@ -144,6 +144,17 @@ async def test_a_notification_that_cannot_be_stored_is_made_when_the_events_are_
         assert [one.event.kind for one in await world.stored()] == [EventKind.STARTED]
 
 
+async def test_an_event_that_cannot_be_read_is_skipped_and_holds_up_no_other(database_url: str) -> None:
+    async with notify_world(database_url, {"chat": Mailbox()}, [replace(ALL, on=frozenset({EventKind.VERDICT}))]) as world:
+        for problem in ("p1", "p2"):
+            await world.intake.take(alert(problem, problem=problem))
+            await world.intake.finish(await world.intake.begin(), ANALYSIS, JUDGED)
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE alert_sessions SET verdict = '{}' WHERE alert_data LIKE '%p1%'")
+        await world.feed().advance()
+        assert [one.event.title for one in await world.stored()] == ["Disk p2 is full"]
+
+
 async def test_rules_that_are_new_concern_events_from_then_on_and_unread_events_are_not_erased(database_url: str) -> None:
     async with notify_world(database_url, {}, []) as world:
         await world.intake.take(alert("f1", problem="p1"))
