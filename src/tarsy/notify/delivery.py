@@ -8,6 +8,8 @@ import anyio
 import structlog
 
 from tarsy.db.notification_repository import NotificationRepository
+from tarsy.db.retry import is_transient
+from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.notification import MAX_AGE, MessageThread, Notification, NotificationRule, NotificationStatus, delivery_kind
 from tarsy.domain.notification_text import SAMPLE, render
 from tarsy.domain.status import RunStatus
@@ -54,7 +56,16 @@ class NotificationDelivery:
     async def run(self, claimed: Claimed[None], scope: RunScope) -> RunEnd:
         """Make one attempt, and store its result together with the end or the next time of the work."""
         del scope  # it cancels this call
-        claim = claimed.claim
+        try:
+            return await self._run(claimed.claim)
+        except Exception as error:  # the sender's own are results: this one cannot be read, or its result cannot be stored
+            if isinstance(error, ClaimLostError) or is_transient(error):
+                raise
+            log.exception("notification.broke", target=self.target, notification_id=claimed.claim.subject_id)
+            await self._not_delivered(claimed.claim, f"internal error: {type(error).__name__}", RETRY.delay_after(claimed.failures + 1))
+            return RunEnd.WRITTEN
+
+    async def _run(self, claim: Claim) -> RunEnd:
         notification = await self.store.get(claim.subject_id)
         if notification is None or notification.status is not NotificationStatus.PENDING:
             # Its session was erased.
@@ -78,15 +89,21 @@ class NotificationDelivery:
         failures = notification.attempts + (result.retry_after is None)
         delay = result.retry_after if result.retry_after is not None else RETRY.delay_after(failures)
         log.warning("notification.not_delivered", target=self.target, notification_id=notification.id, error=result.reason)
-        if delay is None:
-            await self.store.close(claim, NotificationStatus.DEAD_LETTER, result.reason)
-            self.count(self.target, "dead_letter")
-        else:
+        if delay is not None:
             # A receiver may ask for any time, but the notification must not wait beyond its end.
             left = (notification.expires_at - self.clock.now()).total_seconds()
-            await self.store.retry_later(claim, result.reason, seconds=max(min(delay, left), 1.0), counts=result.retry_after is None)
-            self.count(self.target, "failed")
+            delay = max(min(delay, left), 1.0)
+        await self._not_delivered(claim, result.reason, delay, counts=result.retry_after is None)
         return RunEnd.WRITTEN
+
+    async def _not_delivered(self, claim: Claim, reason: str, delay: float | None, *, counts: bool = True) -> None:
+        """Store a failed attempt, and that it is tried again after the delay, or given up without one."""
+        if delay is None:
+            await self.store.close(claim, NotificationStatus.DEAD_LETTER, reason)
+            self.count(self.target, "dead_letter")
+        else:
+            await self.store.retry_later(claim, reason, seconds=delay, counts=counts)
+            self.count(self.target, "failed")
 
     async def end_early(self, claimed: Claimed[None], status: RunStatus) -> RunEnd:
         """Notifications are neither cancelled nor limited in time as a whole."""

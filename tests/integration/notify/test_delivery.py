@@ -16,8 +16,8 @@ from support.notify_world import NotifyWorld, notify_world
 from support.paths import ROOT
 from support.vendor_server import Act, Reply, VendorServer, json_reply, vendor_server
 from tarsy.db.errors import ConflictError
-from tarsy.domain.notification import EventKind, NotificationRule, NotificationStatus, QuietHours
-from tarsy.notify.delivery import send_test
+from tarsy.domain.notification import EventKind, NotificationRule, NotificationStatus, QuietHours, delivery_kind
+from tarsy.notify.delivery import RETRY, send_test
 from tarsy.notify.senders.apprise import AppriseSender
 from tarsy.notify.senders.slack import SlackSender
 from tarsy.notify.senders.webhook import WebhookSender, json_schema, webhook_body
@@ -99,6 +99,22 @@ async def test_attempts_repeat_the_key_with_growing_pauses_and_end_as_a_dead_let
         assert [one.status for one in await world.stored()] == [NotificationStatus.DELIVERED]
     assert {request.headers["idempotency-key"] for request in receiver.seen} == {dead.id}
     assert len({orjson.dumps(request.body) for request in receiver.seen}) == 1
+
+
+async def test_a_notification_that_cannot_be_read_counts_failed_attempts_and_is_given_up(database_url: str, receiver: VendorServer) -> None:
+    async with notify_world(database_url, {"hook": hook(receiver)}, [STARTED]) as world:
+        await notified(world)
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE notifications SET event = '{}'")
+        pool = world.pool()
+        for attempts in range(1, RETRY.max_attempts + 1):
+            await pool.run_waiting(delivery_kind("hook"))
+            [row] = await world.rows("SELECT status, attempts, error FROM notifications")
+            assert (row["attempts"], row["error"]) == (attempts, "internal error: ValidationError")
+            await world.make_due()
+        assert row["status"] == NotificationStatus.DEAD_LETTER
+        assert world.counted[-2:] == [("hook", "failed"), ("hook", "dead_letter")]
+    assert receiver.seen == []
 
 
 async def test_a_receiver_that_asks_for_time_gets_it_and_it_counts_as_no_failure(database_url: str, receiver: VendorServer) -> None:
