@@ -16,7 +16,7 @@ from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_m
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import REACT_CONCLUSION, PromptBuilder
 from tarsy.agent.prompt.fence import utc
-from tarsy.agent.prompt.nudges import VERIFICATION_REQUEST, looping_text_nudge, repetition_nudge, tools_changed_note
+from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, VERIFICATION_REQUEST, looping_text_nudge, repetition_nudge, tools_changed_note
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_repetition
 from tarsy.agent.run import Run
@@ -133,7 +133,13 @@ class IteratingController:
             timed_out |= outcome.timed_out
         if timed_out:
             errors: list[str | None] = []
-            for _, one in turns:
+            corrections = {
+                answer.sequence_number for asked, answer in pairwise(run.messages) if asked.body.content.startswith(CORRECTION_REQUEST)
+            }
+            for place, one in turns:
+                if place in corrections:
+                    # Not an iteration, even if it looked something up.
+                    continue
                 overdue = [call.name for call in one.calls if call.id in timed_out]
                 errors.append(tools_timed_out(overdue) if overdue and len(overdue) == len(one.calls) else None)
             config = context.config

@@ -141,6 +141,9 @@ SCENARIOS = {
         _call(0), f"It is the cat [A1: 'meow'].\n{VERDICT}", _call(1), _call(2)
     ),
     "a last draft whose correction looks something up": _native(_call(0), DRAFT, _call(1), PATCH, max_iterations=2),
+    "a draft whose correction looks something up in vain": _native(
+        _call(0), DRAFT, _call(1), LOOP, TIMEOUT, '1: The pod runs [A1: "c0 Running"].', timeouts=("c1",)
+    ),
     "a draft in text that is corrected": _react(ACTION, "Final Answer: It is the cat.", f"Thought: Well.\nFinal Answer: {CITED}"),
     "a forced draft in text that looks like a call": _react(ACTION, ACTION, f"Thought: Well.\nFinal Answer: {CITED}", max_iterations=1),
     "a draft in text whose rest looks like a call": _react(
