@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from urllib.parse import quote
 from uuid import UUID
 
@@ -16,7 +16,7 @@ import anyio
 import httpx
 
 from tarsy.cli.environment import process_settings
-from tarsy.cli.terminal import ServerRefusedError
+from tarsy.cli.terminal import OtherVersionError, ServerRefusedError
 
 if TYPE_CHECKING:
     from tarsy.settings import Settings
@@ -38,6 +38,17 @@ COMMAND_LINE = "command line"
 LATEST = "latest"
 # An id, or the first digits of one.
 ID_DIGITS = re.compile(r"[0-9a-fA-F-]{1,36}")
+
+
+class _Answer(dict[str, Any]):
+    """An object in an answer of the server at `url`. A field that it lacks is reported as the difference of two versions, not as a KeyError."""
+
+    def __init__(self, fields: Mapping[str, Any], url: str) -> None:
+        super().__init__(fields)
+        self._url = url
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise OtherVersionError(self._url, name)
 
 
 class _UnavailableError(Exception):
@@ -72,7 +83,7 @@ class TarsyClient:
         found: list[dict[str, Any]] = []
         while len(found) < limit:
             asked = {**_given(query), "limit": min(limit - len(found), MAX_PAGE), "offset": len(found)}
-            page = (await self._ask("GET", "/api/v1/sessions", params=asked))["sessions"]
+            page = await self._list("sessions", "GET", "/api/v1/sessions", params=asked)
             found += page
             if len(page) < asked["limit"]:
                 break
@@ -86,7 +97,8 @@ class TarsyClient:
             asked = {**_given(query), "limit": min(limit - len(found), MAX_PAGE), "cursor": page["next_cursor"]}
             page = await self._ask("GET", "/api/v1/incidents", params=asked)
             found += page["incidents"]
-        return {**page, "incidents": found}
+        page["incidents"] = found
+        return page
 
     async def session_id(self, wanted: str) -> str:
         """Return the id of a session that was given as its id, the first digits of it, or `latest`.
@@ -144,7 +156,7 @@ class TarsyClient:
         return await self._ask("GET", f"/api/v1/incidents/{incident_id}")
 
     async def timeline(self, session_id: str) -> list[dict[str, Any]]:
-        return (await self._ask("GET", f"/api/v1/sessions/{session_id}/timeline"))["events"]
+        return await self._list("events", "GET", f"/api/v1/sessions/{session_id}/timeline")
 
     async def cancel(self, session_id: str) -> str:
         """Cancel a session; return what became of it: `cancelled`, `cancelling` or `already_ended`."""
@@ -180,11 +192,11 @@ class TarsyClient:
 
     async def pause(self, chain: str | None, reason: str, *, now: bool) -> list[dict[str, Any]]:
         """Pause a chain, or everything; return what is paused then."""
-        return (await self._ask("POST", "/api/v1/system/pause", json={"chain_id": chain, "reason": reason, "now": now}))["pauses"]
+        return await self._list("pauses", "POST", "/api/v1/system/pause", json={"chain_id": chain, "reason": reason, "now": now})
 
     async def resume(self, chain: str | None) -> list[dict[str, Any]]:
         """End a pause; return what is still paused."""
-        return (await self._ask("DELETE", "/api/v1/system/pause", params=_given({"chain_id": chain})))["pauses"]
+        return await self._list("pauses", "DELETE", "/api/v1/system/pause", params=_given({"chain_id": chain}))
 
     async def ask_question(self, session_id: str, content: str) -> dict[str, Any]:
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/chat/messages", json={"content": content})
@@ -210,7 +222,7 @@ class TarsyClient:
 
     async def audit(self, limit: int, **query: Any) -> list[dict[str, Any]]:
         """Return the newest entries of the audit log that match the filters."""
-        return (await self._ask("GET", "/api/v1/audit", params={**_given(query), "limit": limit}))["entries"]
+        return await self._list("entries", "GET", "/api/v1/audit", params={**_given(query), "limit": limit})
 
     async def audit_lines(self, **query: Any) -> str:
         """Return all entries of the audit log that match the filters as JSON lines."""
@@ -226,7 +238,7 @@ class TarsyClient:
 
     async def approvals(self, state: str) -> list[dict[str, Any]]:
         """Return the newest approvals, in any state if `state` is empty."""
-        return (await self._ask("GET", "/api/v1/approvals", params={"state": state} if state else {}))["approvals"]
+        return await self._list("approvals", "GET", "/api/v1/approvals", params={"state": state} if state else {})
 
     async def decide_approval(self, approval_id: str, decision: str, reason: str) -> dict[str, Any]:
         """Carry out the decision `approve` or `reject`; return the approval."""
@@ -238,13 +250,13 @@ class TarsyClient:
         return await self._ask("POST", "/api/v1/tokens", json=body)
 
     async def tokens(self) -> list[dict[str, Any]]:
-        return (await self._ask("GET", "/api/v1/tokens"))["tokens"]
+        return await self._list("tokens", "GET", "/api/v1/tokens")
 
     async def revoke_token(self, name: str) -> None:
         await self._request("DELETE", f"/api/v1/tokens/{quote(name, safe='')}")
 
     async def mcp_servers(self) -> list[dict[str, Any]]:
-        return (await self._ask("GET", "/api/v1/system/mcp-servers"))["servers"]
+        return await self._list("servers", "GET", "/api/v1/system/mcp-servers")
 
     async def accept_tools(self, server: str, fingerprint: str) -> None:
         await self._ask("POST", f"/api/v1/system/mcp-servers/{quote(server, safe='')}/accept", json={"fingerprint": fingerprint})
@@ -278,9 +290,12 @@ class TarsyClient:
             if not response.is_success:
                 await response.aread()
                 raise (_UnavailableError if response.is_server_error else ServerRefusedError)(_problem(response))
+            if _is_page(response):
+                await response.aread()
+                raise self._not_tarsy(response)
             async for line in response.aiter_lines():
                 if line.startswith("data:"):
-                    yield json.loads(line.removeprefix("data:"))
+                    yield _parsed(line.removeprefix("data:"), response)
 
     async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
@@ -289,14 +304,30 @@ class TarsyClient:
             raise ServerRefusedError(f"Cannot reach TARSy at {self._address}: {error}") from error
         if not response.is_success:
             raise ServerRefusedError(_problem(response))
+        if _is_page(response):
+            raise self._not_tarsy(response)
         return response
 
     async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         response = await self._request(method, path, **options)
         answer = _object(response)
         if answer is None:
-            raise ServerRefusedError(f"The server at {self._address} is not TARSy: {response.text[:200]}")
+            raise self._not_tarsy(response)
         return answer
+
+    async def _list(self, name: str, method: str, path: str, **options: Any) -> list[dict[str, Any]]:
+        """Return the field `name` of an answer, a list of objects."""
+        found = (await self._ask(method, path, **options))[name]
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in cast("list[object]", found)):
+            raise OtherVersionError(f"{self._address}{path}", name)
+        return cast("list[dict[str, Any]]", found)
+
+    def _not_tarsy(self, response: httpx.Response) -> ServerRefusedError:
+        beginning = " ".join(response.text[:200].split())
+        return ServerRefusedError(
+            f"The server at {self._address} is not TARSy, or a proxy in front of it wants a login; check --url (or TARSY_URL). "
+            f"It answered: {beginning}"
+        )
 
 
 Result = TypeVar("Result")
@@ -455,7 +486,7 @@ def _given(query: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _problem(response: httpx.Response) -> str:
-    problem = _object(response) or {}
+    problem: Mapping[str, Any] = _object(response) or {}
     text = problem.get("detail") or problem.get("title")
     if response.status_code == HTTPStatus.UNAUTHORIZED:
         return "The server requires a valid API token: pass --token or set TARSY_TOKEN."
@@ -465,7 +496,17 @@ def _problem(response: httpx.Response) -> str:
 def _object(response: httpx.Response) -> dict[str, Any] | None:
     """Return the body as a JSON object, or None if it is not one."""
     try:
-        body = response.json()
+        body = _parsed(response.content, response)
     except ValueError:
         return None
-    return cast("dict[str, Any]", body) if isinstance(body, dict) else None
+    return body if isinstance(body, dict) else None
+
+
+def _parsed(text: str | bytes, response: httpx.Response) -> Any:
+    url = str(response.url.copy_with(userinfo=b"", query=None))
+    return json.loads(text, object_hook=lambda fields: _Answer(fields, url))
+
+
+def _is_page(response: httpx.Response) -> bool:
+    """Return whether this is a page for people, such as the login of a proxy. The only page that commands ask for is a report, a file to save."""
+    return response.headers.get("Content-Type", "").startswith("text/html") and "Content-Disposition" not in response.headers

@@ -68,7 +68,7 @@ def watch(
     async def follow_to_end(client: TarsyClient) -> bool:
         session_id = await client.session_id(session)
         console, found = Console(), await client.session(session_id)
-        if SessionStatus(found["status"]).is_final:
+        if found["status"] in {one for one in SessionStatus if one.is_final}:
             # Its live events may have been purged; its end is still stored.
             print_end(console, found)
             return found["status"] == SessionStatus.COMPLETED

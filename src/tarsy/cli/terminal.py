@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import typer
 
+from tarsy import __version__
 from tarsy.kit.groups import leaves
 
 # Columns up to this width are not wrapped: ids, times, states, amounts, most names.
@@ -95,6 +96,14 @@ class ServerRefusedError(Exception):
     """The server rejected a request or did not answer; the text says why."""
 
 
+class OtherVersionError(ServerRefusedError):
+    """An answer of the server lacks a field, or has it in another form."""
+
+    def __init__(self, url: str, name: str) -> None:
+        super().__init__(f"The answer of {url} lacks `{name}` as TARSy {__version__}, this command, expects it")
+        self.url = url
+
+
 @contextmanager
 def explained() -> Generator[None]:
     """Print expected errors as a sentence and exit with 1; unexpected ones keep their traceback."""
@@ -106,6 +115,12 @@ def explained() -> Generator[None]:
         first = next(leaves(error))
         if isinstance(first, ServerRefusedError) or isinstance(first, _explained_errors()):  # noqa: SIM101 - only the first is quick to import
             text = str(first)
+            if isinstance(first, OtherVersionError):
+                version = _server_version(first.url)
+                # With the same version of both, it is a bug of ours.
+                if version == __version__:
+                    raise
+                text += f": the server is {f'TARSy {version}' if version else 'another version of TARSy, or not TARSy'}. Use the same version of both."
         elif isinstance(first, OSError) and first.filename:
             # A file that cannot be read or written.
             text = f"{first.filename}: {first.strerror}"
@@ -113,6 +128,17 @@ def explained() -> Generator[None]:
             raise
         sys.stderr.write(f"{harmless(text)}\n")
         sys.exit(1)
+
+
+def _server_version(url: str) -> str | None:
+    """Return the version of the server that answers at this address of the API, if it tells one."""
+    import httpx
+
+    try:
+        answer = httpx.get(f"{url.partition('/api/')[0]}/health", timeout=5, trust_env=False, verify=url.startswith("https:")).json()
+        return str(answer["version"])
+    except (httpx.HTTPError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _explained_errors() -> tuple[type[Exception], ...]:

@@ -16,8 +16,8 @@ def _client(answer: httpx.Response) -> TarsyClient:
 @pytest.mark.parametrize(
     ("answer", "reported"),
     [
-        (httpx.Response(200, text="<html>a web shop"), "The server at http://tarsy is not TARSy: <html>a web shop"),
-        (httpx.Response(200, json=["a", "list"]), "is not TARSy"),
+        (httpx.Response(200, text="<html>a web shop"), "It answered: <html>a web shop"),
+        (httpx.Response(200, json=["a", "list"]), "The server at http://tarsy is not TARSy"),
         (httpx.Response(302, headers={"Location": "https://login.example.com"}), "The server answered 302"),
         (httpx.Response(502, text="bad gateway"), "The server answered 502: bad gateway"),
         (httpx.Response(500, json=["odd"]), "The server answered 500"),
