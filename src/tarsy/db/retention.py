@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import autocommit
 from tarsy.db.processes import CLEAN_UP, record_upkeep
+from tarsy.db.retry import took_too_long
 from tarsy.domain.notification import NotificationStatus
 from tarsy.domain.work import WorkState
 
@@ -16,6 +18,8 @@ from tarsy.domain.work import WorkState
 _LOCK = sa.text("SELECT pg_try_advisory_xact_lock(7421903)")
 # Short transactions: no writer should wait because old data are deleted.
 BATCH = 200
+# Less than a transaction may take: at the end of that, the server closes the connection, which does not show that the time was up.
+_TIME_LIMIT = sa.text("SET LOCAL statement_timeout = '30s'")
 # A tenth of a second's work. All at once, the events of a day without clean-up would take longer than a transaction may.
 EVENT_BATCH = 5_000
 # Longer than any sender repeats a request.
@@ -148,11 +152,20 @@ class PostgresRetentionStore:
         lock: sa.TextClause | None = None,
     ) -> int:
         """Repeat a statement until there is no full batch left, or until another process holds `lock`; return the number of rows."""
-        done, count = 0, batch
-        while count == batch:
-            async with self._engine.begin() as connection:
-                if lock is not None and not (await connection.execute(lock)).scalar_one():
-                    break
-                count = (await connection.execute(statement, {"age": age, "batch": batch, **(parameters or {})})).rowcount
+        done = 0
+        while True:
+            try:
+                async with self._engine.begin() as connection:
+                    if lock is not None and not (await connection.execute(lock)).scalar_one():
+                        return done
+                    await connection.execute(_TIME_LIMIT)
+                    count = (await connection.execute(statement, {"age": age, "batch": batch, **(parameters or {})})).rowcount
+            except DBAPIError as error:
+                # Large sessions take long. The next round would begin with the same ones, and never get any further.
+                if batch == 1 or not took_too_long(error):
+                    raise
+                batch //= 2
+                continue
             done += count
-        return done
+            if count < batch:
+                return done

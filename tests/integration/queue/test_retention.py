@@ -124,6 +124,24 @@ async def test_events_are_forgotten_after_their_time_and_ids_go_on(engine: Async
     assert await Outbox(engine).last_id(f"session:{session_id}") == 1
 
 
+async def test_sessions_that_take_too_long_together_are_erased_in_smaller_batches(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    for _ in range(3):
+        await ended(ground, made, days_ago=40)
+    # As PostgreSQL does when the time of a statement is up.
+    await ground.fetch(
+        "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "ASSERT current_setting('statement_timeout') = '30s'; "
+        "IF (SELECT count(*) FROM erased) > 1 THEN RAISE query_canceled; END IF; RETURN NULL; END $$"
+    )
+    await ground.fetch(
+        "CREATE TRIGGER limits AFTER DELETE ON alert_sessions REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION take_long()"
+    )
+    assert await PostgresRetentionStore(engine).erase_sessions(days=30, actor="test", hidden_only=False) == 3
+    assert await left(ground) == {}
+
+
 async def test_several_processes_clear_away_together_and_each_session_once(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await ended(ground, made, days_ago=100)
     await ground.fetch(
