@@ -83,6 +83,7 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
                 ("--agent", "A1", "--turn", "3"),
                 ("--turn", "3"),
                 ("--agent", "A1", "--from-step", "3"),
+                ("--model", "nope"),
             )
         ]
         cancelled = [await run_command("cancel", wanted) for wanted in (sent["id"], sent["id"], "nonsense")]
@@ -115,6 +116,7 @@ async def test_a_session_is_forked_from_a_terminal(database_url: str, tarsy: Tar
             (1, "made 1 calls to its model, numbered from 0; it has no call 3."),
             (2, "--turn needs --agent"),
             (2, "with --agent, use --turn"),
+            (1, 'There is no model "nope" that can be asked: no model is configured'),
         ],
         strict=True,
     ):

@@ -138,7 +138,8 @@ async def fork_session(session_id: SessionId, wanted: ForkRequest, services: Ser
 def _model_use(models: Mapping[str, ResolvedProvider], name: str, backend: LLMBackend) -> ModelUse:
     """Return the model `name`, on `backend` if that can call it."""
     if name not in models:
-        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f'There is no model "{name}" that can be asked: {did_you_mean(name, models)}')
+        known = did_you_mean(name, models) or "no model is configured"
+        raise RequestRefusedError(ProblemKind.BAD_REQUEST, f'There is no model "{name}" that can be asked: {known}')
     provider = models[name]
     return ModelUse(provider, fitting_backend(backend, provider))
 
