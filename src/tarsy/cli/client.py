@@ -253,6 +253,9 @@ class TarsyClient:
         return await self._list("tokens", "GET", "/api/v1/tokens")
 
     async def revoke_token(self, name: str) -> None:
+        # Such a name would be another path of the API.
+        if not name or "/" in name:
+            raise ServerRefusedError(f'There is no token "{name}". To see their names: tarsy tokens list')
         await self._request("DELETE", f"/api/v1/tokens/{quote(name, safe='')}")
 
     async def mcp_servers(self) -> list[dict[str, Any]]:

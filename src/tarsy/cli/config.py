@@ -167,6 +167,8 @@ def try_out(
         text = (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode()
     except UnicodeDecodeError as error:
         raise typer.BadParameter("this is not UTF-8 text", param_hint="FILE") from error
+    if not text.strip():
+        raise typer.BadParameter("this is empty, and TARSy refuses a request without a body", param_hint="FILE")
     loaded = load_config(config, os.environ)
     policy = policy_of(loaded.config, loaded.env)
     delivery = parse_delivery(parse_request(text, {"content-type": "application/json"}), source, policy.mappings)

@@ -71,6 +71,9 @@ def test_a_request_body_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "body").write_bytes(b"caf\xe9")
     status, answered = _run("routes", "test", str(tmp_path / "body"))
     assert (status, "FILE: this is not UTF-8 text" in answered) == (2, True), answered
+    (tmp_path / "body").write_bytes(b"\n")
+    status, answered = _run("routes", "test", str(tmp_path / "body"))
+    assert (status, "FILE: this is empty" in answered) == (2, True), answered
 
 
 def test_a_file_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,6 +118,13 @@ def test_the_help_lists_every_command_under_a_heading_with_its_whole_description
     assert "Getting started" in answered
     assert "Commands" not in answered
     assert "everything else is real." in answered.replace("│", " ")
+
+
+async def test_a_token_without_a_name_or_with_a_slash_in_it_is_unknown() -> None:
+    client = TarsyClient(httpx.AsyncClient(base_url="http://tarsy", transport=httpx.MockTransport(lambda _request: httpx.Response(204))))
+    for name in ("", "../sessions"):
+        with pytest.raises(ServerRefusedError, match=f'There is no token "{name}"'):
+            await client.revoke_token(name)
 
 
 async def test_a_session_is_named_by_its_first_digits_if_they_are_unique() -> None:
