@@ -341,14 +341,16 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
     shown = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *_single_decimal(text))]
     bare = [figure for one in found for figure in _without_unit(one.citation.quotation or "")]
     shown += [whole_less(one) for one in shown if one.has(Dimension.SHARE)] if any(_shows_rest(one) for one in found) else []
-    clocks = _clocks(claimed, shown, found, seen)
+    known = (*shown, *between(_clocks(claimed, shown, found, seen)))
+    rivals = {reading.dimension for one in shown if not any(other.agrees(one) for other in claimed) for reading in one.readings}
+    in_rows: list[Figure] | None = None
     for figure in claimed:
-        dimensions = {one.dimension for one in figure.readings}
-        rivals = [one for one in shown if one.has(*dimensions) and not any(other.agrees(one) for other in claimed)]
-        if any_agrees(figure, (*shown, *between(clocks))) or any_agrees(_as_counts(figure), bare) or not rivals:
+        if not figure.has(*rivals) or any_agrees(figure, known) or any_agrees(_as_counts(figure), bare):
             continue
-        rows = (_row_of(one, seen) for one in found)
-        if not any(any_agrees(figure, (*figures(row), *_decimals(row))) for row in rows):
+        if in_rows is None:
+            rows = dict.fromkeys(_row_of(one, seen) for one in found)
+            in_rows = [other for row in rows for other in (*figures(row), *_decimals(row))]
+        if not any_agrees(figure, in_rows):
             yield figure.text.strip()
 
 
@@ -362,6 +364,7 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
     quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
     quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
     known = (*quoted, *between(_clocks(claimed, quoted, found, seen)))
+    shown: list[Figure] | None = None
     for figure in (*claimed, *_large_numbers(claim.text)):
         # Most figures are in the words quoted; the whole results are read for the others alone.
         is_time = figure.has(Dimension.CLOCK) and not is_converted(figure)
@@ -370,9 +373,12 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
         # A figure may be a part of an argument or a name, with a unit that is not in the table.
         if any(_is_written(figure, one.citation.quotation or "") for one in found):
             continue
-        read = [seen.figures(one.citation.evidence_id) for one in found]
-        shown = [other for one in read if one is not None for other in one]
-        if None not in read and not any_agrees(figure, shown) and not any_agrees(_as_counts(figure), shown):
+        if shown is None:
+            read = [seen.figures(evidence_id) for evidence_id in dict.fromkeys(one.citation.evidence_id for one in found)]
+            if None in read:
+                return
+            shown = [other for one in read if one is not None for other in one]
+        if not any_agrees(figure, shown) and not any_agrees(_as_counts(figure), shown):
             yield figure.text.strip()
 
 

@@ -94,11 +94,13 @@ _KEYED = re.compile(
     re.IGNORECASE,
 )
 # `latency_seconds{job="cart"}  min=0.1 max=0.3`: the unit of a metric's name is that of the values after it.
-_METRIC = re.compile(
-    rf"(?<![\w])[A-Za-z][\w:]{{0,100}}?[_:](?P<unit>{_UNIT})(?:_?(?:total|sum|max|min|avg|rate|p\d+|bucket))?(?:\d+[smhd])?"
-    r"(?=[{\s=]|$)(?:\{[^}\n]{0,1000}\})?(?P<values>[^\n]*)",
-    re.IGNORECASE,
+# The unit is searched first and the name before it then: a chain of words would be read again for each of its units.
+_METRIC_UNIT = re.compile(
+    rf"[_:](?=(?P<end>(?P<unit>{_UNIT})(?:_?(?:total|sum|max|min|avg|rate|p\d+|bucket))?(?:\d+[smhd])?)(?:[{{\s=]|$))", re.IGNORECASE
 )
+_LONGEST_METRIC = 101
+_METRIC_NAME = re.compile(r"(?<![\w])[A-Za-z][\w:]{0,100}\Z", re.IGNORECASE)
+_LABELS = re.compile(r"\{[^}\n]{0,1000}\}")
 _METRIC_VALUE = re.compile(rf"(?:(?:min|max|last|avg|mean|p\d+|value)\s*[=:]\s*|[ \t]{{1,}})-?(?P<number>{_NUMBER})(?![\w.:%/])")
 _BARE = re.compile(
     r"(?<![\w.:,/@#+~-])(?<!\.\d)x?(?P<number>\d{1,3}(?:,\d{3})+|\d{1,18}(?:\.\d{1,9})?)(?![\w:@]|[./,-]\d)(?:\s(?P<scale>thousand|million|billion)\b)?"
@@ -241,8 +243,17 @@ def ages(text: str) -> Iterator[Figure]:
 
 
 def _metric_values(text: str) -> Iterator[Figure]:
-    for found in _METRIC.finditer(text):
-        for value in _METRIC_VALUE.finditer(text, *found.span("values")):
+    line_end = -1
+    for found in _METRIC_UNIT.finditer(text):
+        name_at = max(0, found.start() - _LONGEST_METRIC)
+        # The first metric of a line has all values after it.
+        if found.start() < line_end or not _METRIC_NAME.search(text, name_at, found.start()):
+            continue
+        labels = _LABELS.match(text, found.end("end"))
+        values_at = labels.end() if labels else found.end("end")
+        line_end = text.find("\n", values_at)
+        line_end = len(text) if line_end == -1 else line_end
+        for value in _METRIC_VALUE.finditer(text, values_at, line_end):
             if readings := tuple(_read(value["number"], found["unit"], 1.0)):
                 yield Figure(value["number"], value.start("number"), readings)
 

@@ -95,6 +95,28 @@ def test_the_unit_of_a_quoted_metric_counts_and_what_is_left_of_a_share_may_be_n
     assert not contradicted('It is busy for 55 % [A2: "node_cpu_idle:ratio5m{node="a1"}  last=0.45"].')
 
 
+def measured(size: int) -> tuple[str, Seen]:
+    """A statement with the figures of many rows, which quotes other figures of the same rows."""
+    quoted = [", ".join(f"row {row} took {100_000 + 100 * row + number} ms" for number in range(8)) for row in range(size)]
+    rest = [", ".join(f"{1000 + 10 * row + number}.5 s" for number in range(8)) for row in range(size)]
+    cited = " ".join(f'[A1: "{words}"]' for words in quoted)
+    return f"## Why\n- It took {', '.join(rest)} {cited}.\n", seen(A1="\n".join(map("; ".join, zip(quoted, rest, strict=True))))
+
+
+def test_a_figure_in_the_row_of_a_quotation_is_not_contradicted_by_the_others_of_that_row() -> None:
+    analysis, among = measured(2)
+    assert [one.contradicted for one in check(analysis, among).statements] == [""]
+    assert [one.contradicted for one in check(analysis.replace("1011.5 s", "999.5 s", 1), among).statements] == ["999.5 s"]
+
+
+@pytest.mark.growth
+@pytest.mark.timeout(30)
+def test_a_statement_of_hundreds_of_figures_is_checked_in_seconds() -> None:
+    """With each figure compared to each pair of others, it takes minutes."""
+    analysis, among = measured(120)
+    assert [one.contradicted for one in check(analysis, among).statements] == [""]
+
+
 def test_a_citation_that_no_reader_sees_does_not_count() -> None:
     hidden = '## Why\n- cart-7f ran out of memory <!-- [A1: "pod cart-7f exceeded its memory limit"] -->\n'
     assert checked(hidden).citations == ()

@@ -114,3 +114,29 @@ def test_versions_addresses_and_times_are_no_counts() -> None:
         "20",
         "131",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('http_p95_seconds{service="cart"}  min=0.1 max=0.3', ["0.1", "0.3"]),
+        # A recording rule: the unit is in its last part but one.
+        ("job:latency_seconds:rate5m  12", []),
+        ("job:latency:seconds5m  12", ["12"]),
+        # `:b` would be bytes, but no name is before it.
+        (":b_min=0.1 3.5", ["b_min=0.1", "3.5"]),
+        # The first metric of a line has its values.
+        ("wait_ms 5 run_seconds 6\nrun_seconds 7", ["5", "6", "7"]),
+        (f"{'a' * 102}_seconds 5", []),
+        (f"b:{'a' * 98}_seconds 5", ["5"]),
+    ],
+)
+def test_the_values_after_a_metric_have_its_unit(text: str, values: list[str]) -> None:
+    assert [one.text for one in figures(text)] == values
+
+
+@pytest.mark.growth
+@pytest.mark.timeout(30)
+def test_a_long_chain_of_words_is_read_in_linear_time() -> None:
+    """A second's work; read again for each of its parts, it takes more than a minute."""
+    assert list(figures("a:" * 500_000)) == []
