@@ -50,8 +50,6 @@ class Vendor(ABC):
     model: str
     # Added to the server's address.
     prefix = ""
-    # The usage that it reports before its answer.
-    usage_at_first: TokenUsage | None = None
 
     def provider(self, url: str, **changes: Any) -> ResolvedProvider:
         settings: dict[str, Any] = {"first_chunk_timeout": 10, "stall_timeout": 10, "api_key_env": "VENDOR_KEY", **changes}
@@ -261,7 +259,6 @@ class Anthropic(Vendor):
     name = "anthropic"
     type = ProviderType.ANTHROPIC
     model = "claude-sonnet-5"
-    usage_at_first = TokenUsage(20, 1, 21, cached_tokens=5)
 
     def events(self, said: Said) -> list[bytes]:
         usage = {"input_tokens": 15, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0, "output_tokens": 1}

@@ -18,7 +18,6 @@ from tarsy.domain.llm import (
     Chunk,
     CodeExecutionChunk,
     ErrorChunk,
-    ErrorCode,
     FinishChunk,
     FinishReason,
     GenerateInput,
@@ -38,8 +37,6 @@ from tarsy.kit.text import storable
 # Thinking that is part of the text is a ReAct thought; a model's own thinking comes in chunks of its own.
 REACT = "react"
 NATIVE = "native"
-# Errors of an answer that had begun and has no end.
-_BROKEN_OFF = frozenset({ErrorCode.PARTIAL_STREAM, ErrorCode.STALLED})
 
 
 @dataclass(slots=True)
@@ -140,13 +137,10 @@ class ModelCall:
             await self._complete_answer()
             is_cut = scope.cancelled_caught or answer.looping
             # The vendor reports the usage at the end, which a call that is cut off here never reaches; a recording costs nothing.
-            # Of an answer that broke off, Claude has reported what it was given, but not what it wrote.
-            reported = answer.usage
-            broke_off = answer.error is not None and answer.error.code in _BROKEN_OFF and reported.input_tokens > 0
-            if (broke_off or (is_cut and reported == TokenUsage())) and request.provider.type is not ProviderType.REPLAY:
+            is_estimated = is_cut and answer.usage == TokenUsage() and request.provider.type is not ProviderType.REPLAY
+            if is_estimated:
                 written = "".join((answer.text, answer.thinking, *(call.arguments for call in answer.tool_calls)))
-                answer.usage = self._context.ceilings.estimate.usage(request, written, reported)
-            is_estimated = answer.usage != reported
+                answer.usage = self._context.ceilings.estimate.usage(request, written)
             price = await services.prices.price(request.provider, started_at, answer.usage.input_tokens)
             # The parts of the request that the stored conversation lacks; all messages if it was another conversation.
             record: dict[str, Any] = {

@@ -31,12 +31,6 @@ def opening(asking: Asking) -> tuple[bytes, ...]:
     return tuple(asking.vendor.events(Said(text=("Bec",), ends=False)))
 
 
-def begun(asking: Asking) -> list[Chunk]:
-    """The chunks of such an opening, and the usage that is known by then."""
-    usage = asking.vendor.usage_at_first
-    return [TextChunk("Bec"), *([usage] if usage else [])]
-
-
 async def test_a_rate_limit_is_waited_out_as_long_as_the_vendor_asks(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     sleep = anyio.sleep
@@ -85,7 +79,7 @@ async def test_a_vendor_that_falls_silent_is_given_up(asking: Asking) -> None:
     asking.server.replies.append(Reply((*opening(asking), Act.HANG)))
 
     assert await asking.hear(stall_timeout=0.3) == [
-        *begun(asking),
+        TextChunk("Bec"),
         ErrorChunk("the answer stalled for 0.3 s", ErrorCode.STALLED, retryable=True),
     ]
     asking.assert_asked("plain")
@@ -101,7 +95,7 @@ async def test_a_connection_lost_before_the_first_word_is_tried_again(asking: As
 async def test_an_answer_that_breaks_off_is_never_begun_again(asking: Asking) -> None:
     asking.server.replies.append(Reply((*opening(asking), Act.CUT)))
 
-    assert without_words(await asking.hear()) == [*begun(asking), PARTIAL]
+    assert without_words(await asking.hear()) == [TextChunk("Bec"), PARTIAL]
     asking.assert_asked("plain")
 
 
@@ -109,7 +103,7 @@ async def test_an_answer_without_an_end_is_not_taken_for_a_whole_one(asking: Ask
     asking.server.replies.append(Reply(opening(asking)))
 
     assert await asking.hear() == [
-        *begun(asking),
+        TextChunk("Bec"),
         ErrorChunk(
             "the answer was interrupted: the connection closed before the answer was complete", ErrorCode.PARTIAL_STREAM, retryable=True
         ),
@@ -156,7 +150,7 @@ async def test_an_unreadable_answer_is_asked_for_again(asking: Asking) -> None:
 async def test_an_answer_that_becomes_unreadable_is_partial(asking: Asking) -> None:
     asking.server.replies.append(Reply((*opening(asking), asking.vendor.unreadable())))
 
-    assert without_words(await asking.hear()) == [*begun(asking), PARTIAL]
+    assert without_words(await asking.hear()) == [TextChunk("Bec"), PARTIAL]
     asking.assert_asked("plain")
 
 

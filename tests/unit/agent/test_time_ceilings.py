@@ -17,10 +17,9 @@ from tarsy.domain.budget import Ceiling
 from tarsy.domain.conclusion import WRITTEN_BY_CODE
 from tarsy.domain.history import CEILING
 from tarsy.domain.interaction import LLMInteraction
-from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, TextChunk
+from tarsy.domain.llm import Chunk, ErrorCode, GenerateInput, TextChunk
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.usage import TokenUsage
 
 FOR_EVER = 1e6
 FORTY_SECONDS = "its ceiling of 40 s"
@@ -112,30 +111,6 @@ def test_a_call_that_was_cut_off_is_stored_with_the_tokens_it_probably_used() ->
     assert cut.usage.input_tokens > 100
     assert cut.usage.output_tokens > 200
     assert not found.calls[0].usage_estimated
-
-
-@dataclass
-class Interrupted(Runaway):
-    """Breaks off its first answer, after it has reported what it was given."""
-
-    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
-        if not self.requests:
-            self.requests.append(request)
-            yield TextChunk("The disk of node-1 is full. " * 40)
-            yield TokenUsage(5_000, 1, 5_001, cached_tokens=4_000)
-            yield ErrorChunk("the answer was interrupted", ErrorCode.PARTIAL_STREAM, retryable=True)
-            return
-        async for chunk in super().generate(request):
-            yield chunk
-
-
-def test_an_answer_that_broke_off_is_stored_with_what_it_was_given_and_what_it_had_written() -> None:
-    broken, whole = ended(Interrupted(endless_tools), 400).calls[:2]
-    assert (broken.error_code, broken.usage_estimated) == (ErrorCode.PARTIAL_STREAM, True)
-    assert (broken.usage.input_tokens, broken.usage.cached_tokens) == (5_000, 4_000)
-    assert broken.usage.output_tokens > 200
-    assert broken.usage.total_tokens == 5_000 + broken.usage.output_tokens
-    assert not whole.usage_estimated
 
 
 TIMES = st.floats(1, 60) | st.just(FOR_EVER)

@@ -1,6 +1,5 @@
 """How many tokens a request has, estimated before its model has counted them."""
 
-from dataclasses import replace
 from itertools import takewhile
 from math import ceil
 
@@ -39,11 +38,10 @@ class TokenEstimate:
         """Convert tokens of the model to those by which conversations are shortened."""
         return int(tokens / self._density)
 
-    def usage(self, request: GenerateInput, written: str, reported: TokenUsage) -> TokenUsage:
-        """Estimate what a call used that ended after it had `written` so much and `reported` a part of it."""
-        said = max(estimate_tokens(written), reported.output_tokens)
-        given = reported.input_tokens or self.tokens(request)
-        return replace(reported, input_tokens=given, output_tokens=said, total_tokens=max(given + said, reported.total_tokens))
+    def usage(self, request: GenerateInput, written: str) -> TokenUsage:
+        """Estimate what a call used that was cut off after it had `written` so much."""
+        given, said = self.tokens(request), estimate_tokens(written)
+        return TokenUsage(given, said, given + said)
 
     def learn(self, request: GenerateInput, usage: TokenUsage) -> None:
         if usage.input_tokens:

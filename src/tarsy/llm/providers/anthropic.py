@@ -265,8 +265,6 @@ class ClaudeAnswer:
         match event.type:
             case "message_start":
                 self._input = _usage(event.message.usage)
-                # For an answer that breaks off: `message_delta` comes at its end.
-                yield self._input
             case "content_block_start":
                 yield from self._start(event.index, event.content_block)
             case "content_block_delta":
