@@ -159,9 +159,12 @@ def add(  # noqa: PLR0913 - the options of a command
     data_dir: DataDir = None,
 ) -> None:
     """Turn a finished session into a case: its tool results become the world, and its review (`tarsy review --accuracy`) the expected answer. Without one, asks for the mechanism and the evidence that --expect leaves out; the session's verdict suggests answers. Read the file and correct it."""
+    from pydantic import ValidationError
+
     from tarsy.cli.client import TarsyClient, call_server_or_database
     from tarsy.domain.recording import Recording
     from tarsy.domain.review import Accuracy
+    from tarsy.evals.cases import EvalError
     from tarsy.evals.new_case import Description, case_of_session, reviewed_answers, suggested_answers
 
     async def read(client: TarsyClient) -> tuple[str, str, dict[str, Any]]:
@@ -169,7 +172,11 @@ def add(  # noqa: PLR0913 - the options of a command
         return session_id, await client.recording(session_id), (await client.session_review(session_id))["review"] or {}
 
     session_id, text, review = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
-    recording, accuracy = Recording.model_validate_json(text), Accuracy(review["accuracy"]) if review.get("accuracy") else None
+    try:
+        recording = Recording.model_validate_json(text)
+    except ValidationError as error:
+        raise EvalError("The server sent no recording that this version of TARSy can read. Use the same version of both.") from error
+    accuracy = Accuracy(review["accuracy"]) if review.get("accuracy") else None
     suggested = suggested_answers(recording)
     if accuracy:
         suggested = reviewed_answers(suggested, accuracy, review["actual_cause"])

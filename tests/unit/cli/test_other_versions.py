@@ -73,9 +73,11 @@ def server(body: str, *, media_type: str = "application/json", version: str = "0
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         thread = Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield f"http://127.0.0.1:{http.server_port}"
-        http.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{http.server_port}"
+        finally:
+            http.shutdown()
+            thread.join()
 
 
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str, command: tuple[str, ...]) -> str:
@@ -106,6 +108,12 @@ def test_a_server_of_another_version_is_named_with_the_field_that_it_lacks(
                 assert f"The answer of {url}/api/v1/" in printed, (command, printed)
                 assert printed.endswith("this command, expects it: the server is TARSy 0.0.1. Use the same version of both.\n"), printed
                 assert printed.count("\n") == 1
+
+
+def test_a_recording_of_another_version_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with server('{"review": null}') as url:
+        printed = run(monkeypatch, capsys, url, ("eval", "add", ID))
+    assert printed == "The server sent no recording that this version of TARSy can read. Use the same version of both.\n"
 
 
 def test_a_server_that_is_not_tarsy_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
