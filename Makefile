@@ -120,7 +120,8 @@ integration: installed system-packages $(SERVERS_MODULES)
 browser: installed system-packages $(SERVERS_MODULES)
 	$(BIN)/pytest -o cache_dir=.pytest_cache/browser tests/e2e/dashboard --ignore=$(SMOOTHNESS) $(PYTEST_ARGS)
 
-dashboard-test: $(DASHBOARD_MODULES)
+# The types of the API are compared with those that the program describes.
+dashboard-test: $(INSTALLED) $(DASHBOARD_MODULES)
 ifneq ($(DASHBOARD),)
 	npm --prefix dashboard run lint
 	npm --prefix dashboard run typecheck
