@@ -326,10 +326,9 @@ class TarsyClient:
         return cast("list[dict[str, Any]]", found)
 
     def _not_tarsy(self, response: httpx.Response) -> ServerRefusedError:
-        beginning = " ".join(response.text[:200].split())
         return ServerRefusedError(
             f"The server at {self._address} is not TARSy, or a proxy in front of it wants a login; check --url (or TARSY_URL). "
-            f"It answered: {beginning}"
+            f"It answered: {_beginning(response)}"
         )
 
 
@@ -493,7 +492,12 @@ def _problem(response: httpx.Response) -> str:
     text = problem.get("detail") or problem.get("title")
     if response.status_code == HTTPStatus.UNAUTHORIZED:
         return "The server requires a valid API token: pass --token or set TARSY_TOKEN."
-    return str(text) if text else f"The server answered {response.status_code}: {response.text[:500]}"
+    return str(text) if text else f"The server answered {response.status_code}: {_beginning(response)}"
+
+
+def _beginning(response: httpx.Response) -> str:
+    """Return the beginning of a body that is not ours, on one line."""
+    return " ".join(response.text[:500].split())[:200]
 
 
 def _object(response: httpx.Response) -> dict[str, Any] | None:

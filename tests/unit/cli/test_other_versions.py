@@ -52,14 +52,14 @@ TEXTS = [
 
 
 @contextmanager
-def server(body: str, *, media_type: str = "application/json", version: str = "0.0.1") -> Iterator[str]:
+def server(body: str, *, media_type: str = "application/json", version: str = "0.0.1", status: int = 200) -> Iterator[str]:
     """A server that answers every request with the same body, and yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             written = (json.dumps({"version": version}) if self.path == "/health" else body).encode()
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("Content-Type", media_type)
             self.send_header("Content-Length", str(len(written)))
             self.end_headers()
@@ -133,3 +133,10 @@ def test_a_field_that_the_same_version_lacks_is_a_bug_with_its_traceback(monkeyp
         monkeypatch.setattr("sys.argv", ["tarsy", "sessions", "list", "--url", url])
         with pytest.raises(OtherVersionError, match="lacks `sessions`"):
             main()
+
+
+def test_an_error_page_of_a_proxy_is_shown_on_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    page = "<html>\n  <head><title>Bad gateway</title></head>\n</html>\n"
+    with server(page, media_type="text/html", status=502) as url:
+        text = run(monkeypatch, capsys, url, ("sessions", "list"))
+    assert text == "The server answered 502: <html> <head><title>Bad gateway</title></head> </html>\n"
