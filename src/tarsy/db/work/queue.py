@@ -27,6 +27,8 @@ from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Pause, Release, RetryLater, RetryPolicy, WorkRules, WorkState
 
+log = structlog.get_logger(__name__)
+
 # An arbitrary number that no other lock uses. A process that is paused while it holds the lock keeps all others waiting: not for long.
 # The last limit begins when the lock is held, and only on servers that know it (from PostgreSQL 17 on).
 CLAIM_LOCK = sa.text(
@@ -71,11 +73,8 @@ _CANCELLED_EXECUTIONS = sa.text(
     """
 )
 
-
 # Four minutes: while the processes are replaced one by one, a newer one may be able to read what an older one cannot.
 UNREADABLE = RetryPolicy(max_attempts=5, first_delay=15.0)
-
-log = structlog.get_logger(__name__)
 
 
 class _UnreadableError(Exception):
@@ -108,7 +107,7 @@ class WorkQueue:
             try:
                 return await self._claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
             except _UnreadableError as unreadable:
-                # The claim was rolled back. Work that cannot be read keeps no other work waiting.
+                # The claim was rolled back, so that the session still begins when it can be read. Meanwhile no other work waits for it.
                 async with self._engine.begin() as connection:
                     row = await lock_work(connection, (work.c.id == unreadable.work_id) & (work.c.state == WorkState.READY.value))
                     if row:
