@@ -73,6 +73,7 @@ async def test_every_sender_of_an_incident_can_be_matched_and_gets_its_note_whoe
     paged = replace(ALL, match=parse_matchers('source = "pagerduty"'))
     async with notify_world(database_url, {"chat": Mailbox()}, [paged]) as world:
         await world.intake.take(*(alert(f"f{number}", source="alertmanager") for number in range(30)))
+        world.intake.later(seconds=1)
         await world.intake.take(alert("PT4KHLK", source="pagerduty"))
         await world.intake.begin()
         await world.feed().advance()

@@ -14,13 +14,13 @@ from types import MappingProxyType
 from tarsy.agent.evidence.figures import (
     Dimension,
     Figure,
+    TextNumbers,
     ages,
     any_agrees,
     between,
     clock,
     counts,
     counts_before,
-    figures,
     in_words,
     is_converted,
     whole_less,
@@ -133,6 +133,7 @@ class Seen:
     evidence: Mapping[str, Evidence]
     _texts: dict[str, QuotableText | None] = field(default_factory=dict[str, "QuotableText | None"])
     _names: dict[str, bool] = field(default_factory=dict[str, bool])
+    _numbers: dict[str, TextNumbers] = field(default_factory=dict[str, TextNumbers])
     _figures: dict[str, tuple[Figure, ...] | None] = field(default_factory=dict[str, "tuple[Figure, ...] | None"])
     _spent: list[int] = field(default_factory=list[int])
     _read_for_figures: list[int] = field(default_factory=list[int])
@@ -144,14 +145,18 @@ class Seen:
             self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text) if sum(self._spent) <= _MOST_READ else None
         return self._texts[evidence_id]
 
+    def numbers(self, text: str) -> TextNumbers:
+        """Return the numbers of a statement, a quotation or the line around it: several rules read the same words."""
+        return self._numbers.setdefault(text, TextNumbers(text))
+
     def figures(self, evidence_id: str) -> tuple[Figure, ...] | None:
         """Return the figures and bare numbers of a result; None once the limit for one analysis is reached."""
         if evidence_id not in self._figures:
             one = self.evidence[evidence_id]
-            text = f"{one.arguments}\n{one.text}"
-            self._read_for_figures.append(len(text))
+            read = TextNumbers(f"{one.arguments}\n{one.text}")
+            self._read_for_figures.append(len(read.text))
             is_within = sum(self._read_for_figures) <= _MOST_READ_FOR_FIGURES
-            self._figures[evidence_id] = (*figures(text), *ages(text), *counts(text)) if is_within else None
+            self._figures[evidence_id] = (*read.figures, *ages(read.text), *read.counts) if is_within else None
         return self._figures[evidence_id]
 
     def holds_name(self, name: str) -> bool:
@@ -214,7 +219,7 @@ def check(
         (*_problems_of_citations(checked.values(), claims), *(problem for one in reviewed for problem in _problems(one))),
         key=lambda one: one.span or (0, 0),
     )
-    unstated = tuple(_unstated_of(verdict, claims)) if verdict else ()
+    unstated = tuple(_unstated_of(verdict, claims, seen)) if verdict else ()
     problems += _problems_of(verdict, unseen, unstated, seen) if verdict else ()
     problems += [UnsupportedClaim("verdict", judged[None])] if None in judged else ()
     problems.sort(key=lambda one: one.severity is not ClaimSeverity.FAILURE)
@@ -329,7 +334,7 @@ def _contradictions(claim: Statement, analysis: str, cited: Sequence[CheckedCita
     if claim.section is not AnalysisSection.ACTIONS:
         yield from _contradicted_figures(claim, found, seen)
     yield from _contradicted_object(claim, found, seen)
-    yield from _contradicted_counts(analysis[claim.start : claim.end], claim.start, found)
+    yield from _contradicted_counts(analysis[claim.start : claim.end], claim.start, found, seen)
 
 
 def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
@@ -337,9 +342,11 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
 
     Of the numbers without a unit these are the decimal ones, where a quotation has one: others may be the number of an object, or count rows.
     """
-    claimed = [*figures(claim.text), *in_words(claim.text), *_decimals(claim.text)]
-    shown = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *_single_decimal(text))]
-    bare = [figure for one in found for figure in _without_unit(one.citation.quotation or "")]
+    own, quoted = seen.numbers(claim.text), [seen.numbers(one.citation.quotation or "") for one in found]
+    claimed = [*own.figures, *in_words(claim.text), *own.decimals]
+    # Of several decimals in the same words, none is what the statement is about.
+    shown = [figure for one in quoted for figure in (*one.figures, *(one.decimals if len(one.decimals) == 1 else ()))]
+    bare = [figure for one in quoted for figure in one.without_unit]
     shown += [whole_less(one) for one in shown if one.has(Dimension.SHARE)] if any(_shows_rest(one) for one in found) else []
     known = (*shown, *between(_clocks(claimed, shown, found, seen)))
     rivals = {reading.dimension for one in shown if not any(other.agrees(one) for other in claimed) for reading in one.readings}
@@ -348,8 +355,8 @@ def _contradicted_figures(claim: Statement, found: Sequence[CheckedCitation], se
         if not figure.has(*rivals) or any_agrees(figure, known) or any_agrees(_as_counts(figure), bare):
             continue
         if in_rows is None:
-            rows = dict.fromkeys(_row_of(one, seen) for one in found)
-            in_rows = [other for row in rows for other in (*figures(row), *_decimals(row))]
+            rows = [seen.numbers(row) for row in dict.fromkeys(_row_of(one, seen) for one in found)]
+            in_rows = [other for row in rows for other in (*row.figures, *row.decimals)]
         if not any_agrees(figure, in_rows):
             yield figure.text.strip()
 
@@ -360,12 +367,13 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
     Of the times of day these are the converted ones.
     """
     found = [one for one in cited if one.status is CitationStatus.QUOTE_FOUND]
-    claimed = [*figures(claim.text), *in_words(claim.text)]
-    quoted = [figure for one in found for text in (one.citation.quotation or "",) for figure in (*figures(text), *counts(text))]
+    own = seen.numbers(claim.text)
+    claimed = [*own.figures, *in_words(claim.text)]
+    quoted = [figure for one in found for read in (seen.numbers(one.citation.quotation or ""),) for figure in (*read.figures, *read.counts)]
     quoted += [whole_less(one) for one in quoted if one.has(Dimension.SHARE, Dimension.COUNT)] if any(map(_shows_rest, found)) else []
     known = (*quoted, *between(_clocks(claimed, quoted, found, seen)))
     shown: list[Figure] | None = None
-    for figure in (*claimed, *_large_numbers(claim.text)):
+    for figure in (*claimed, *_large_numbers(own)):
         # Most figures are in the words quoted; the whole results are read for the others alone.
         is_time = figure.has(Dimension.CLOCK) and not is_converted(figure)
         if is_time or any_agrees(figure, known) or any_agrees(_as_counts(figure), quoted):
@@ -403,36 +411,21 @@ def _contradicted_object(claim: Statement, found: Sequence[CheckedCitation], see
         yield instances[0]
 
 
-def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCitation]) -> Iterator[str]:
+def _contradicted_counts(statement: str, start: int, found: Sequence[CheckedCitation], seen: Seen) -> Iterator[str]:
     """Yield the counts before a quotation that are none of the numbers in the quotations of the statement."""
-    numbers = [number for one in found for number in counts(one.citation.quotation or "")]
+    numbers = [number for one in found for number in seen.numbers(one.citation.quotation or "").counts]
     for one in found:
         words = (one.citation.quotation or "").lower()
         for figure, counted in counts_before(statement, one.citation.start - start):
             # Not a word that is part of an object's name, as in "two recommender pods".
             is_counted = counted in {"times", "time"} or re.search(rf"(?<![/-]){re.escape(counted[:5])}\w*(?!-)\b", words)
-            if is_counted and any(counts(words)) and not any_agrees(figure, numbers):
+            if is_counted and any(seen.numbers(words).counts) and not any_agrees(figure, numbers):
                 yield f"{figure.text} {counted}"
 
 
-def _decimals(text: str) -> Iterator[Figure]:
-    return (one for one in _without_unit(text) if "." in one.text)
-
-
-def _single_decimal(text: str) -> Sequence[Figure]:
-    found = list(_decimals(text))
-    return found if len(found) == 1 else ()
-
-
-def _large_numbers(text: str) -> Iterator[Figure]:
+def _large_numbers(numbers: TextNumbers) -> Iterator[Figure]:
     """Yield the numbers without a unit that have decimals or are too large to be a count of rows."""
-    return (one for one in _without_unit(text) if "." in one.text or one.readings[0].value > _MOST_COUNTED)
-
-
-def _without_unit(text: str) -> Iterator[Figure]:
-    """Yield the numbers of a text that neither have a unit nor follow a key or a metric with one."""
-    with_unit = {one.start for one in figures(text)}
-    return (one for one in counts(text) if one.start not in with_unit)
+    return (one for one in numbers.without_unit if "." in one.text or one.readings[0].value > _MOST_COUNTED)
 
 
 def _as_counts(figure: Figure) -> Figure:
@@ -497,10 +490,11 @@ def _unseen_of(verdict: Verdict, seen: Seen) -> Iterator[str]:
     yield from (name for name in names(verdict.mechanism) if not seen.holds_name(name))
 
 
-def _unstated_of(verdict: Verdict, claims: Sequence[Statement]) -> Iterator[str]:
+def _unstated_of(verdict: Verdict, claims: Sequence[Statement], seen: Seen) -> Iterator[str]:
     texts = [text for claim in claims for text in (claim.text, *(one.quotation or "" for one in claim.citations))]
-    stated = [figure for text in texts for figure in (*figures(text), *counts(text))]
-    for figure in (*figures(verdict.mechanism), *_large_numbers(verdict.mechanism)):
+    stated = [figure for text in texts for read in (seen.numbers(text),) for figure in (*read.figures, *read.counts)]
+    mechanism = seen.numbers(verdict.mechanism)
+    for figure in (*mechanism.figures, *_large_numbers(mechanism)):
         # The port of an address is no count, but it is written there.
         if not any_agrees(figure, stated) and not any(_is_written(figure, text) for text in texts):
             yield figure.text

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from functools import cached_property
 from itertools import chain, pairwise
 
 _DAY = 86_400.0
@@ -182,6 +183,31 @@ class Figure:
 
     def has(self, *dimensions: Dimension) -> bool:
         return any(one.dimension in dimensions for one in self.readings)
+
+
+@dataclass(frozen=True)
+class TextNumbers:
+    """The figures and numbers of one text, each read once."""
+
+    text: str
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        return tuple(figures(self.text))
+
+    @cached_property
+    def counts(self) -> tuple[Figure, ...]:
+        return tuple(counts(self.text))
+
+    @cached_property
+    def without_unit(self) -> tuple[Figure, ...]:
+        """The numbers that neither have a unit nor follow a key or a metric with one."""
+        with_unit = {one.start for one in self.figures}
+        return tuple(one for one in self.counts if one.start not in with_unit)
+
+    @property
+    def decimals(self) -> tuple[Figure, ...]:
+        return tuple(one for one in self.without_unit if "." in one.text)
 
 
 def _agree(claimed: Reading, seen: Reading) -> bool:
