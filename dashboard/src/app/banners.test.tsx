@@ -46,7 +46,7 @@ function show(current: PauseItem[]) {
   return (list: PauseItem[]) => act(() => deliver({ type: "pauses.changed", channel: "sessions", id: 1, pauses: list }));
 }
 
-test("a pause is shown with who and why as soon as it is told, and goes when it ends", async () => {
+test("a pause is shown with who and why as soon as its event arrives, and goes when it ends", async () => {
   const deliver = show([]);
   expect(screen.queryByRole("status")).toBeNull();
   deliver([EVERYTHING]);
@@ -75,7 +75,7 @@ async function showWarnings(...found: SystemWarningItem[]) {
   await screen.findByText("page");
 }
 
-test("what keeps alerts from being investigated is told on every page", async () => {
+test("what keeps alerts from being investigated is shown on every page", async () => {
   await showWarnings({ source: "workers", message: "No process has workers.", since: null }, { source: "queue", message: "The queue grows.", since: null });
   expect(screen.getByRole("status").textContent).toBe("No process has workers. And 1 more. System");
 });

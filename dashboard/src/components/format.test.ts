@@ -36,7 +36,7 @@ test("counts and sizes are short", () => {
   expect([plural(1, "line"), plural(2, "line"), plural(0, "reply", "replies")]).toEqual(["1 line", "2 lines", "0 replies"]);
 });
 
-test("a ceiling is told by what it limits", () => {
+test("a ceiling is described by what it limits", () => {
   expect(formatCeiling({ usd: 0.2, tokens: null, seconds: 300, model_calls: null, tool_calls: null })).toBe("$0.20, 5 min");
   expect(formatCeiling({ usd: null, tokens: 50_000, seconds: 90, model_calls: 1, tool_calls: 20 })).toBe("50k tokens, 90 s, 1 model call, 20 tool calls");
 });

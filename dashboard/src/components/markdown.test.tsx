@@ -25,7 +25,7 @@ describe("what a model writes cannot do harm", () => {
     expect(container.textContent).toBe(text);
   });
 
-  test("a picture from elsewhere is a link: loading it would tell elsewhere who reads", () => {
+  test("a picture from another server is a link: loading it would tell that server who reads", () => {
     const { container } = render(<MarkdownRenderer text="before ![chart](https://elsewhere.example/pixel.png)" />);
     expect(container.querySelector("img")).toBeNull();
     expect(screen.getByRole("link", { name: "chart" }).getAttribute("href")).toBe("https://elsewhere.example/pixel.png");

@@ -36,7 +36,7 @@ test("a fault that was hardly observed is suspected, not found", () => {
   expect(outcomeBadge({ outcome: "no_fault", confidence: "low" }).label).toBe("No fault");
 });
 
-test("a time is told in UTC, and only what says its zone is a time", () => {
+test("a time is shown in UTC, and only what says its zone is a time", () => {
   expect(utcTime("2026-01-01T12:00:00+02:00")).toEqual({ at: "2026-01-01T10:00:00.000Z", text: "2026-01-01 10:00:00 UTC" });
   expect(utcTime("since the release of 10:00")).toBeNull();
   expect(utcTime("2026-13-41T10:00:00Z")).toBeNull();

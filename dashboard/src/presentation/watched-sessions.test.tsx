@@ -60,7 +60,7 @@ async function show() {
   };
 }
 
-test("a watched session that waits or ends is told to a reader who looks elsewhere, and marks the tab until they look", async () => {
+test("a watched session that waits or ends is reported to a reader of another page, and marks the tab until they look", async () => {
   setWatched("s", true);
   const { status, ended } = await show();
   status("in_progress");

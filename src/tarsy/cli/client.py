@@ -474,13 +474,13 @@ def _beginning_with(digits: str, found: list[dict[str, Any]]) -> list[dict[str, 
     return [one for one in found if one["id"].startswith(digits.lower())] if digits else []
 
 
-def _only(noun: str, wanted: str, found: list[dict[str, Any]], *, command: str = "") -> str:
+def _only(resource: str, wanted: str, found: list[dict[str, Any]], *, command: str = "") -> str:
     if len(found) == 1:
         return str(found[0]["id"])
     if found:
-        raise ServerRefusedError(f"Several {noun}s have ids that begin with {wanted}: give more digits.")
+        raise ServerRefusedError(f"Several {resource}s have ids that begin with {wanted}: give more digits.")
     given = wanted or '""'
-    raise ServerRefusedError(f"There is no {noun} {given}. To see their ids: {command or f'tarsy {noun}s list'}")
+    raise ServerRefusedError(f"There is no {resource} {given}. To see their ids: {command or f'tarsy {resource}s list'}")
 
 
 def _given(query: Mapping[str, Any]) -> dict[str, Any]:

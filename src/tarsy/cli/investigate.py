@@ -124,9 +124,9 @@ def cancel(session: Session, url: ServerUrl = None, token: Token = None) -> None
     typer.echo(f"Session {session_id}: {result.replace('_', ' ')}.")
 
 
-def _require_text(noun: str, text: str) -> None:
+def _require_text(name: str, text: str) -> None:
     if not text.strip():
-        raise typer.BadParameter(f"the {noun} is empty")
+        raise typer.BadParameter(f"the {name} is empty")
 
 
 def fork(

@@ -63,7 +63,7 @@ class ScriptedModels:
         await self._inner.aclose()
 
 
-# What a model once said about the sample incidents.
+# What a model once answered about the sample incidents.
 RECORDED = "recorded"
 
 

@@ -29,7 +29,7 @@ test("a session is found in an address or by its id", () => {
 
 const diff = (before: string, after: string) => diffLines(before, after).map(({ kind, text }) => `${{ same: " ", removed: "-", added: "+" }[kind]}${text}`);
 
-test("what two texts share stays, what differs is told", () => {
+test("what two texts share stays, what differs is marked", () => {
   expect(diff("a\nb\nc\nd", "a\nx\nc\nd\ne")).toEqual([" a", "-b", "+x", " c", " d", "+e"]);
   expect(diff("same", "same")).toEqual([" same"]);
 });

@@ -66,7 +66,7 @@ test("a reader who follows is taken to the analysis when it arrives", () => {
   expect(result.current.unseen).toBe(false);
 });
 
-test("a reader who reads elsewhere stays there and is told", () => {
+test("a reader of another part stays there and is notified", () => {
   const { result, scrolled } = arrive(false, 2_000);
   expect(scrolled).not.toHaveBeenCalled();
   expect(result.current.unseen).toBe(true);
@@ -75,7 +75,7 @@ test("a reader who reads elsewhere stays there and is told", () => {
   expect(result.current.unseen).toBe(false);
 });
 
-test("a reader at the top sees it without being told", () => {
+test("a reader at the top sees it without a notice", () => {
   const { result, scrolled } = arrive(false, 0);
   expect(scrolled).not.toHaveBeenCalled();
   expect(result.current.unseen).toBe(false);

@@ -55,7 +55,7 @@ describe("a session that is shown", () => {
   const session = { id: "s", status: "in_progress", final_analysis: null, executive_summary: null, stages: [{ id: "x", status: "active" }] } as unknown as SessionDetail;
   const about = { channel: "session:s", session_id: "s", id: 1 };
 
-  test("never stays running once its end was told", () => {
+  test("never stays running once its end was reported", () => {
     const after = withMessage(session, {
       ...about,
       type: "session.completed",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { barOf, selectedWindow, windowWith, isWhole, panWindow, ticksOf, wholeWindow, zoomWindow } from "./axis";
 
-test("a closer look keeps its middle, and is never closer than times are told", () => {
+test("zooming in keeps its middle, and is never closer than the resolution of times", () => {
   expect(zoomWindow({ from: 0, to: 1_000 }, 0.5, 1_000)).toEqual({ from: 250, to: 750 });
   expect(zoomWindow({ from: 0, to: 1_000 }, 0.5, 1_000, 0)).toEqual({ from: 0, to: 500 });
   expect(zoomWindow({ from: 100, to: 112 }, 0.1, 1_000)).toEqual({ from: 101, to: 111 });

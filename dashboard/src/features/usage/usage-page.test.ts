@@ -9,7 +9,7 @@ test("a row tells cost, tokens and calls, and that a price is missing", () => {
   expect(usedRow({ ...USED, unpriced_calls: 3 })[1]).toBe("$1.50 + ?");
 });
 
-test("a tool is told by its full name", () => {
+test("a tool is shown by its full name", () => {
   expect(toolRow({ server: "k8s", tool: "pods", calls: 3, failed_calls: 1, duration_ms: 9 })).toEqual(["k8s.pods", "3", "1"]);
 });
 
@@ -23,7 +23,7 @@ test("a budget tells what it is for and how far it is used", () => {
   );
 });
 
-test("the share of cached input is told only where there was input", () => {
+test("the share of cached input is shown only where there was input", () => {
   expect(cachedShare(USED)).toBe("50 %");
   expect(cachedShare({ ...USED, cache_hit_share: null })).toBeNull();
 });

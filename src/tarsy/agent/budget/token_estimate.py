@@ -40,8 +40,8 @@ class TokenEstimate:
 
     def usage(self, request: GenerateInput, written: str) -> TokenUsage:
         """Estimate what a call used that was cut off after it had `written` so much."""
-        given, said = self.tokens(request), estimate_tokens(written)
-        return TokenUsage(given, said, given + said)
+        prompt, answer = self.tokens(request), estimate_tokens(written)
+        return TokenUsage(prompt, answer, prompt + answer)
 
     def learn(self, request: GenerateInput, usage: TokenUsage) -> None:
         if usage.input_tokens:
