@@ -68,7 +68,10 @@ async def test_a_rejection_is_the_result_of_the_call_and_the_investigation_goes_
 async def test_the_wait_for_a_decision_ends_when_it_expires_by_the_clock_of_the_database(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SystemClock, "now", lambda _clock: datetime.now(UTC) - timedelta(hours=2))
+    def two_hours_behind(_clock: SystemClock) -> datetime:
+        return datetime.now(UTC) - timedelta(hours=2)
+
+    monkeypatch.setattr(SystemClock, "now", two_hours_behind)
     made = scenario(destructive(asks("act", "late")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
     async with site(database_url, tmp_path, made) as one:
         assert await one.work() == "waiting"

@@ -506,7 +506,7 @@ def _object(response: httpx.Response) -> dict[str, Any] | None:
         body = _parsed(response.content, response)
     except ValueError:
         return None
-    return body if isinstance(body, dict) else None
+    return body if isinstance(body, _Answer) else None
 
 
 def _parsed(text: str | bytes, response: httpx.Response) -> Any:

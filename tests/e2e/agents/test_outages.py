@@ -100,7 +100,10 @@ async def test_a_session_whose_models_are_out_waits_without_a_worker_and_goes_on
 
 
 async def test_the_pause_is_as_long_for_a_worker_whose_clock_is_wrong(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SystemClock, "now", lambda _clock: datetime.now(UTC) + timedelta(hours=1))
+    def an_hour_ahead(_clock: SystemClock) -> datetime:
+        return datetime.now(UTC) + timedelta(hours=1)
+
+    monkeypatch.setattr(SystemClock, "now", an_hour_ahead)
     async with outage(Model()).running(database_url) as running:
         row = await work(running)
     assert row["wake_at"] - row["parked_at"] < timedelta(minutes=1)

@@ -109,10 +109,10 @@ async def test_a_notification_that_cannot_be_read_counts_failed_attempts_and_is_
         pool = world.pool()
         for attempts in range(1, RETRY.max_attempts + 1):
             await pool.run_waiting(delivery_kind("hook"))
-            [row] = await world.rows("SELECT status, attempts, error FROM notifications")
+            [row] = await world.rows("SELECT attempts, error FROM notifications")
             assert (row["attempts"], row["error"]) == (attempts, "internal error: ValidationError")
             await world.make_due()
-        assert row["status"] == NotificationStatus.DEAD_LETTER
+        assert [row["status"] for row in await world.rows("SELECT status FROM notifications")] == [NotificationStatus.DEAD_LETTER]
         assert world.counted[-2:] == [("hook", "failed"), ("hook", "dead_letter")]
     assert receiver.seen == []
 

@@ -1,7 +1,7 @@
 """Commands with a server of another version, or with one that is not TARSy."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -52,7 +52,7 @@ TEXTS = [
 
 
 @contextmanager
-def server(body: str, *, media_type: str = "application/json", version: str = "0.0.1", status: int = 200) -> Iterator[str]:
+def server(body: str, *, media_type: str = "application/json", version: str = "0.0.1", status: int = 200) -> Generator[str]:
     """A server that answers every request with the same body, and yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -101,8 +101,13 @@ def test_a_server_of_another_version_is_named_with_the_field_that_it_lacks(
         ("watch", "latest"),
         ("pause",),
     ]
-    for answer, commands in (({}, COMMANDS), ({name: [{}] for name in LISTS}, listing[:-1]), (dict.fromkeys(LISTS, 5), listing)):
-        with server(json.dumps(answer)) as url:
+    answers = [
+        (json.dumps({}), COMMANDS),
+        (json.dumps({name: [{}] for name in LISTS}), listing[:-1]),
+        (json.dumps(dict.fromkeys(LISTS, 5)), listing),
+    ]
+    for body, commands in answers:
+        with server(body) as url:
             for command in commands:
                 printed = run(monkeypatch, capsys, url, command)
                 assert f"The answer of {url}/api/v1/" in printed, (command, printed)
