@@ -140,6 +140,16 @@ async def test_what_is_muted_is_recorded_until_the_mute_ends(database_url: str) 
     assert [answer.status_code for answer in wrong] == [400] * 3
 
 
+async def test_a_mute_from_the_first_to_the_last_time_there_is_can_be_read_again(database_url: str) -> None:
+    first, last = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"
+    async with world(database_url, policy=POLICY) as api:
+        mute = {"match": ["pod = a"], "starts": first, "ends": last}
+        assert (await api.client.post("/api/v1/mutes", json=mute)).status_code == 201
+        [listed] = (await api.client.get("/api/v1/mutes", params={"from": first, "to": last})).json()["mutes"]
+        assert (listed["starts"], listed["ends"]) == ("0001-01-01T00:00:00.000001Z", "9999-12-31T23:59:59.999998Z")
+        assert [(await _alert(api, name))["action"] for name in ("a", "b")] == ["recorded", "opened"]
+
+
 async def test_a_storm_is_cancelled_by_what_its_sessions_have_in_common(database_url: str) -> None:
     async with world(database_url, policy=POLICY) as api:
         for number in range(6):

@@ -39,6 +39,8 @@ MAX_VALUES = 800_000
 MAX_FIELDS = 10_000
 # Senders write the first moment of the calendar, or of the epoch, for "no time".
 _EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
+# The driver would send it as infinity, and return it without a zone.
+_NEVER = datetime.max.replace(tzinfo=UTC)
 # Reading so many takes some milliseconds; longer texts are read in a thread.
 QUICK_CHARACTERS = 16_000
 _TOO_MANY_FIELDS = f"An object in the body has more than {MAX_FIELDS} fields."
@@ -239,7 +241,7 @@ def parse_time(value: Any) -> datetime | None:
         found = _epoch(float(value)) if abs(value) < 10**20 else None
     else:
         found = None
-    return found if found and found > _EARLIEST else None
+    return found if found and _EARLIEST < found < _NEVER else None
 
 
 def _parse_time_text(text: str) -> datetime | None:

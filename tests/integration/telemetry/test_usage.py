@@ -83,6 +83,18 @@ async def test_each_day_is_counted_by_model_and_by_alert_type(database_url: str,
     assert (earlier["by_model"], earlier["last_day"]) == ([], "2026-01-01")
 
 
+async def test_days_whose_weeks_cannot_be_counted_are_refused(database_url: str, tmp_path: Path) -> None:
+    async with used(database_url, tmp_path, sessions=0) as api:
+        for days in ({"to": "0001-01-01"}, {"to": "0001-01-03"}, {"from": "9999-12-30", "to": "9999-12-31"}):
+            for path in ("/api/v1/usage", "/api/v1/usage/trends", "/api/v1/usage/table.csv"):
+                response = await api.client.get(path, params=days)
+                assert response.status_code == 400, (path, days)
+                assert "to: write a day as 2026-03-01, from 1970 to 2999" in response.json()["detail"]
+        for day in ("1970-01-01", "2999-12-31"):
+            found = (await api.client.get("/api/v1/usage/trends", params={"from": day, "to": day})).raise_for_status().json()
+            assert len(found["weeks"]) == 13
+
+
 # Alert type, status, verdict, minutes from alert to end, end; Monday is the 9th of March 2026.
 ENDED = (
     ("sunday", "completed", "fault", 1, "2026-03-08T23:59:59Z"),

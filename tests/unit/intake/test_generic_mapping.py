@@ -74,6 +74,14 @@ def test_a_described_sender_can_speak_of_changes() -> None:
     assert (change.title, change.outcome, change.source) == ("Deployed cart", ChangeOutcome.SUCCEEDED, "checks")
 
 
+@pytest.mark.parametrize(
+    "since", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-12:00"]
+)
+def test_the_first_and_the_last_time_there_is_are_no_times(since: str) -> None:
+    [alert] = _read({"title": "x", "since": since}, GenericMapping(parts={"title": "title", "starts_at": "since"})).alerts
+    assert alert.starts_at is None
+
+
 def test_an_item_in_which_nothing_is_found_is_not_lost() -> None:
     assert len(_read({"checks": [BODY["checks"][0], {}, "x"]}).alerts) == 3
 

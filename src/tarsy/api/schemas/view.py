@@ -60,19 +60,23 @@ def _utc_time(value: object, parse: ValidatorFunctionWrapHandler) -> datetime:
         raise ValueError("write a time as 2026-03-01T12:00:00Z")
     moment: datetime = parse(value)
     try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError as error:
         raise ValueError("the time is out of range") from error
+    return min(max(utc, _EARLIEST), _LATEST)
 
 
 def _day(value: object) -> object:
     if isinstance(value, str) and not _DATE.fullmatch(value):
-        raise ValueError("write a day as 2026-03-01")
+        raise ValueError("write a day as 2026-03-01, from 1970 to 2999")
     return value
 
 
+# The driver sends Python's first and last time as -infinity and infinity, and returns those without a zone.
+_EARLIEST, _LATEST = datetime.min.replace(microsecond=1, tzinfo=UTC), datetime.max.replace(microsecond=999_998, tzinfo=UTC)
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+# The driver sends Python's first and last day as -infinity and infinity: PostgreSQL would count the weeks up to there for ever.
+_DATE = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d", re.ASCII)
 StorableText = Annotated[str, AfterValidator(_storable)]
 # Longer than any name in a configuration, and short enough to be quoted in a response.
 MAX_NAME = 200
