@@ -12,7 +12,7 @@ import pytest
 from support.queue_ground import LONG, Ground
 from support.queue_scenario import REPEATABLE, scenario, three_stages
 from support.replica import Replica
-from support.story import Story, check_ended, check_events, ledger, read_story, said_alike
+from support.story import Story, check_ended, check_events, ledger, read_story, same_contents
 
 # Each kill point starts two processes and their tool servers.
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if LONG else 300)]
@@ -96,7 +96,7 @@ async def kill_and_continue(ground: Ground, point: KillPoint, reference: Story) 
     unknown = check_tools(grave, Counter(line["key"] for line in ledger(site)), story)
     check_ended(story)
     check_events(story)
-    said_alike(story, reference, unknown)
+    same_contents(story, reference, unknown)
     for name in ("status", "final_analysis", "executive_summary", "analysis_is_partial", "error_message"):
         assert story.session[name] == reference.session[name], name
     # Of model calls, only those under way at the moment of death are made again; what is stored is stored once.

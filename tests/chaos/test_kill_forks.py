@@ -13,7 +13,7 @@ import yaml
 from support.queue_ground import LONG, Ground
 from support.queue_scenario import scenario, sending, tree
 from support.replica import Replica
-from support.story import Story, check_ended, ledger, read_story, said_alike
+from support.story import Story, check_ended, ledger, read_story, same_contents
 from tarsy.settings import Settings
 from tarsy.wiring.application import application
 
@@ -58,8 +58,8 @@ async def kill_and_continue(ground: Ground, original: Story, reference: Story, s
     await ground.let_an_hour_pass()
     story = await finished(ground, session_id, Replica(url=ground.url, directory=site))
     assert Counter(line["key"] for line in ledger(site))[ONCE] <= acted + 1
-    told_unknown = any("It is not known whether it took effect" in row[1] for rows in story.conversations.values() for row in rows)
-    said_alike(story, reference, {ONCE} if told_unknown else set())
+    is_unknown = any("It is not known whether it took effect" in row[1] for rows in story.conversations.values() for row in rows)
+    same_contents(story, reference, {ONCE} if is_unknown else set())
     assert Counter(story.llm_calls) == Counter(reference.llm_calls), "nothing that is stored is asked again"
     assert len(story.executions) == len(reference.executions), "an agent that was sent is continued, not sent again"
 
@@ -69,7 +69,7 @@ async def test_a_fork_within_a_sub_agent_whose_worker_is_killed_ends_as_if_nothi
     original = await finished(ground, await ground.submit(sending(scenario(tree(), site))), Replica(url=ground.url, directory=site))
     replica = Replica(url=ground.url, directory=site)
     reference = await finished(ground, await forked(ground, original, site), replica)
-    said_alike(reference, original, set())
+    same_contents(reference, original, set())
     assert Counter(reference.llm_calls) == Counter(original.llm_calls)
     checked = Counter(line["key"] for line in ledger(site))
     assert (checked["l-look"], checked["r-look"]) == (1, 2), "only the agent that was forked looked again"

@@ -10,7 +10,7 @@ import pytest
 from support.queue_ground import LONG, Ground
 from support.queue_scenario import scenario, sending, tree
 from support.replica import Replica
-from support.story import Story, check_ended, check_events, ledger, read_story, said_alike
+from support.story import Story, check_ended, check_events, ledger, read_story, same_contents
 
 # Each kill point starts two processes and their tool servers.
 pytestmark = [pytest.mark.xdist_group("chaos"), pytest.mark.timeout(3600 if LONG else 300)]
@@ -45,8 +45,8 @@ async def kill_and_continue(ground: Ground, step: int, reference: Story, *, befo
     check_events(story)
     done = Counter(line["key"] for line in ledger(site))
     assert done[ONCE] <= 1
-    told_unknown = any("It is not known whether it took effect" in row[1] for rows in story.conversations.values() for row in rows)
-    said_alike(story, reference, {ONCE} if told_unknown else set())
+    is_unknown = any("It is not known whether it took effect" in row[1] for rows in story.conversations.values() for row in rows)
+    same_contents(story, reference, {ONCE} if is_unknown else set())
     assert Counter(story.llm_calls) == Counter(reference.llm_calls), "nothing that is stored is asked again"
     assert len(story.executions) == len(reference.executions), "an agent that was sent is continued, not sent again"
 

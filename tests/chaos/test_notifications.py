@@ -99,9 +99,9 @@ async def _check(ground: Ground, flaky: FlakyReceiver) -> None:
         {"target": "flaky", "status": "delivered", "n": 2 * SESSIONS},
         {"target": "hangs", "status": "expired", "n": SESSIONS},
     ]
-    told = Counter((event["session_id"], event["kind"]) for event in flaky.events())
-    assert set(told.values()) == {1}
-    assert Counter(kind for _, kind in told) == {"started": SESSIONS, "verdict": SESSIONS}
+    reported = Counter((event["session_id"], event["kind"]) for event in flaky.events())
+    assert set(reported.values()) == {1}
+    assert Counter(kind for _, kind in reported) == {"started": SESSIONS, "verdict": SESSIONS}
     stored = {str(row["id"]): row for row in await ground.fetch("SELECT id, expires_at FROM notifications WHERE target = 'flaky'")}
     assert flaky.accepted.keys() == flaky.received.keys() == stored.keys()
     for key, requests in flaky.received.items():

@@ -29,7 +29,7 @@ async def _author(api: World, headers: Mapping[str, str]) -> str:
     return (await api.client.get(f"/api/v1/sessions/{answer.json()['session_id']}", headers=dict(headers))).json()["author"]
 
 
-async def test_a_token_opens_the_door_and_names_the_author(database_url: str) -> None:
+async def test_a_token_grants_access_and_names_the_author(database_url: str) -> None:
     async with world(database_url, auth=GUARDED) as api:
         refused = [
             await api.client.get("/api/v1/sessions"),
@@ -91,7 +91,7 @@ async def test_a_forwarded_identity_counts_only_from_a_trusted_proxy(database_ur
             assert await _author(api, headers) == expected
 
 
-async def test_only_the_proxy_gets_in_where_a_proxy_keeps_the_door(database_url: str) -> None:
+async def test_only_the_proxy_has_access_where_a_proxy_authenticates(database_url: str) -> None:
     for proxies, status in ((["127.0.0.1"], 200), (["10.1.2.3"], 401)):
         settings = auth_settings(host="0.0.0.0", tokens=ApiTokens(), trusted_proxies=proxies)  # noqa: S104 - what is tested is just this
         async with world(database_url, auth=settings) as api:
@@ -182,7 +182,7 @@ async def test_every_answer_carries_the_security_headers(database_url: str) -> N
     assert "ZeroDivisionError" not in answers[1].text
 
 
-async def test_the_documentation_loads_nothing_from_elsewhere(database_url: str) -> None:
+async def test_the_documentation_loads_nothing_from_other_hosts(database_url: str) -> None:
     async with world(database_url) as api:
         page = await api.client.get("/docs")
         document = (await api.client.get("/openapi.json")).json()

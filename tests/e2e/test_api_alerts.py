@@ -187,7 +187,7 @@ FOREIGN = (
 )
 
 
-async def test_a_foreign_body_is_told_where_it_is_taken(database_url: str) -> None:
+async def test_a_foreign_body_is_answered_with_where_it_is_taken(database_url: str) -> None:
     async with world(database_url) as api:
         for body in FOREIGN:
             answer = await api.client.post("/api/v1/alerts", content=body, headers={"Content-Type": "application/json"})
@@ -257,7 +257,7 @@ async def test_other_media_types_and_bytes_that_are_no_text_are_refused(database
     assert (form.status_code, binary.status_code) == (415, 400)
 
 
-async def test_a_full_disk_is_told_as_what_it_is_and_nothing_is_quoted(database_url: str) -> None:
+async def test_a_full_disk_is_reported_as_what_it_is_and_nothing_is_quoted(database_url: str) -> None:
     body = "BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END"
     async with world(database_url) as api, listen_connection(database_url) as database:
         await database.execute(f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $${body}$$")

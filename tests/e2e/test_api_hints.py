@@ -45,7 +45,7 @@ async def _end(database_url: str, session_id: str) -> None:
     await engine.dispose()
 
 
-async def test_a_hint_is_masked_stored_told_and_audited(database_url: str) -> None:
+async def test_a_hint_is_masked_stored_delivered_and_audited(database_url: str) -> None:
     async with world(database_url) as api:
         session_id = await _live_session(api, database_url)
         given = await api.client.post(f"/api/v1/sessions/{session_id}/hints", json={"text": "The password is hunter2, look at web-3."})
@@ -60,7 +60,7 @@ async def test_a_hint_is_masked_stored_told_and_audited(database_url: str) -> No
     assert audited[-1].action is AuditAction.HINT_GIVEN
 
 
-async def test_the_page_of_an_incident_tells_what_its_investigations_were_told(database_url: str) -> None:
+async def test_the_page_of_an_incident_shows_which_notes_its_investigations_got(database_url: str) -> None:
     async with world(database_url) as api:
         await api.client.post("/api/v1/webhook", content="disk full")
         await _live_session(api, database_url)

@@ -209,7 +209,7 @@ async def test_a_session_in_the_list_tells_its_figures(database_url: str) -> Non
     )
 
 
-async def test_who_cancelled_a_running_session_is_told(database_url: str) -> None:
+async def test_who_cancelled_a_running_session_is_shown(database_url: str) -> None:
     engine = create_engine(database_url)
     async with world(database_url) as api:
         running, other = await api.submit("runs"), await api.submit("goes on")

@@ -175,7 +175,7 @@ async def test_a_trace_shows_the_conversation_as_it_was_sent(database_url: str) 
     assert tool["result"] == {"text": "no pods"}
 
 
-async def test_what_a_model_was_asked_is_told_as_a_command_unless_it_was_a_recording(database_url: str) -> None:
+async def test_what_a_model_was_asked_is_shown_as_a_command_unless_it_was_a_recording(database_url: str) -> None:
     async with world(database_url) as api:
         session_id, run = await _finished(api, database_url)
         path = f"/api/v1/sessions/{session_id}/trace/llm/{run.llm_id}/curl"
@@ -239,7 +239,7 @@ async def test_a_waiting_session_is_cancelled_at_once_and_only_once(database_url
     assert [entry.action for entry in entries] == [AuditAction.ALERT_SUBMITTED, AuditAction.SESSION_CANCELLED]
 
 
-async def test_a_running_session_is_told_to_stop_and_stays_told(database_url: str) -> None:
+async def test_a_running_session_is_asked_to_stop_and_stays_so(database_url: str) -> None:
     engine = create_engine(database_url)
     async with world(database_url) as api:
         session_id = await api.submit()

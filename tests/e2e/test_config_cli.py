@@ -78,13 +78,13 @@ def test_check_says_of_which_servers_tools_need_an_approval(tmp_path: Path) -> N
     entries = "".join(f"  {name}: {{{transport}{more}}}\n" for name, more in servers.items())
     (tmp_path / "tarsy.yaml").write_text(f"mcp_servers:\n{entries}")
     run = tarsy_config("check", "--config", tmp_path, cwd=tmp_path, OPENAI_API_KEY="k", KUBECONFIG="k")
-    said = [line for line in run.stderr.splitlines() if "approval" in line]
+    warnings = [line for line in run.stderr.splitlines() if "approval" in line]
     assert run.returncode == 0
-    assert [line.partition(" need a person's approval")[0].rpartition("approval: ")[2] for line in said] == [
+    assert [line.partition(" need a person's approval")[0].rpartition("approval: ")[2] for line in warnings] == [
         "calls of tools that may destroy something",
         "calls of all tools",
     ]
-    assert "tarsy.yaml:2" in said[0]
+    assert "tarsy.yaml:2" in warnings[0]
 
 
 def test_show_prints_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_show_resolved_without_a_model_says_what_to_set(tmp_path: Path) -> None:
     assert "Traceback" not in run.stderr
 
 
-def test_an_unknown_chain_is_told_with_a_guess(tmp_path: Path) -> None:
+def test_an_unknown_chain_is_reported_with_a_guess(tmp_path: Path) -> None:
     run = tarsy_config("show", "--resolved", "kubernets", cwd=tmp_path)
     assert (run.returncode, run.stderr) == (1, 'there is no chain "kubernets"; did you mean "kubernetes"?\n')
 

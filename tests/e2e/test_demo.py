@@ -15,7 +15,7 @@ import pytest
 from support.dashboard_sessions import wait_for_end
 from support.tarsy_process import Tarsy, plain_environment, served
 from support.vendor_server import vendor_server
-from support.vendors import ChatCompletions, Said
+from support.vendors import Answer, ChatCompletions
 from support.warm_tarsy import warm_command
 from tarsy.cli.config import Template
 from tarsy.config.load.loader import load_config
@@ -59,7 +59,7 @@ def test_an_unknown_sample_is_answered_with_those_there_are(tarsy: Tarsy, tmp_pa
     assert "crashloop" in run.stderr
 
 
-def test_without_a_model_samples_are_recorded_and_other_alerts_are_told_what_to_set(database_url: str, tmp_path: Path) -> None:
+def test_without_a_model_samples_are_recorded_and_other_alerts_are_answered_with_what_to_set(database_url: str, tmp_path: Path) -> None:
     with served(tmp_path, env={"DATABASE_URL": database_url}) as server, server.client() as http:
         assert all(sample["recorded"] for sample in http.get("/api/v1/samples").json()["samples"])
         refused = http.post("/api/v1/alerts", json={"data": "disk full on db-3"})
@@ -98,7 +98,7 @@ async def test_with_a_model_samples_run_on_it_against_the_simulated_cluster(data
     model = ChatCompletions()
     async with vendor_server() as vendor:
         _local_model(tmp_path / "config", vendor.url)
-        vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in ("It was the config map.", "A config map broke it."))
+        vendor.replies.extend(model.reply(Answer(text=(answer,))) for answer in ("It was the config map.", "A config map broke it."))
         with anyio.fail_after(100):
             run = await anyio.run_process(
                 [*warm_command(), "demo", "crashloop"], cwd=tmp_path, env=plain_environment(DATABASE_URL=database_url), check=False
@@ -159,7 +159,7 @@ def test_dotenv_holds_settings_of_the_process_too(tarsy: Tarsy, tmp_path: Path) 
         assert httpx.get(f"{server.url}/api/v1/samples", headers={"Authorization": "Bearer wonderland"}).status_code == 200
 
 
-def test_a_setting_that_means_nothing_is_told_in_a_sentence(tarsy: Tarsy, tmp_path: Path) -> None:
+def test_a_setting_that_means_nothing_is_reported_in_a_sentence(tarsy: Tarsy, tmp_path: Path) -> None:
     run = tarsy("demo", "--fast", cwd=tmp_path, env={"TARSY_REPLAY_SPEED": "fast"})
     assert (run.returncode, run.stderr.count("\n")) == (1, 1)
     assert 'TARSY_REPLAY_SPEED is "fast"' in run.stderr
@@ -230,7 +230,7 @@ def test_init_leaves_out_what_the_files_of_tarsy_d_say_already(tarsy: Tarsy, tmp
     assert (config.agents["KubernetesAgent"].description, config.defaults.runbook[:8]) == ("ours", "Find out")
 
 
-def test_init_overwrites_only_when_told_to_and_takes_any_address_and_name(tarsy: Tarsy, tmp_path: Path) -> None:
+def test_init_overwrites_only_when_asked_to_and_takes_any_address_and_name(tarsy: Tarsy, tmp_path: Path) -> None:
     target = tmp_path / "config" / "llm-providers.yaml"
     target.parent.mkdir()
     target.write_text("mine")
@@ -311,7 +311,7 @@ async def test_the_doctor_calls_the_models_and_starts_the_tool_servers_when_aske
         (tmp_path / "config").mkdir()
         (tmp_path / "config" / "llm-providers.yaml").write_text(json.dumps({"llm_providers": models}))
         (tmp_path / "config" / "tarsy.yaml").write_text(json.dumps(config))
-        vendor.replies += [model.reply(Said(text=("ready",))), model.error(401, "who are you")]
+        vendor.replies += [model.reply(Answer(text=("ready",))), model.error(401, "who are you")]
         with anyio.fail_after(100):
             run = await anyio.run_process(
                 [*warm_command(), "doctor", "--call", "--port", "0"],

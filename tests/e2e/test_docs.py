@@ -101,7 +101,7 @@ kubectl() { echo 'Name: api-7f9c'; }
 """
 
 
-def _said_to_any_alert() -> Recording:
+def _answer_to_any_alert() -> Recording:
     """What the sample's model says, as a recording written by hand: it names no alert and no questions, so it fits all."""
     calls = load_sample("crashloop").recording.calls
     return Recording(calls=tuple(call.model_copy(update={"question": None}) for call in calls))
@@ -112,7 +112,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, module_database_url: str, w
     directory = tmp_path_factory.mktemp("documented")
     (directory / "config").mkdir()
     (directory / "config" / "tarsy.yaml").write_text(CONFIG)
-    (directory / "spoken.json").write_text(_said_to_any_alert().model_dump_json(exclude_defaults=True))
+    (directory / "spoken.json").write_text(_answer_to_any_alert().model_dump_json(exclude_defaults=True))
     (directory / "config" / "llm-providers.yaml").write_text(PROVIDERS.format(directory / "spoken.json"))
     (directory / "shown").mkdir()
     (directory / "tarsy").write_text(f'#!/bin/sh\nexec {shlex.join(warm)} "$@"\n')
@@ -269,6 +269,6 @@ def test_every_json_example_is_json() -> None:
                 json.loads(block.text)
 
 
-def test_every_command_of_the_program_is_told_of_somewhere() -> None:
+def test_every_command_of_the_program_is_documented() -> None:
     text = "\n".join(document.read_text() for document in DOCUMENTS)
     assert [command for command in sorted(_commands()) if f"tarsy {command}" not in text] == []

@@ -162,7 +162,7 @@ async def _only_session(database_url: str) -> str:
         await engine.dispose()
 
 
-def test_wrong_options_and_cases_are_told_in_a_sentence(tmp_path: Path, tarsy: Tarsy) -> None:
+def test_wrong_options_and_cases_are_reported_in_a_sentence(tmp_path: Path, tarsy: Tarsy) -> None:
     assert "there is no case here" in tarsy("eval", "run", tmp_path, "--model", "oracle", cwd=tmp_path).stderr
     assert "No case has all of these" in tarsy("eval", "list", "--tag", "nothing", cwd=tmp_path).stderr
     refused = tarsy("eval", "run", "--model", "oracle", "--budget", "plenty", cwd=tmp_path)

@@ -163,7 +163,7 @@ async def test_a_storm_is_cancelled_by_what_its_sessions_have_in_common(database
     assert [session["id"] for session in left] == [explicit]
 
 
-async def test_watchers_of_incidents_are_told_of_every_change(database_url: str) -> None:
+async def test_watchers_of_incidents_are_notified_of_every_change(database_url: str) -> None:
     async with world(database_url, policy=OPEN_POLICY) as api:
         hub: Hub = api.services.live.hub
         reported = list[Any]()

@@ -24,14 +24,14 @@ async def test_incidents_are_listed_and_shown(database_url: str, tarsy: Tarsy, t
         await ground.finish(await ground.begin(), partial="a ceiling was met.")
     assert taken
 
-    async def run(*arguments: str, noun: str = "incidents") -> tuple[int, str]:
-        ran = await to_thread.run_sync(lambda: tarsy(noun, *arguments, cwd=tmp_path, env={"DATABASE_URL": database_url}))
+    async def run(*arguments: str, command: str = "incidents") -> tuple[int, str]:
+        ran = await to_thread.run_sync(lambda: tarsy(command, *arguments, cwd=tmp_path, env={"DATABASE_URL": database_url}))
         return ran.returncode, ran.stdout + ran.stderr
 
     code, listed = await run("list", "--state", "open")
     assert (code, "  1/2  " in listed, "1 of 1 incidents, 1 open." in listed) == (0, True, True)
     assert "completed (partial)" in listed
-    assert "completed (partial)" in (await run("list", noun="sessions"))[1]
+    assert "completed (partial)" in (await run("list", command="sessions"))[1]
     code, shown = await run("show", str(taken.incident_id))
     assert code == 0
     assert "completed (partial)" in shown

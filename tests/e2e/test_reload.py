@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from support.tarsy_process import Tarsy, plain_environment, served
 from support.vendor_server import Act, Reply, VendorServer, vendor_server
-from support.vendors import ChatCompletions, Said
+from support.vendors import Answer, ChatCompletions
 from tarsy.config.problems import ConfigError
 from tarsy.settings import Settings
 from tarsy.wiring import application as wiring
@@ -69,7 +69,7 @@ async def test_a_hangup_changes_what_begins_and_nothing_that_runs(database_url: 
     async with vendor_server() as vendor:
         _configure(tmp_path, "disk")
         _reach(tmp_path, vendor)
-        answer = model.reply(Said(text=("The disk is full.",)))
+        answer = model.reply(Answer(text=("The disk is full.",)))
         vendor.replies.append(Reply((Act.WAIT, *answer.steps), answer.status, answer.headers, answer.content_type))
         with served(tmp_path, env={"DATABASE_URL": database_url}) as server, server.client() as http:
             accepted = await to_thread.run_sync(lambda: http.post("/api/v1/alerts", json={"data": "full", "alert_type": "disk"}))

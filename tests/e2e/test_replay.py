@@ -13,7 +13,7 @@ import pytest
 
 from support.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environment, served
 from support.vendor_server import VendorServer, vendor_server
-from support.vendors import ChatCompletions, Said
+from support.vendors import Answer, ChatCompletions
 from tarsy.db.connection import create_engine
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.recording import recording_text
@@ -113,7 +113,7 @@ def test_a_malformed_file_does_not_hide_what_came_of_the_others(tarsy: Tarsy, re
     assert f"{tmp_path / 'c-chainless.yaml'}: not replayed: the recording holds no chain" in run.stderr
 
 
-def test_a_live_model_without_its_key_is_told_before_anything_else(tarsy: Tarsy, tmp_path: Path) -> None:
+def test_a_live_model_without_its_key_is_reported_before_anything_else(tarsy: Tarsy, tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("kind: Pod\n")
     run = tarsy("replay", "broken.yaml", "--live-model", "anthropic-default", cwd=tmp_path)
     assert (run.returncode, run.stdout) == (1, "")
@@ -148,7 +148,7 @@ async def test_a_live_model_is_asked_with_the_recorded_tools_at_hand(warm: tuple
     async with vendor_server() as vendor:
         # The analysis cites nothing, so it is asked for once more.
         answers = (*["It was the config map."] * 2, "A config map broke it.", "The sync did.")
-        vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in answers)
+        vendor.replies.extend(model.reply(Answer(text=(answer,))) for answer in answers)
         run = await _replay_with(warm, vendor, tmp_path, "--live-model", "local", str(recordings / "crashloop.json"))
         asked = vendor.bodies
     answered = run.stdout.decode()
@@ -162,7 +162,7 @@ async def test_a_fork_plays_the_first_steps_and_lets_the_live_model_go_on(warm: 
     recorded = json.loads((recordings / "crashloop.json").read_text())
     model, answers = ChatCompletions(), (*["Seen enough."] * 2, "Short.", "Because.")
     async with vendor_server() as vendor:
-        vendor.replies.extend(model.reply(Said(text=(answer,))) for answer in answers)
+        vendor.replies.extend(model.reply(Answer(text=(answer,))) for answer in answers)
         run = await _replay_with(warm, vendor, tmp_path, "--live-model", "local", "--from-step", "2", str(recordings / "crashloop.json"))
         asked = vendor.bodies
     assert run.returncode == 1, run.stderr

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, read_back, says, stage, thinks
 from support.api_world import serving
-from support.observed_application import overheard
+from support.observed_application import observed
 from support.paths import FAULT_SERVER
 from support.replaying import replayed
 from support.secret_kinds import DRESSES, KINDS, SecretKind
@@ -92,7 +92,7 @@ async def test_a_planted_secret_never_survives_a_whole_session(
 ) -> None:
     story = scenario(planted, forms)
     # The scenario stores its alert directly; a submission would have masked it.
-    async with overheard(story, database_url, alert=Masker.for_group("security").mask(story.alert)) as session:
+    async with observed(story, database_url, alert=Masker.for_group("security").mask(story.alert)) as session:
         await session.run_waiting()
         kept = await stored(session.running, database_url)
         analysis = (await session.running.services.repositories.sessions.get(SESSION_ID)).final_analysis
@@ -104,7 +104,7 @@ async def test_a_planted_secret_never_survives_a_whole_session(
     for place, text in {
         "stored": kept,
         "logged": printed.out + printed.err,
-        "told": str(session.told),
+        "told": str(session.messages),
         "asked": str(session.asked),
     }.items():
         assert [secret for secret in (*planted, encoded) if secret in text] == [], place
@@ -120,12 +120,12 @@ async def test_the_arguments_of_a_call_that_is_cut_short_are_masked_too(database
             says(f"1.{SUMMARY}", 0, "Disk."),
         ],
     )
-    async with overheard(story, database_url) as session:
+    async with observed(story, database_url) as session:
         await session.run_waiting()
         kept = await stored(session.running, database_url)
     printed = capsys.readouterr()
     assert "did not answer before the time of this iteration was up" in kept
-    assert secret not in kept + printed.out + printed.err + str(session.told)
+    assert secret not in kept + printed.out + printed.err + str(session.messages)
 
 
 async def test_the_same_secret_has_the_same_tag_everywhere_in_a_session_and_its_key_is_nowhere(database_url: str) -> None:
@@ -139,7 +139,7 @@ async def test_the_same_secret_has_the_same_tag_everywhere_in_a_session_and_its_
             says(f"1.{SUMMARY}", 0, "Disk."),
         ],
     )
-    async with overheard(story, database_url) as session, serving(session.running.services) as api:
+    async with observed(story, database_url) as session, serving(session.running.services) as api:
         await session.run_waiting()
         recording = await read_back(session.running)
         shown = [(await api.client.get(f"/api/v1/sessions/{SESSION_ID}{part}")).text for part in ("", "/timeline", "/trace", "/recording")]
@@ -152,7 +152,7 @@ async def test_the_same_secret_has_the_same_tag_everywhere_in_a_session_and_its_
     assert tags["c"] != tags["a"]
     assert tags["analysis"] == tags["a"]
     forms = (key.hex(), base64.b64encode(key).decode())
-    assert [form for form in forms if form in f"{shown}{recording.model_dump_json()}{session.told}{session.asked}"] == []
+    assert [form for form in forms if form in f"{shown}{recording.model_dump_json()}{session.messages}{session.asked}"] == []
 
 
 async def test_an_alert_is_masked_before_it_is_stored(database_url: str) -> None:
@@ -259,7 +259,7 @@ async def test_no_way_in_lets_a_secret_through(
     planting = Planting(offset)
     story = every_way_in(planting, tool_calling)
     alert = Masker.for_group("security").mask(planting.secret())
-    async with overheard(story, database_url, alert=alert) as session, serving(session.running.services) as api:
+    async with observed(story, database_url, alert=alert) as session, serving(session.running.services) as api:
         await session.run_waiting()
         asked = await api.client.post(f"/api/v1/sessions/{SESSION_ID}/chat/messages", json={"content": planting.secret()})
         assert asked.status_code == 202, asked.text
@@ -275,7 +275,7 @@ async def test_no_way_in_lets_a_secret_through(
     places = {
         "stored": kept,
         "logged": printed.out + printed.err,
-        "told": str(session.told),
+        "told": str(session.messages),
         "asked": str(session.asked),
         "shown": str(shown),
     }
@@ -283,9 +283,9 @@ async def test_no_way_in_lets_a_secret_through(
     assert surviving == set()
 
 
-async def test_what_a_model_said_in_secrets_replays_to_the_letter(database_url: str) -> None:
+async def test_what_a_model_wrote_in_secrets_replays_to_the_letter(database_url: str) -> None:
     story = every_way_in(Planting(0), ToolCalling.REACT)
-    async with overheard(story, database_url) as session:
+    async with observed(story, database_url) as session:
         await session.run_waiting()
         recording = await read_back(session.running)
     assert await replayed(database_url, recording) == []

@@ -156,7 +156,7 @@ def test_an_address_others_can_reach_needs_a_login(tarsy: Tarsy, database_url: s
     assert "Start one with `tarsy serve`" in nobody.stderr
 
 
-def test_tokens_that_cannot_be_read_are_told_in_a_sentence_that_names_none(tarsy: Tarsy, tmp_path: Path) -> None:
+def test_tokens_that_cannot_be_read_are_reported_in_a_sentence_that_names_none(tarsy: Tarsy, tmp_path: Path) -> None:
     for command in (("serve", "--port", "0"), ("doctor", "--port", "0")):
         run = tarsy(
             *command, cwd=tmp_path, env={"TARSY_API_TOKENS": "alice=a-secret,bob=a-secret", "TARSY_DATA_DIR": str(tmp_path / "data")}
@@ -167,7 +167,7 @@ def test_tokens_that_cannot_be_read_are_told_in_a_sentence_that_names_none(tarsy
         assert "Traceback" not in run.stderr
 
 
-def test_a_taken_port_is_told_in_a_sentence(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_in_a_sentence(tarsy: Tarsy, database_url: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         run = tarsy("serve", "--port", str(taken.getsockname()[1]), cwd=tmp_path, env={"DATABASE_URL": database_url})
     assert (run.returncode, run.stdout) == (1, "")

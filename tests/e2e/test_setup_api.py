@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from support.api_world import serving
 from support.vendor_server import VendorServer, json_reply, vendor_server
-from support.vendors import ChatCompletions, Said
+from support.vendors import Answer, ChatCompletions
 from support.warm_tarsy import SIMULATED_CLUSTER
 from tarsy.settings import Settings
 from tarsy.wiring.application import application
@@ -80,7 +80,7 @@ async def test_a_key_that_answers_is_kept_for_its_owner_alone_and_used_at_once(d
     (here / ".env").write_text("# ours\nGREETING=hello\n")
     async with vendor_server() as vendor:
         provide(here, vendor)
-        vendor.replies.append(MODEL.reply(Said(text=("ready",))))
+        vendor.replies.append(MODEL.reply(Answer(text=("ready",))))
         async with empty_installation(database_url) as http:
             with capture_logs() as logs:
                 done = await http.post("/api/v1/setup/key", json={"vendor": "openai", "key": f" {KEY}\n"})
@@ -95,7 +95,7 @@ async def test_a_key_that_answers_is_kept_for_its_owner_alone_and_used_at_once(d
     assert stat.S_IMODE((here / ".env").stat().st_mode) == 0o600
 
 
-async def test_a_key_that_is_refused_is_not_kept_and_not_said_back(database_url: str, here: Path) -> None:
+async def test_a_key_that_is_refused_is_not_kept_and_not_quoted(database_url: str, here: Path) -> None:
     async with vendor_server() as vendor:
         provide(here, vendor)
         vendor.replies.append(MODEL.error(401, f"Incorrect API key provided: {KEY}"))
@@ -124,7 +124,7 @@ async def test_a_model_of_ones_own_is_found_at_its_address_tried_and_used_at_onc
         vendor.replies.append(MODELS)
         missing = await http.post("/api/v1/setup/local-model", json={"url": found["base_url"], "model": "no-such"})
         assert (missing.status_code, "it has another" in missing.json()["detail"]) == (400, True)
-        vendor.replies.extend([MODELS, MODEL.reply(Said(text=("ready",)))])
+        vendor.replies.extend([MODELS, MODEL.reply(Answer(text=("ready",)))])
         done = (await http.post("/api/v1/setup/local-model", json={"url": found["base_url"], "model": MODEL.model})).json()
         assert done["ok"], done
         state = (await http.get("/api/v1/setup")).json()
@@ -136,7 +136,7 @@ async def test_a_model_of_ones_own_is_found_at_its_address_tried_and_used_at_onc
 async def test_a_gateway_that_asks_for_a_key_is_given_one_which_is_written_to_env(database_url: str, here: Path) -> None:
     async with vendor_server() as vendor, empty_installation(database_url) as http:
         wanted = {"url": f"{vendor.url}/v1", "model": MODEL.model, "key": KEY}
-        vendor.replies.extend([MODELS, MODEL.reply(Said(text=("ready",)))])
+        vendor.replies.extend([MODELS, MODEL.reply(Answer(text=("ready",)))])
         done = (await http.post("/api/v1/setup/local-model", json=wanted)).json()
         assert done["ok"], done
         assert {request.headers.get("authorization") for request in vendor.seen} == {f"Bearer {KEY}"}
@@ -205,13 +205,13 @@ async def test_what_cannot_be_written_or_would_not_load_changes_nothing(database
     async with vendor_server() as vendor, empty_installation(database_url) as http:
         # Broken behind our back: the reload refuses it.
         (here / "config/tarsy.d/mine.yaml").write_text("agents: {Mine: {kind: x}}\n")
-        vendor.replies.extend([MODELS, MODEL.reply(Said(text=("ready",)))])
+        vendor.replies.extend([MODELS, MODEL.reply(Answer(text=("ready",)))])
         wanted = {"url": f"{vendor.url}/v1", "model": MODEL.model}
         refused = (await http.post("/api/v1/setup/local-model", json=wanted)).json()
         assert (refused["ok"], "would not load" in refused["message"], refused["written"]) == (False, True, [])
         assert sorted(path.name for path in (here / "config").iterdir()) == ["tarsy.d"]
         (here / "config/tarsy.yaml").mkdir()
-        vendor.replies.extend([MODELS, MODEL.reply(Said(text=("ready",)))])
+        vendor.replies.extend([MODELS, MODEL.reply(Answer(text=("ready",)))])
         stuck = await http.post("/api/v1/setup/local-model", json=wanted)
         assert "config/tarsy.yaml" in stuck.text
         assert sorted(path.name for path in (here / "config").iterdir()) == ["tarsy.d", "tarsy.yaml"]

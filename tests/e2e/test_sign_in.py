@@ -113,7 +113,7 @@ async def test_a_person_signs_in_with_the_role_of_their_group_and_signs_out_here
     assert (at_provider.status_code, after.status_code) == (200, 401)
 
 
-async def test_a_person_without_a_matching_claim_is_told_so_and_has_no_access(database_url: str, issuer: str) -> None:
+async def test_a_person_without_a_matching_claim_is_informed_and_has_no_access(database_url: str, issuer: str) -> None:
     async with browser(database_url, issuer) as client:
         with capture_logs() as logs:
             refused = await sign_in(client, "visitor")

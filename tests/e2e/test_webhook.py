@@ -218,7 +218,7 @@ async def test_an_alert_that_is_repeated_long_after_its_end_fires_again_and_one_
 async def test_one_problem_that_two_senders_report_is_one_incident_if_a_route_says_so(database_url: str) -> None:
     page = json.loads(json.dumps(EXAMPLES["pagerduty", "firing"].body))
     page["event"]["data"]["service"]["summary"] = "shop"
-    elsewhere = json.loads(json.dumps(page).replace('"shop"', '"billing"').replace(page["event"]["data"]["id"], "PX9"))
+    of_another_service = json.loads(json.dumps(page).replace('"shop"', '"billing"').replace(page["event"]["data"]["id"], "PX9"))
     routes = (
         Route(name="pages", match=parse_matchers('source = "pagerduty"'), same_as=SameAs("metrics", {"namespace": "service"})),
         Route(name="metrics", group_by=("namespace",)),
@@ -227,7 +227,7 @@ async def test_one_problem_that_two_senders_report_is_one_incident_if_a_route_sa
         paged = (await _send(api, page)).json()
         fires = (await _send(api, _group("cart-1"))).json()
         over = (await _send(api, _group("cart-1", status="resolved"))).json()
-        other = (await _send(api, elsewhere)).json()
+        other = (await _send(api, of_another_service)).json()
         listed = (await api.client.get("/api/v1/incidents")).json()["incidents"]
     assert [answer["action"] for answer in (paged, fires, over, other)] == ["opened", "joined", "resolved", "opened"]
     assert paged["incident_id"] == fires["incident_id"] == over["incident_id"]
@@ -407,7 +407,7 @@ async def test_sns_is_believed_by_its_certificate_and_its_subscription_is_confir
     assert "Action=ConfirmSubscription" in asked[1]
 
 
-async def test_sns_hears_503_without_its_certificate_and_otherwise_why_a_message_is_refused(database_url: str) -> None:
+async def test_sns_gets_503_without_its_certificate_and_otherwise_why_a_message_is_refused(database_url: str) -> None:
     now = datetime.now(UTC)
     signer, answers_of_aws = (
         new_signer(now),

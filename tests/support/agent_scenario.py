@@ -226,7 +226,7 @@ def kinds(outcome: RecordedOutcome, track: str) -> list[tuple[str, str]]:
     return [(event["event_type"], event["status"]) for event in outcome.timeline if event["track"] == track]
 
 
-def told(outcome: RecordedOutcome, track: str) -> list[tuple[str, str]]:
+def conversation(outcome: RecordedOutcome, track: str) -> list[tuple[str, str]]:
     """The conversation of a track in short, without its opening."""
     return [(message["role"], message["content"]) for message in outcome.conversations[track][2:]]
 

@@ -56,7 +56,7 @@ class Asking:
             clear_cache=not messages,
         )
 
-    async def hear(self, request: GenerateInput | None = None, **provider: Any) -> list[Chunk]:
+    async def receive(self, request: GenerateInput | None = None, **provider: Any) -> list[Chunk]:
         return [chunk async for chunk in self.client.generate(request or self.request(**provider))]
 
     def assert_asked(self, *questions: str) -> None:

@@ -38,8 +38,8 @@ async def claimed(engine: AsyncEngine, kind: WorkKind = INVESTIGATION, *, cap: i
     return taken.claim
 
 
-async def release_claim(engine: AsyncEngine, claim: Claim, wish: Release) -> list[StoredLiveEvent]:
-    return await WorkQueue(engine, pod_id="test").release(claim, wish)
+async def release_claim(engine: AsyncEngine, claim: Claim, wanted: Release) -> list[StoredLiveEvent]:
+    return await WorkQueue(engine, pod_id="test").release(claim, wanted)
 
 
 async def take_back(engine: AsyncEngine, *, limit: int = MAX_RECOVERIES) -> tuple[list[Recovered], list[StoredLiveEvent]]:

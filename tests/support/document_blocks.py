@@ -27,8 +27,8 @@ def blocks_of(document: Path) -> list[Block]:
             raise ValueError(f"{document}:{number + 1}: a fence is three backticks and at most one word")
         if fence:
             end = next(index for index in range(number + 1, len(lines)) if lines[index].strip() == "```")
-            said = NOT_RUN.fullmatch(lines[number - 1].strip()) if number else None
-            found.append(Block(fence[1], "\n".join(lines[number + 1 : end]), number + 1, said[1] if said else None))
+            reason = NOT_RUN.fullmatch(lines[number - 1].strip()) if number else None
+            found.append(Block(fence[1], "\n".join(lines[number + 1 : end]), number + 1, reason[1] if reason else None))
             number = end
         number += 1
     return found

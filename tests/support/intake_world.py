@@ -40,7 +40,7 @@ ROUTE = Route(name="test", group_by=("problem",), group_wait=timedelta())
 
 
 def alert(fingerprint: str = "f1", status: AlertStatus = FIRING, *, problem: str = "p1", **more: Any) -> Alert:
-    told = Alert(
+    one = Alert(
         source="monitor",
         fingerprint=fingerprint,
         title=f"Disk {fingerprint} is full",
@@ -49,7 +49,7 @@ def alert(fingerprint: str = "f1", status: AlertStatus = FIRING, *, problem: str
         labels={"problem": problem, "disk": fingerprint},
         body=json.dumps({"disk": fingerprint}),
     )
-    return replace(told, **more)
+    return replace(one, **more)
 
 
 def delivery(*alerts: Alert, **more: Any) -> Delivery:

@@ -92,7 +92,7 @@ class TreeJournal:
             if one.parent_execution_id == parent
         )
 
-    def told(self) -> Mapping[str, Any]:
+    def contents(self) -> Mapping[str, Any]:
         """Everything that was said and done, by agent and place."""
         return {
             f"{one.dispatched_by or ''} {one.agent_name}": (
@@ -181,7 +181,7 @@ class MemoryTree:
 
 
 def _session(scenario: Scenario) -> AlertSession:
-    told: Any = {
+    fields: Any = {
         "id": "session",
         "alert_data": scenario.alert,
         "alert_type": "test",
@@ -189,4 +189,4 @@ def _session(scenario: Scenario) -> AlertSession:
         "created_at": datetime(2026, 1, 2, tzinfo=UTC),
         "received_at": datetime(2026, 1, 2, tzinfo=UTC),
     }
-    return cast("AlertSession", type("Session", (), told)())
+    return cast("AlertSession", type("Session", (), fields)())

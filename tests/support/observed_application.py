@@ -38,33 +38,33 @@ class Eavesdropper:
 
 
 @dataclass(slots=True)
-class Overheard:
+class ObservedSession:
     """A running scenario, the requests its model got and the messages a watcher of its session got."""
 
     running: Application
     asked: list[str]
-    told: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
-    async def run_waiting(self, on_told: Callable[[], object] = bool) -> None:
-        """Run the session to its end, watching; `on_told` is called whenever the watcher has got something."""
+    async def run_waiting(self, on_event: Callable[[], object] = bool) -> None:
+        """Run the session to its end, watching; `on_event` is called whenever the watcher has got something."""
         assert self.running.pool is not None
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
-                await tasks.start(self._watch, on_told)
+                await tasks.start(self._watch, on_event)
                 await self.running.pool.run_waiting(INVESTIGATION)
 
-    async def _watch(self, on_told: Callable[[], object], *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    async def _watch(self, on_event: Callable[[], object], *, task_status: anyio.abc.TaskStatus[None]) -> None:
         hub = self.running.services.live.hub
         with hub.connect() as connection:
             await hub.subscribe(connection, session_channel(SESSION_ID), 0)
             task_status.started()
-            while not any(message["type"] == "session.completed" for message in self.told):
-                self.told += [orjson.loads(message) for message in await connection.next_messages()]
-                on_told()
+            while not any(message["type"] == "session.completed" for message in self.messages):
+                self.messages += [orjson.loads(message) for message in await connection.next_messages()]
+                on_event()
 
 
 @asynccontextmanager
-async def overheard(story: Scenario, database_url: str, *, alert: str | None = None) -> AsyncGenerator[Overheard]:
+async def observed(story: Scenario, database_url: str, *, alert: str | None = None) -> AsyncGenerator[ObservedSession]:
     """The scenario's chain with the tools it configures, its alert stored (masked already, if it is another one)."""
     recording = story.recording
     asked: list[str] = []
@@ -72,4 +72,4 @@ async def overheard(story: Scenario, database_url: str, *, alert: str | None = N
     settings = Settings(env={"PATH": "/usr/bin:/bin"}, database_url=database_url)
     async with application(settings, overrides=Overrides(llm=llm)) as running:
         await running.services.repositories.sessions.insert(replace(story.session(), alert_data=alert or story.alert))
-        yield Overheard(running, asked)
+        yield ObservedSession(running, asked)

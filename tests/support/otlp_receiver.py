@@ -53,8 +53,8 @@ class Collector:
                     self.metrics |= {metric.name: list(metric.histogram.data_points) for metric in scope.metrics}
 
 
-def attributes(told: Span | Resource) -> dict[str, Any]:
-    return {one.key: _value(one.value) for one in told.attributes}
+def attributes(owner: Span | Resource) -> dict[str, Any]:
+    return {one.key: _value(one.value) for one in owner.attributes}
 
 
 def _value(value: Any) -> Any:

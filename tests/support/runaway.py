@@ -55,8 +55,8 @@ class Runaway:
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         self.requests.append(request)
         last_word = self.concludes and not request.tools
-        said = (TextChunk("The disk of node-1 is full."), usage(request, 40)) if last_word else self.say(request, len(self.requests))
-        for chunk in said:
+        answer = (TextChunk("The disk of node-1 is full."), usage(request, 40)) if last_word else self.say(request, len(self.requests))
+        for chunk in answer:
             yield chunk
 
     async def health(self) -> LLMHealth:

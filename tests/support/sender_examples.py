@@ -42,14 +42,14 @@ def _example(path: Path) -> Example:
 
 def as_read(delivery: Delivery) -> Any:
     """A delivery as plain JSON: without what is empty, and without the bodies."""
-    return json.loads(json.dumps(_told(asdict(delivery)), default=_text))
+    return json.loads(json.dumps(_shown(asdict(delivery)), default=_text))
 
 
-def _told(value: Any) -> Any:
+def _shown(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {name: _told(item) for name, item in cast("dict[str, Any]", value).items() if name != "body"}
+        kept = {name: _shown(item) for name, item in cast("dict[str, Any]", value).items() if name != "body"}
         return {name: item for name, item in kept.items() if item not in (None, {}, [], 0, "")}
-    return [_told(item) for item in cast("list[Any]", value)] if isinstance(value, (list, tuple)) else value
+    return [_shown(item) for item in cast("list[Any]", value)] if isinstance(value, (list, tuple)) else value
 
 
 def _text(value: object) -> str:

@@ -31,9 +31,9 @@ class OlderServer:
     )
 
     async def events(self, _: Request) -> Response:
-        return StreamingResponse(self._told(), media_type="text/event-stream")
+        return StreamingResponse(self._events(), media_type="text/event-stream")
 
-    async def _told(self) -> AsyncIterator[str]:
+    async def _events(self) -> AsyncIterator[str]:
         yield "event: endpoint\ndata: /messages\n\n"
         async for answer in self.answers[1]:
             yield f"event: message\ndata: {answer}\n\n"

@@ -36,7 +36,7 @@ async def read_story(url: str, session_id: str) -> Story:
         return [dict(row) for row in await connection.fetch(query, session_id)]
 
     try:
-        said = await rows(
+        messages = await rows(
             "SELECT s.stage_index || '.' || s.stage_name || '/' || coalesce(p.agent_index || '.' || p.agent_name || '/', '') "
             "|| e.agent_index || '.' || e.agent_name AS track, m.* FROM messages m "
             "JOIN agent_executions e ON e.id = m.execution_id JOIN stages s ON s.id = e.stage_id "
@@ -44,9 +44,9 @@ async def read_story(url: str, session_id: str) -> Story:
             "WHERE m.session_id = $1 ORDER BY 1, m.sequence_number"
         )
         conversations: dict[str, list[tuple[Any, ...]]] = {}
-        for row in said:
-            told = (row["role"], row["content"], row["tool_calls"], row["tool_call_id"])
-            conversations.setdefault(row["track"], []).append(told)
+        for row in messages:
+            message = (row["role"], row["content"], row["tool_calls"], row["tool_call_id"])
+            conversations.setdefault(row["track"], []).append(message)
         return Story(
             session=(
                 await rows(
@@ -84,8 +84,8 @@ def check_events(story: Story) -> None:
     places = {event["event"]["id"]: event["id"] for event in own if event["type"] == "timeline_event.created"}
     assert all(event["id"] > places[event["event_id"]] for event in own if event["type"] == "timeline_event.completed")
     for kind in ("stage.started", "stage.completed"):
-        told = Counter(event["stage_id"] for event in own if event["type"] == kind)
-        assert told == Counter(str(row["id"]) for row in story.stages), kind
+        counted = Counter(event["stage_id"] for event in own if event["type"] == kind)
+        assert counted == Counter(str(row["id"]) for row in story.stages), kind
     moves = Counter((event["execution_id"], event["status"]) for event in own if event["type"] == "execution.status")
     assert all(count == 1 for count in moves.values()), "an execution moved twice to the same status"
     ends = [event for event in own if event["type"] == "session.completed"]
@@ -110,7 +110,7 @@ def check_ended(story: Story) -> None:
     assert len(story.llm_calls) == len(set(story.llm_calls))
 
 
-def said_alike(story: Story, reference: Story, unknown: set[str]) -> None:
+def same_contents(story: Story, reference: Story, unknown: set[str]) -> None:
     """The same conversation, word for word; of the calls in `unknown` the model was told that their outcome is not known."""
     assert story.conversations.keys() == reference.conversations.keys()
     for track, expected in reference.conversations.items():
@@ -122,11 +122,11 @@ def said_alike(story: Story, reference: Story, unknown: set[str]) -> None:
             else:
                 assert mine[0] == theirs[0]
                 assert mine[2:] == theirs[2:]
-                more, less = _told(mine[1], unknown), _told(theirs[1], unknown)
+                more, less = _sentences(mine[1], unknown), _sentences(theirs[1], unknown)
                 assert more == less, f"{track} was told {more - less} instead of {less - more}"
 
 
-def _told(text: str, unknown: set[str]) -> Counter[str]:
+def _sentences(text: str, unknown: set[str]) -> Counter[str]:
     """What a message says, line by line: a synthesis is told of tool results in the order in which they came, which no two runs share."""
     text = _TIME.sub("TIME", text)
     # A call without a result is not among those that a sub-agent's report names.

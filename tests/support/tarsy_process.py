@@ -75,9 +75,9 @@ def served(
         )
         try:
             assert process.stdout
-            said = READY.search(process.stdout.readline())
-            assert said, f"the server did not start: {(log or cwd / 'serve.log').read_text()}"
-            yield Served(said[1], cwd, surroundings, process)
+            ready = READY.search(process.stdout.readline())
+            assert ready, f"the server did not start: {(log or cwd / 'serve.log').read_text()}"
+            yield Served(ready[1], cwd, surroundings, process)
         finally:
             process.terminate()
             try:

@@ -59,6 +59,6 @@ def _read(terminal: int, log: Path) -> tuple[str, str]:
             except OSError:
                 # What a terminal says when its last writer has gone.
                 break
-        if said := ANSWERED.search(text):
-            return said[1], said[2]
+        if found := ANSWERED.search(text):
+            return found[1], found[2]
     raise AssertionError(f"the server did not start: {text} {log.read_text()}")

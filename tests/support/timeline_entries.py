@@ -24,5 +24,5 @@ def streaming(claim: Claim, stage_id: str | None = None) -> TimelineEvent:
 
 
 def warning(claim: Claim, text: str) -> TimelineEvent:
-    told = replace(streaming(claim), event_type=TimelineEventType.WARNING, content=text)
-    return replace(told, status=TimelineStatus.COMPLETED, completed_at=told.created_at)
+    event = replace(streaming(claim), event_type=TimelineEventType.WARNING, content=text)
+    return replace(event, status=TimelineStatus.COMPLETED, completed_at=event.created_at)

@@ -20,7 +20,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Answer:
     """What the model is to say, vendor by vendor in their own way."""
 
     text: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Vendor(ABC):
         return ResolvedProvider(name=self.name, type=self.type, model=self.model, base_url=url + self.prefix, **settings)
 
     @abstractmethod
-    def events(self, said: Said) -> list[bytes]: ...
+    def events(self, answer: Answer) -> list[bytes]: ...
 
     @abstractmethod
     def error_body(self, status: int, message: str) -> Any: ...
@@ -65,8 +65,8 @@ class Vendor(ABC):
         """An event that is no JSON."""
         return sse('{"broken": ')
 
-    def reply(self, said: Said) -> Reply:
-        return Reply(tuple(self.events(said)))
+    def reply(self, answer: Answer) -> Reply:
+        return Reply(tuple(self.events(answer)))
 
     def error(self, status: int, message: str, headers: dict[str, str] | None = None) -> Reply:
         return json_reply(status, self.error_body(status, message), headers)
@@ -78,12 +78,12 @@ class Gemini(Vendor):
     backend = LLMBackend.NATIVE_GEMINI
     model = "gemini-2.5-pro"
 
-    def events(self, said: Said) -> list[bytes]:
-        parts: list[dict[str, Any]] = [{"text": text, "thought": True} for text in said.thinking]
-        parts += [{"text": text} for text in said.text]
-        parts += [{"functionCall": {"id": call.id, "name": call.name, "args": json.loads(call.arguments)}} for call in said.calls]
+    def events(self, answer: Answer) -> list[bytes]:
+        parts: list[dict[str, Any]] = [{"text": text, "thought": True} for text in answer.thinking]
+        parts += [{"text": text} for text in answer.text]
+        parts += [{"functionCall": {"id": call.id, "name": call.name, "args": json.loads(call.arguments)}} for call in answer.calls]
         events = [sse({"candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}]}) for part in parts]
-        if said.ends:
+        if answer.ends:
             usage = {
                 "promptTokenCount": 20,
                 "candidatesTokenCount": 5,
@@ -91,7 +91,11 @@ class Gemini(Vendor):
                 "totalTokenCount": 32,
                 "cachedContentTokenCount": 5,
             }
-            last = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "MAX_TOKENS" if said.cut else "STOP", "index": 0}
+            last = {
+                "content": {"role": "model", "parts": [{"text": ""}]},
+                "finishReason": "MAX_TOKENS" if answer.cut else "STOP",
+                "index": 0,
+            }
             events.append(sse({"candidates": [last], "usageMetadata": usage}))
         return events
 
@@ -121,18 +125,18 @@ class ChatCompletions(Vendor):
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return sse({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": self.model, "choices": [choice]})
 
-    def events(self, said: Said) -> list[bytes]:
+    def events(self, answer: Answer) -> list[bytes]:
         events = [self._chunk({"role": "assistant", "content": ""})]
-        events += [self._chunk({"reasoning_content": text}) for text in said.thinking]
-        events += [self._chunk({"content": text}) for text in said.text]
-        for index, call in enumerate(said.calls):
+        events += [self._chunk({"reasoning_content": text}) for text in answer.thinking]
+        events += [self._chunk({"content": text}) for text in answer.text]
+        for index, call in enumerate(answer.calls):
             half = len(call.arguments) // 2
             opening = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
             events.append(self._chunk({"tool_calls": [opening]}))
             for piece in (call.arguments[:half], call.arguments[half:]):
                 events.append(self._chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}))
-        if said.ends:
-            reason = "length" if said.cut else "tool_calls" if said.calls else "stop"
+        if answer.ends:
+            reason = "length" if answer.cut else "tool_calls" if answer.calls else "stop"
             events += [self._chunk({}, reason), self._usage(), sse("[DONE]")]
         return events
 
@@ -164,17 +168,17 @@ class Responses(Vendor):
     model = "gpt-5.2"
     prefix = "/v1"
 
-    def events(self, said: Said) -> list[bytes]:
+    def events(self, answer: Answer) -> list[bytes]:
         events: list[dict[str, Any]] = [{"type": "response.created", "response": self._response("in_progress", [])}]
         output: list[dict[str, Any]] = []
-        if said.thinking:
-            events += self._reasoning(said.thinking, output)
-        if said.text:
-            events += self._message(said.text, output)
-        for call in said.calls:
+        if answer.thinking:
+            events += self._reasoning(answer.thinking, output)
+        if answer.text:
+            events += self._message(answer.text, output)
+        for call in answer.calls:
             events += self._call(call, output)
-        if said.ends:
-            status = "incomplete" if said.cut else "completed"
+        if answer.ends:
+            status = "incomplete" if answer.cut else "completed"
             events.append({"type": f"response.{status}", "response": self._response(status, output)})
         return [sse({**event, "sequence_number": number}, event["type"]) for number, event in enumerate(events)]
 
@@ -260,7 +264,7 @@ class Anthropic(Vendor):
     type = ProviderType.ANTHROPIC
     model = "claude-sonnet-5"
 
-    def events(self, said: Said) -> list[bytes]:
+    def events(self, answer: Answer) -> list[bytes]:
         usage = {"input_tokens": 15, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0, "output_tokens": 1}
         start: dict[str, Any] = {
             "id": "m1",
@@ -273,22 +277,22 @@ class Anthropic(Vendor):
         }
         events: list[dict[str, Any]] = [{"type": "message_start", "message": start}, {"type": "ping"}]
         index = 0
-        if said.thinking:
-            deltas = [{"type": "thinking_delta", "thinking": text} for text in said.thinking]
+        if answer.thinking:
+            deltas = [{"type": "thinking_delta", "thinking": text} for text in answer.thinking]
             deltas.append({"type": "signature_delta", "signature": "sealed"})
             events += self._block(index, {"type": "thinking", "thinking": "", "signature": ""}, deltas)
             index += 1
-        if said.text:
-            events += self._block(index, {"type": "text", "text": ""}, [{"type": "text_delta", "text": text} for text in said.text])
+        if answer.text:
+            events += self._block(index, {"type": "text", "text": ""}, [{"type": "text_delta", "text": text} for text in answer.text])
             index += 1
-        for call in said.calls:
+        for call in answer.calls:
             half = len(call.arguments) // 2
             pieces = (call.arguments[:half], call.arguments[half:])
             block: dict[str, Any] = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
             events += self._block(index, block, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces])
             index += 1
-        if said.ends:
-            reason = "max_tokens" if said.cut else "tool_use" if said.calls else "end_turn"
+        if answer.ends:
+            reason = "max_tokens" if answer.cut else "tool_use" if answer.calls else "end_turn"
             last = {**usage, "output_tokens": 12, "output_tokens_details": {"thinking_tokens": 7}}
             events.append({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": last})
             events.append({"type": "message_stop"})

@@ -146,7 +146,7 @@ def test_a_notification_gets_no_answer() -> None:
     assert build_server(load_world("crashloop")).answer('{"jsonrpc": "2.0", "method": "notifications/initialized"}') is None
 
 
-async def test_arguments_that_do_not_fit_are_told_to_the_model() -> None:
+async def test_arguments_that_do_not_fit_are_reported_to_the_model() -> None:
     (sample,) = (sample for sample in list_samples() if sample.name == "crashloop")
     async with running(sample) as client:
         refused = await client.call_tool("pods_log", {"namespace": "shop", "tail": 100_000})

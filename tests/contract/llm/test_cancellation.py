@@ -9,7 +9,7 @@ import pytest
 
 from support.asking import Asking, Route, routes
 from support.vendor_server import Act, Reply
-from support.vendors import Anthropic, ChatCompletions, Gemini, Responses, Said
+from support.vendors import Answer, Anthropic, ChatCompletions, Gemini, Responses
 from tarsy.domain.llm import TextChunk
 
 # One for each SDK underneath.
@@ -24,7 +24,7 @@ def route(request: pytest.FixtureRequest) -> Route:
 
 
 def half_an_answer(asking: Asking) -> Reply:
-    return Reply((*asking.vendor.events(Said(text=("Bec",), ends=False)), Act.HANG))
+    return Reply((*asking.vendor.events(Answer(text=("Bec",), ends=False)), Act.HANG))
 
 
 async def cancelled_after(work: Coroutine[Any, Any, Any], moment: asyncio.Event) -> None:
@@ -38,7 +38,7 @@ async def cancelled_after(work: Coroutine[Any, Any, Any], moment: asyncio.Event)
 async def test_cancelling_the_reader_ends_the_request_that_has_not_been_answered(asking: Asking) -> None:
     asking.server.replies.append(Reply((Act.HANG,)))
 
-    await cancelled_after(asking.hear(), asking.server.asked)
+    await cancelled_after(asking.receive(), asking.server.asked)
 
     await asyncio.wait_for(asking.server.abandoned.wait(), SOON)
 
@@ -68,15 +68,15 @@ async def test_closing_the_iterator_ends_the_answer_under_way(asking: Asking) ->
 
 async def test_cancelling_the_reader_ends_the_wait_before_a_retry(asking: Asking) -> None:
     asking.server.replies.append(asking.vendor.error(429, "Slow down.", {"Retry-After": "25"}))
-    await cancelled_after(asking.hear(), asking.server.answered)
+    await cancelled_after(asking.receive(), asking.server.answered)
 
     assert len(asking.server.seen) == 1
 
 
 async def test_a_hundred_answers_are_under_way_at_once(asking: Asking) -> None:
-    events = asking.vendor.events(Said(text=("Bec", "ause.")))
+    events = asking.vendor.events(Answer(text=("Bec", "ause.")))
     asking.server.replies.extend([Reply((*events[:1], Act.WAIT, *events[1:]))] * 100)
-    answers = [asyncio.ensure_future(asking.hear(first_chunk_timeout=60)) for _ in range(100)]
+    answers = [asyncio.ensure_future(asking.receive(first_chunk_timeout=60)) for _ in range(100)]
 
     async with asyncio.timeout(60):
         for _ in answers:

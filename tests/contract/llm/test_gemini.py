@@ -8,7 +8,7 @@ import pytest
 
 from support.asking import PODS, QUESTION, Asking, Route, results_of, routes
 from support.vendor_server import Reply
-from support.vendors import USAGE, Call, Gemini, Said, sse
+from support.vendors import USAGE, Answer, Call, Gemini, sse
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import (
     CodeExecutionChunk,
@@ -52,22 +52,22 @@ def call(name: str, call_id: str | None, signature: str | None = None) -> dict[s
 async def test_signatures_go_back_on_the_parts_they_came_on(asking: Asking) -> None:
     answered = {"text": "I look.", "thoughtSignature": SEALED_TEXT}
     asking.server.replies.append(pieces(answered, call("k8s__pods_list", "c1", SEALED_CALL), call("k8s__pods_list", "c2")))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
-    await asking.hear(asking.request(*QUESTION, *results_of(first, "I look."), tools=(PODS,)))
+    first = await asking.receive(asking.request(tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, *results_of(first, "I look."), tools=(PODS,)))
 
     model_turn = asking.server.bodies[1]["contents"][1]
     assert [part.get("thoughtSignature") for part in model_turn["parts"]] == [SEALED_TEXT, SEALED_CALL, None]
 
 
-async def test_a_conversation_begun_elsewhere_is_marked_as_the_vendor_documents(asking: Asking) -> None:
+async def test_a_conversation_begun_with_another_model_is_marked_as_the_vendor_documents(asking: Asking) -> None:
     calls = (ToolCall("c8", "k8s.pods_list", "{}"), ToolCall("c9", "k8s.pods_list", "{}"))
     turn = ConversationMessage(Role.ASSISTANT, "I look.", calls)
     result = ConversationMessage(Role.TOOL, "none", (), "c8", "k8s.pods_list")
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    await asking.hear(asking.request(*QUESTION, turn, result, tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, turn, result, tools=(PODS,)))
 
     model_turn = asking.server.bodies[0]["contents"][1]
     assert [part.get("thoughtSignature") for part in model_turn["parts"]] == [None, LOST, None]
@@ -75,32 +75,32 @@ async def test_a_conversation_begun_elsewhere_is_marked_as_the_vendor_documents(
 
 async def test_signatures_are_not_sent_to_the_model_that_an_agent_falls_back_to(asking: Asking) -> None:
     asking.server.replies.append(pieces(call("k8s__pods_list", "c1", SEALED_CALL)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
+    first = await asking.receive(asking.request(tools=(PODS,)))
     request = asking.request(*QUESTION, *results_of(first), tools=(PODS,))
-    await asking.hear(replace(request, provider=request.provider.model_copy(update={"name": "fallback", "model": "gemini-4-argon"})))
+    await asking.receive(replace(request, provider=request.provider.model_copy(update={"name": "fallback", "model": "gemini-4-argon"})))
 
     assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == LOST
 
 
 async def test_signatures_are_forgotten_on_request(asking: Asking) -> None:
     asking.server.replies.append(pieces(call("k8s__pods_list", "c1", SEALED_CALL)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
+    first = await asking.receive(asking.request(tools=(PODS,)))
     request = asking.request(*QUESTION, *results_of(first), tools=(PODS,))
-    await asking.hear(replace(request, clear_cache=True))
+    await asking.receive(replace(request, clear_cache=True))
 
     assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == LOST
 
 
 async def test_a_call_without_an_id_gets_one_that_is_not_sent_back(asking: Asking) -> None:
     asking.server.replies.append(pieces(call("k8s__pods_list", None)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
-    await asking.hear(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
+    first = await asking.receive(asking.request(tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
 
     assert isinstance(first[0], ToolCallChunk)
     assert first[0].call_id
@@ -112,14 +112,14 @@ async def test_a_call_without_an_id_gets_one_that_is_not_sent_back(asking: Askin
 async def test_any_legal_tool_name_survives_the_journey(asking: Asking) -> None:
     names = ["a.b__c", "a__b.c", "a.b.c", "k8s." + "x" * 128, "srv.naïve tool/1", "1st.tool", "a_._b"]
     tools = tuple(ToolDefinition(name, "", {}) for name in names)
-    asking.server.replies.append(asking.vendor.reply(Said(text=("None of them.",))))
-    await asking.hear(asking.request(tools=tools))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("None of them.",))))
+    await asking.receive(asking.request(tools=tools))
     spelled = [tool["name"] for tool in asking.server.bodies[0]["tools"][0]["functionDeclarations"]]
     asking.server.replies.append(
-        asking.vendor.reply(Said(calls=tuple(Call(f"c{place}", name, "{}") for place, name in enumerate(spelled))))
+        asking.vendor.reply(Answer(calls=tuple(Call(f"c{place}", name, "{}") for place, name in enumerate(spelled))))
     )
 
-    chunks = await asking.hear(asking.request(tools=tools))
+    chunks = await asking.receive(asking.request(tools=tools))
 
     assert [chunk.name for chunk in chunks if isinstance(chunk, ToolCallChunk)] == names
 
@@ -129,7 +129,7 @@ async def test_code_that_the_model_ran_is_shown_with_its_result(asking: Asking) 
     result = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "42\n"}}
     asking.server.replies.append(pieces(code, result, {"text": "42."}))
 
-    chunks = await asking.hear(native_tools={"code_execution": True})
+    chunks = await asking.receive(native_tools={"code_execution": True})
 
     assert chunks == [CodeExecutionChunk("print(6 * 7)", "42\n"), TextChunk("42.")]
     assert asking.server.bodies[0]["tools"] == [{"codeExecution": {}}]
@@ -142,7 +142,7 @@ async def test_code_and_result_that_come_apart_are_still_one_execution(asking: A
     events = [sse({"candidates": [{"content": {"role": "model", "parts": [part]}}]}) for part in parts]
     asking.server.replies.append(Reply((*events, sse({"candidates": [{"finishReason": "STOP"}]}))))
 
-    assert await asking.hear(native_tools={"code_execution": True}) == [
+    assert await asking.receive(native_tools={"code_execution": True}) == [
         TextChunk("I compute."),
         CodeExecutionChunk("print(6 * 7)", "42\n"),
         TextChunk("42."),
@@ -155,7 +155,7 @@ async def test_code_without_output_says_how_it_failed_and_code_without_result_is
         pieces({"executableCode": {"code": "while True: pass"}}, late, {"executableCode": {"code": "1"}}, {"text": "It hangs."})
     )
 
-    assert await asking.hear(native_tools={"code_execution": True}) == [
+    assert await asking.receive(native_tools={"code_execution": True}) == [
         CodeExecutionChunk("while True: pass", "deadline exceeded"),
         CodeExecutionChunk("1", ""),
         TextChunk("It hangs."),
@@ -172,7 +172,7 @@ async def test_search_and_pages_are_reported_as_grounding(asking: Asking) -> Non
     pages = {"urlMetadata": [{"retrievedUrl": "https://example.org/page", "urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]}
     asking.server.replies.append(pieces({"text": "Because."}, groundingMetadata=grounding, urlContextMetadata=pages))
 
-    assert await asking.hear(native_tools={"google_search": True, "url_context": True, "code_execution": False}) == [
+    assert await asking.receive(native_tools={"google_search": True, "url_context": True, "code_execution": False}) == [
         TextChunk("Because."),
         GroundingChunk(
             ("why",), (GroundingSource("https://example.org", "Example"),), (GroundingSupport(0, 8, "Because.", (0,)),), "<b>why</b>"
@@ -183,9 +183,9 @@ async def test_search_and_pages_are_reported_as_grounding(asking: Asking) -> Non
 
 
 async def test_googles_tools_give_way_to_ours(asking: Asking) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-    await asking.hear(asking.request(tools=(PODS,), native_tools={"google_search": True}))
+    await asking.receive(asking.request(tools=(PODS,), native_tools={"google_search": True}))
 
     assert [list(tool) for tool in asking.server.bodies[0]["tools"]] == [["functionDeclarations"]]
 
@@ -202,11 +202,11 @@ async def test_googles_tools_give_way_to_ours(asking: Asking) -> None:
     ],
 )
 async def test_each_model_thinks_as_much_as_it_may(asking: Asking, model: str, thinking: dict[str, Any]) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
     request = asking.request()
     provider = request.provider.model_copy(update={"model": model})
 
-    await asking.hear(replace(request, provider=provider))
+    await asking.receive(replace(request, provider=provider))
 
     assert asking.server.bodies[0]["generationConfig"]["thinkingConfig"] == {"include_thoughts": True, **thinking}
 
@@ -214,25 +214,25 @@ async def test_each_model_thinks_as_much_as_it_may(asking: Asking, model: str, t
 async def test_a_blocked_prompt_is_not_asked_again(asking: Asking) -> None:
     asking.server.replies.append(Reply((sse({"promptFeedback": {"blockReason": "SAFETY"}}),)))
 
-    assert await asking.hear() == [ErrorChunk("the prompt was blocked: safety", ErrorCode.INVALID_REQUEST)]
+    assert await asking.receive() == [ErrorChunk("the prompt was blocked: safety", ErrorCode.INVALID_REQUEST)]
 
 
 async def test_a_withheld_answer_is_not_asked_for_again(asking: Asking) -> None:
     asking.server.replies.append(Reply((sse({"candidates": [{"finishReason": "SAFETY"}]}),)))
 
-    assert await asking.hear() == [ErrorChunk("the model withheld its answer: safety", ErrorCode.INVALID_REQUEST)]
+    assert await asking.receive() == [ErrorChunk("the model withheld its answer: safety", ErrorCode.INVALID_REQUEST)]
 
 
 async def test_a_malformed_call_counts_as_no_answer_and_is_asked_for_again(asking: Asking) -> None:
     asking.server.replies.append(Reply((sse({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}),)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-    assert await asking.hear() == [TextChunk("Because."), USAGE]
+    assert await asking.receive() == [TextChunk("Because."), USAGE]
 
 
-async def test_an_error_told_inside_the_stream_is_retried_while_nothing_was_said(asking: Asking) -> None:
+async def test_an_error_inside_the_stream_is_retried_while_nothing_was_answered(asking: Asking) -> None:
     overloaded = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
     asking.server.replies.append(Reply((sse(overloaded),)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-    assert await asking.hear() == [TextChunk("Because."), TokenUsage(20, 12, 32, 7, 5)]
+    assert await asking.receive() == [TextChunk("Because."), TokenUsage(20, 12, 32, 7, 5)]

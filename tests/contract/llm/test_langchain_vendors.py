@@ -13,13 +13,13 @@ from support.vendor_server import Act, Reply, VendorServer
 from support.vendors import (
     USAGE,
     XAI,
+    Answer,
     Anthropic,
     Call,
     ChatCompletions,
     GeminiOnVertex,
     GeminiThroughLangChain,
     Responses,
-    Said,
     sse,
 )
 from tarsy.agent.ports import LLMClient
@@ -50,24 +50,24 @@ def route() -> Route:
 
 
 @pytest.mark.parametrize("left_out", ["input_tokens", "cache_read_input_tokens", "both"])
-async def test_input_that_is_told_only_at_the_start_is_counted(asking: Asking, left_out: str) -> None:
+async def test_input_that_is_reported_only_at_the_start_is_counted(asking: Asking, left_out: str) -> None:
     """As servers that speak like Claude tell it: the last event has the output alone."""
-    *before, last, end = asking.vendor.events(Said(text=("Because.",)))
+    *before, last, end = asking.vendor.events(Answer(text=("Because.",)))
     kept = {"input_tokens", "cache_read_input_tokens"} - {left_out} if left_out != "both" else set[str]()
     *_, data = last.decode().partition("data: ")
     event = json.loads(data)
     event["usage"] = {name: value for name, value in event["usage"].items() if name in kept or name.startswith("output")}
     asking.server.replies.append(Reply((*before, sse(event, "message_delta"), end)))
 
-    assert await asking.hear() == [TextChunk("Because."), USAGE]
+    assert await asking.receive() == [TextChunk("Because."), USAGE]
 
 
 async def test_thinking_goes_back_sealed_even_when_the_words_were_masked_since(asking: Asking) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(thinking=("Hm.",), text=("The password is x.",), calls=(LOOK,))))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(thinking=("Hm.",), text=("The password is x.",), calls=(LOOK,))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
-    await asking.hear(asking.request(*QUESTION, *results_of(first, "The password is ***."), tools=(PODS,)))
+    first = await asking.receive(asking.request(tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, *results_of(first, "The password is ***."), tools=(PODS,)))
 
     assert asking.server.bodies[1]["messages"][1]["content"][:2] == [
         {"type": "thinking", "thinking": "Hm.", "signature": "sealed"},
@@ -77,11 +77,11 @@ async def test_thinking_goes_back_sealed_even_when_the_words_were_masked_since(a
 
 @pytest.mark.parametrize("thinking", [(), ("Hm.",)])
 async def test_a_text_of_nothing_but_white_space_is_not_sent_back(asking: Asking, thinking: tuple[str, ...]) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(thinking=thinking, text=("\n\n",), calls=(LOOK,))))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(thinking=thinking, text=("\n\n",), calls=(LOOK,))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
-    await asking.hear(asking.request(*QUESTION, *results_of(first, "\n\n"), tools=(PODS,)))
+    first = await asking.receive(asking.request(tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, *results_of(first, "\n\n"), tools=(PODS,)))
 
     sent = [block["type"] for block in asking.server.bodies[1]["messages"][1]["content"]]
     assert sent == [*("thinking" for _ in thinking), "tool_use"]
@@ -90,12 +90,12 @@ async def test_a_text_of_nothing_but_white_space_is_not_sent_back(asking: Asking
 async def test_thinking_that_does_not_fit_the_conversation_any_more_is_left_out(asking: Asking) -> None:
     """Newer models bind it to the tools and messages before it, and no tools are offered when an agent concludes."""
     refusal = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."
-    asking.server.replies.append(asking.vendor.reply(Said(thinking=("Hm.",), calls=(LOOK,))))
+    asking.server.replies.append(asking.vendor.reply(Answer(thinking=("Hm.",), calls=(LOOK,))))
     asking.server.replies.append(asking.vendor.error(400, refusal))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
-    assert await asking.hear(asking.request(*QUESTION, *results_of(first))) == [TextChunk("Done."), USAGE]
+    first = await asking.receive(asking.request(tools=(PODS,)))
+    assert await asking.receive(asking.request(*QUESTION, *results_of(first))) == [TextChunk("Done."), USAGE]
 
     sent = [[block["type"] for block in body["messages"][1]["content"]] for body in asking.server.bodies[1:]]
     assert sent == [["thinking", "tool_use"], ["tool_use"]]
@@ -103,9 +103,9 @@ async def test_thinking_that_does_not_fit_the_conversation_any_more_is_left_out(
 
 @pytest.mark.parametrize("model", ["claude-mythos-6", "claude-opus-4-5@20251101"])
 async def test_a_long_answer_may_come_from_a_model_that_langchain_does_not_know_by_this_name(asking: Asking, model: str) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
     request = asking.request()
-    await asking.hear(replace(request, provider=request.provider.model_copy(update={"model": model})))
+    await asking.receive(replace(request, provider=request.provider.model_copy(update={"model": model})))
 
     assert asking.server.bodies[0]["max_tokens"] == 64_000
 
@@ -115,26 +115,26 @@ async def test_a_budgeted_model_does_not_think_where_its_thinking_was_lost(
     client: LLMClient, server: VendorServer, *, history: tuple[ConversationMessage, ...], thinks: bool
 ) -> None:
     asking = Asking(client, server, BudgetedAnthropic())
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    assert await asking.hear(asking.request(*QUESTION, *history, tools=(PODS,))) == [TextChunk("Done."), USAGE]
+    assert await asking.receive(asking.request(*QUESTION, *history, tools=(PODS,))) == [TextChunk("Done."), USAGE]
 
     expected = {"type": "enabled", "budget_tokens": 16000} if thinks else None
     assert asking.server.bodies[0].get("thinking") == expected
 
 
 async def test_a_model_that_paces_itself_goes_on_thinking_where_its_thinking_was_lost(asking: Asking) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    await asking.hear(asking.request(*QUESTION, *ELSEWHERE, tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, *ELSEWHERE, tools=(PODS,)))
 
     assert asking.server.bodies[0]["thinking"] == {"type": "adaptive", "display": "summarized"}
 
 
 async def test_a_conversation_with_calls_still_names_its_tools_when_none_may_be_called_any_more(asking: Asking) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    assert await asking.hear(asking.request(*QUESTION, *ELSEWHERE)) == [TextChunk("Done."), USAGE]
+    assert await asking.receive(asking.request(*QUESTION, *ELSEWHERE)) == [TextChunk("Done."), USAGE]
 
     (body,) = asking.server.bodies
     assert [tool["name"] for tool in body["tools"]] == ["k8s__pods_list"]
@@ -144,9 +144,9 @@ async def test_a_conversation_with_calls_still_names_its_tools_when_none_may_be_
 async def test_an_overloaded_vendor_that_says_so_inside_the_stream_is_asked_again(asking: Asking) -> None:
     overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     asking.server.replies.append(Reply((sse(overloaded, "error"),)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-    assert await asking.hear() == [TextChunk("Because."), USAGE]
+    assert await asking.receive() == [TextChunk("Because."), USAGE]
 
 
 async def test_a_failed_response_is_asked_for_again(client: LLMClient, server: VendorServer) -> None:
@@ -155,29 +155,29 @@ async def test_a_failed_response_is_asked_for_again(client: LLMClient, server: V
     failed |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     failed |= {"error": {"code": "server_error", "message": "Oops."}}
     asking.server.replies.append(Reply((sse({"type": "response.failed", "response": failed, "sequence_number": 0}, "response.failed"),)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-    assert await asking.hear() == [TextChunk("Because."), USAGE]
+    assert await asking.receive() == [TextChunk("Because."), USAGE]
 
 
-async def test_a_refusal_is_told_in_the_models_words_and_not_asked_for_again(client: LLMClient, server: VendorServer) -> None:
+async def test_a_refusal_is_reported_in_the_models_words_and_not_asked_for_again(client: LLMClient, server: VendorServer) -> None:
     asking = Asking(client, server, Responses())
     where: dict[str, Any] = {"output_index": 0, "content_index": 0, "item_id": "msg_1"}
     refusal = {"type": "response.refusal.done", "refusal": "I would rather not.", "sequence_number": 1, **where}
-    opening, end = asking.vendor.events(Said())
+    opening, end = asking.vendor.events(Answer())
     asking.server.replies.append(Reply((opening, sse(refusal, "response.refusal.done"), end)))
 
-    assert await asking.hear() == [ErrorChunk("the model refused to answer: I would rather not.", ErrorCode.INVALID_REQUEST)]
+    assert await asking.receive() == [ErrorChunk("the model refused to answer: I would rather not.", ErrorCode.INVALID_REQUEST)]
 
 
 async def test_an_organization_that_may_not_see_thoughts_gets_its_answer_without(client: LLMClient, server: VendorServer) -> None:
     asking = Asking(client, server, Responses())
     refusal = "Your organization must be verified to generate reasoning summaries."
     asking.server.replies.append(asking.vendor.error(400, refusal))
-    asking.server.replies.extend([asking.vendor.reply(Said(text=("Because.",)))] * 2)
+    asking.server.replies.extend([asking.vendor.reply(Answer(text=("Because.",)))] * 2)
 
-    assert await asking.hear() == [TextChunk("Because."), USAGE]
-    assert await asking.hear() == [TextChunk("Because."), USAGE]
+    assert await asking.receive() == [TextChunk("Because."), USAGE]
+    assert await asking.receive() == [TextChunk("Because."), USAGE]
 
     assert ["reasoning" in body for body in asking.server.bodies] == [True, False, False]
 
@@ -186,10 +186,10 @@ async def test_gemini_signatures_go_back_through_langchain_too(client: LLMClient
     asking = Asking(client, server, GeminiThroughLangChain())
     part: dict[str, Any] = {"functionCall": {"id": "c1", "name": "k8s__pods_list", "args": {}}, "thoughtSignature": "c2VhbGVk"}
     asking.server.replies.append(Reply((sse({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}),)))
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Done.",))))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
 
-    first = await asking.hear(asking.request(tools=(PODS,)))
-    await asking.hear(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
+    first = await asking.receive(asking.request(tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
 
     assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == "c2VhbGVk"
 
@@ -200,7 +200,7 @@ async def test_what_an_answer_that_breaks_off_has_cost_is_counted(client: LLMCli
     piece = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Bec"}]}}], "usageMetadata": usage}
     asking.server.replies.append(Reply((sse(piece), Act.CUT)))
 
-    assert without_words(await asking.hear()) == [
+    assert without_words(await asking.receive()) == [
         TextChunk("Bec"),
         TokenUsage(20, 1, 21),
         ErrorChunk("", ErrorCode.PARTIAL_STREAM, retryable=True),
@@ -215,52 +215,52 @@ class TestAServerOfOnesOwn:
         return Route("in-process", ChatCompletions())
 
     async def test_it_needs_no_key(self, asking: Asking) -> None:
-        asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+        asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-        assert await asking.hear(api_key_env="NO_SUCH_KEY") == [TextChunk("Because."), USAGE]
+        assert await asking.receive(api_key_env="NO_SUCH_KEY") == [TextChunk("Because."), USAGE]
 
-    async def test_reasoning_under_its_other_name_is_heard(self, asking: Asking) -> None:
-        events = asking.vendor.events(Said(thinking=("Hm.",), text=("Because.",)))
+    async def test_reasoning_under_its_other_name_is_read(self, asking: Asking) -> None:
+        events = asking.vendor.events(Answer(thinking=("Hm.",), text=("Because.",)))
         asking.server.replies.append(Reply(tuple(event.replace(b'"reasoning_content"', b'"reasoning"') for event in events)))
 
-        assert await asking.hear() == [ThinkingChunk("Hm."), TextChunk("Because."), USAGE]
+        assert await asking.receive() == [ThinkingChunk("Hm."), TextChunk("Because."), USAGE]
 
     async def test_thinking_inside_the_text_is_thinking_even_in_pieces(self, asking: Asking) -> None:
         """As small models write it where their server does not take it out."""
-        asking.server.replies.append(asking.vendor.reply(Said(text=("<thi", "nk>\nHm", ".</", "think>\n\n", "Bec", "ause."))))
+        asking.server.replies.append(asking.vendor.reply(Answer(text=("<thi", "nk>\nHm", ".</", "think>\n\n", "Bec", "ause."))))
 
-        assert await asking.hear() == [ThinkingChunk("Hm"), ThinkingChunk("."), TextChunk("Bec"), TextChunk("ause."), USAGE]
+        assert await asking.receive() == [ThinkingChunk("Hm"), ThinkingChunk("."), TextChunk("Bec"), TextChunk("ause."), USAGE]
 
     async def test_an_answer_that_only_thinks_in_its_text_is_an_empty_one(self, asking: Asking) -> None:
-        asking.server.replies.append(asking.vendor.reply(Said(text=("<think>Hm.</think>",))))
+        asking.server.replies.append(asking.vendor.reply(Answer(text=("<think>Hm.</think>",))))
 
-        assert without_words(await asking.hear()) == [
+        assert without_words(await asking.receive()) == [
             ThinkingChunk("Hm."),
             USAGE,
             ErrorChunk("", ErrorCode.EMPTY_RESPONSE, retryable=True),
         ]
 
-    async def test_calls_without_ids_are_told_apart(self, asking: Asking) -> None:
-        events = asking.vendor.events(Said(calls=(LOOK, LOOK)))
+    async def test_calls_without_ids_are_kept_apart(self, asking: Asking) -> None:
+        events = asking.vendor.events(Answer(calls=(LOOK, LOOK)))
         asking.server.replies.append(Reply(tuple(event.replace(b'"id": "call_1"', b'"id": ""') for event in events)))
 
-        calls = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
+        calls = [chunk for chunk in await asking.receive(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
 
         assert [call.arguments for call in calls] == ['{"ns": "a"}'] * 2
         assert len({call.call_id for call in calls}) == 2
 
-    async def test_calls_that_all_have_the_same_index_are_told_apart(self, asking: Asking) -> None:
+    async def test_calls_that_all_have_the_same_index_are_kept_apart(self, asking: Asking) -> None:
         """As Ollama and Gemini number them behind their OpenAI dress."""
-        events = asking.vendor.events(Said(calls=(LOOK, replace(LOOK, id="call_2", arguments='{"ns": "b"}'))))
+        events = asking.vendor.events(Answer(calls=(LOOK, replace(LOOK, id="call_2", arguments='{"ns": "b"}'))))
         asking.server.replies.append(Reply(tuple(event.replace(b'{"index": 1,', b'{"index": 0,') for event in events)))
 
-        calls = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
+        calls = [chunk for chunk in await asking.receive(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
 
         assert calls == [ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'), ToolCallChunk("call_2", "k8s.pods_list", '{"ns": "b"}')]
 
     @pytest.mark.parametrize("second", ["call_2", "call_1", ""])
     async def test_calls_without_an_index_are_whole_calls(self, asking: Asking, second: str) -> None:
-        opening, *_, end, usage, done = asking.vendor.events(Said(calls=(LOOK,)))
+        opening, *_, end, usage, done = asking.vendor.events(Answer(calls=(LOOK,)))
         calls = [
             {"id": call_id, "type": "function", "function": {"name": LOOK.name, "arguments": arguments}}
             for call_id, arguments in (("call_1", '{"ns": "a"}'), (second, '{"ns": "b"}'))
@@ -269,34 +269,34 @@ class TestAServerOfOnesOwn:
         whole = [sse({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", **choice}) for choice in choices]
         asking.server.replies.append(Reply((opening, *whole, end, usage, done)))
 
-        received = [chunk for chunk in await asking.hear(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
+        received = [chunk for chunk in await asking.receive(asking.request(tools=(PODS,))) if isinstance(chunk, ToolCallChunk)]
 
         assert [call.arguments for call in received] == ['{"ns": "a"}', '{"ns": "b"}']
         assert len({call.call_id for call in received}) == 2
 
     async def test_a_call_whose_pieces_have_different_ids_is_one_call(self, asking: Asking) -> None:
         """As older versions of vLLM number them."""
-        events = asking.vendor.events(Said(calls=(LOOK,)))
+        events = asking.vendor.events(Answer(calls=(LOOK,)))
         renamed = (
             event.replace(b'"index": 0, "function": {"arguments"', b'"index": 0, "id": "x%d", "function": {"arguments"' % number)
             for number, event in enumerate(events)
         )
         asking.server.replies.append(Reply(tuple(renamed)))
 
-        assert await asking.hear(asking.request(tools=(PODS,))) == [ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'), USAGE]
+        assert await asking.receive(asking.request(tools=(PODS,))) == [ToolCallChunk("call_1", "k8s.pods_list", '{"ns": "a"}'), USAGE]
 
-    async def test_usage_that_is_told_with_every_piece_is_counted_once(self, asking: Asking) -> None:
-        opening, *words, end, usage, done = asking.vendor.events(Said(text=("Be", "cause.")))
+    async def test_usage_that_is_reported_with_every_piece_is_counted_once(self, asking: Asking) -> None:
+        opening, *words, end, usage, done = asking.vendor.events(Answer(text=("Be", "cause.")))
         asking.server.replies.append(Reply((opening, usage, words[0], usage, words[1], end, usage, done)))
 
-        assert await asking.hear() == [TextChunk("Be"), TextChunk("cause."), USAGE]
+        assert await asking.receive() == [TextChunk("Be"), TextChunk("cause."), USAGE]
 
     async def test_an_emoji_cut_in_two_reaches_the_reader_whole(self, asking: Asking) -> None:
-        events = asking.vendor.events(Said(text=("FIRST", "SECOND")))
+        events = asking.vendor.events(Answer(text=("FIRST", "SECOND")))
         halves = (event.replace(b"FIRST", b"\\ud83d").replace(b"SECOND", b"\\ude00") for event in events)
         asking.server.replies.append(Reply(tuple(halves)))
 
-        assert await asking.hear() == [TextChunk("\U0001f600"), USAGE]
+        assert await asking.receive() == [TextChunk("\U0001f600"), USAGE]
 
     @pytest.mark.parametrize(
         ("body", "words"),
@@ -310,27 +310,27 @@ class TestAServerOfOnesOwn:
     async def test_a_refusal_in_a_form_of_its_own_is_quoted(self, asking: Asking, body: bytes, words: str) -> None:
         asking.server.replies.append(Reply((body,), 400, {}, "application/json"))
 
-        assert await asking.hear() == [ErrorChunk(f"HTTP 400: {words}", ErrorCode.INVALID_REQUEST)]
+        assert await asking.receive() == [ErrorChunk(f"HTTP 400: {words}", ErrorCode.INVALID_REQUEST)]
 
     async def test_a_context_that_is_too_long_is_recognised_in_it_too(self, asking: Asking) -> None:
         asking.server.replies.append(Reply((b'{"error": "the request exceeds the available context size"}',), 400, {}, "application/json"))
 
-        assert without_words(await asking.hear()) == [ErrorChunk("", ErrorCode.CONTEXT_TOO_LONG)]
+        assert without_words(await asking.receive()) == [ErrorChunk("", ErrorCode.CONTEXT_TOO_LONG)]
 
     async def test_a_server_that_is_not_there_is_named(self, asking: Asking) -> None:
         provider = asking.request().provider.model_copy(update={"base_url": "http://127.0.0.1:9/v1"})
 
-        (error,) = await asking.hear(replace(asking.request(), provider=provider))
+        (error,) = await asking.receive(replace(asking.request(), provider=provider))
 
         assert isinstance(error, ErrorChunk)
         assert "All connection attempts failed (http://127.0.0.1:9)" in error.message
 
     async def test_arguments_that_are_no_json_are_passed_on_and_can_be_sent_back(self, asking: Asking) -> None:
-        asking.server.replies.append(asking.vendor.reply(Said(calls=(Call("c1", "k8s__pods_list", "{ns: a"),))))
-        asking.server.replies.append(asking.vendor.reply(Said(text=("Sorry.",))))
+        asking.server.replies.append(asking.vendor.reply(Answer(calls=(Call("c1", "k8s__pods_list", "{ns: a"),))))
+        asking.server.replies.append(asking.vendor.reply(Answer(text=("Sorry.",))))
 
-        first = await asking.hear(asking.request(tools=(PODS,)))
-        second = await asking.hear(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
+        first = await asking.receive(asking.request(tools=(PODS,)))
+        second = await asking.receive(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
 
         assert first[0] == ToolCallChunk("c1", "k8s.pods_list", "{ns: a")
         assert second == [TextChunk("Sorry."), USAGE]
@@ -339,18 +339,18 @@ class TestAServerOfOnesOwn:
 
     async def test_a_tool_that_takes_one_thing_or_another_is_offered_as_an_object(self, asking: Asking) -> None:
         either = {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": {"type": "integer"}}}]}
-        asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+        asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-        await asking.hear(asking.request(tools=(ToolDefinition("s.t", "", either),)))
+        await asking.receive(asking.request(tools=(ToolDefinition("s.t", "", either),)))
 
         parameters = asking.server.bodies[0]["tools"][0]["function"]["parameters"]
         assert parameters == {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}
 
     async def test_a_tool_whose_schema_says_null_for_nothing_is_offered_without(self, asking: Asking) -> None:
         """As servers written in Go say it."""
-        asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
+        asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
 
-        await asking.hear(asking.request(tools=(ToolDefinition("s.t", "", {"type": "object", "properties": None, "required": None}),)))
+        await asking.receive(asking.request(tools=(ToolDefinition("s.t", "", {"type": "object", "properties": None, "required": None}),)))
 
         assert asking.server.bodies[0]["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}
 
@@ -361,7 +361,7 @@ async def test_a_missing_key_is_named_and_nobody_is_asked(client: LLMClient, ser
     request = asking.request(api_key_env="NO_SUCH_KEY")
     provider = request.provider.model_copy(update={"base_url": None})
 
-    chunks = await asking.hear(replace(request, provider=provider))
+    chunks = await asking.receive(replace(request, provider=provider))
 
     assert chunks == [ErrorChunk("the provider anthropic has no key: set the environment variable NO_SUCH_KEY", ErrorCode.CREDENTIALS)]
 
@@ -372,7 +372,7 @@ async def test_an_address_with_an_unknown_variable_names_it(client: LLMClient, s
     request = asking.request()
     provider = request.provider.model_copy(update={"base_url": "{{.NO_SUCH_ADDRESS}}/v1"})
 
-    chunks = await asking.hear(replace(request, provider=provider))
+    chunks = await asking.receive(replace(request, provider=provider))
 
     assert without_words(chunks) == [ErrorChunk("", ErrorCode.CREDENTIALS)]
     assert "NO_SUCH_ADDRESS" in str(chunks)
@@ -384,7 +384,7 @@ async def test_a_credentials_file_that_cannot_be_used_is_named(server: VendorSer
     client = in_process_client(env={"GOOGLE_APPLICATION_CREDENTIALS": str(missing)})
     asking = Asking(client, server, GeminiOnVertex())
 
-    chunks = await asking.hear(replace(asking.request(), backend=backend))
+    chunks = await asking.receive(replace(asking.request(), backend=backend))
 
     assert without_words(chunks) == [ErrorChunk("", ErrorCode.CREDENTIALS)]
     assert str(missing) in str(chunks)
@@ -395,7 +395,7 @@ async def test_a_package_that_is_not_installed_is_named_with_the_command(server:
     monkeypatch.setitem(sys.modules, "langchain_xai", None)
     client = in_process_client(env={})
 
-    chunks = await Asking(client, server, XAI()).hear()
+    chunks = await Asking(client, server, XAI()).receive()
 
     message = "xAI needs a package that is not installed: pip install 'tarsy[xai]'"
     assert chunks == [ErrorChunk(message, ErrorCode.INVALID_REQUEST)]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.asking import Asking, Route, routes
-from support.vendors import Anthropic, ChatCompletions, Gemini, GeminiThroughLangChain, Responses, Said
+from support.vendors import Answer, Anthropic, ChatCompletions, Gemini, GeminiThroughLangChain, Responses
 
 
 def limit_in(body: dict[str, Any]) -> Any:
@@ -28,12 +28,12 @@ def route(request: pytest.FixtureRequest) -> Route:
 
 
 async def test_the_limit_of_a_call_reaches_its_vendor(asking: Asking) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
-    await asking.hear(replace(asking.request(), max_output_tokens=3_000))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
+    await asking.receive(replace(asking.request(), max_output_tokens=3_000))
     assert limit_in(asking.server.bodies[0]) == 3_000
 
 
 async def test_a_call_without_a_limit_has_the_vendors(asking: Asking) -> None:
-    asking.server.replies.append(asking.vendor.reply(Said(text=("Because.",))))
-    await asking.hear(asking.request())
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Because.",))))
+    await asking.receive(asking.request())
     assert limit_in(asking.server.bodies[0]) not in {3_000, 16_000}

@@ -16,7 +16,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from support.vendor_server import Act, Reply, VendorServer
-from support.vendors import USAGE, ChatCompletions, Said
+from support.vendors import USAGE, Answer, ChatCompletions
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedProvider
 from tarsy.domain.conversation import ConversationMessage, Role
@@ -117,7 +117,7 @@ async def test_it_says_that_it_is_there_and_what_it_offers(service: LLMService) 
 
 
 async def test_another_orchestrator_is_served_without_our_metadata(service: LLMService, server: VendorServer) -> None:
-    server.replies.append(VENDOR.reply(Said(text=("Because.",))))
+    server.replies.append(VENDOR.reply(Answer(text=("Because.",))))
     request = pb.GenerateRequest(
         session_id="s",
         execution_id="e",
@@ -143,7 +143,7 @@ async def test_a_request_outside_the_contract_is_refused_with_the_reason(service
 
 async def test_conversations_far_above_grpcs_own_limit_pass(service: LLMService, server: VendorServer) -> None:
     long = "x" * 20_000_000
-    server.replies.append(VENDOR.reply(Said(text=(long,))))
+    server.replies.append(VENDOR.reply(Answer(text=(long,))))
     client = GrpcLLMClient(f"127.0.0.1:{service.port}", env={})
 
     assert await receive(client, question(server.url, long)) == [TextChunk(long), USAGE]
@@ -153,7 +153,7 @@ async def test_conversations_far_above_grpcs_own_limit_pass(service: LLMService,
 async def test_a_service_that_is_away_is_an_error_chunk_and_its_return_is_noticed(server: VendorServer) -> None:
     first = await start_service(in_process_client(env={}), host="127.0.0.1", port=0)
     client = GrpcLLMClient(f"127.0.0.1:{first.port}", env={})
-    server.replies.extend([VENDOR.reply(Said(text=("Because.",)))] * 2)
+    server.replies.extend([VENDOR.reply(Answer(text=("Because.",)))] * 2)
     assert await receive(client, question(server.url)) == [TextChunk("Because."), USAGE]
     await first.stop(grace=0)
 
@@ -173,7 +173,7 @@ async def test_a_service_that_is_away_is_an_error_chunk_and_its_return_is_notice
 async def test_a_service_that_stops_lets_answers_finish(server: VendorServer) -> None:
     running = await start_service(in_process_client(env={}), host="127.0.0.1", port=0)
     client = GrpcLLMClient(f"127.0.0.1:{running.port}", env={})
-    events = VENDOR.events(Said(text=("Bec", "ause.")))
+    events = VENDOR.events(Answer(text=("Bec", "ause.")))
     server.replies.append(Reply((*events[:2], Act.WAIT, *events[2:])))
     answer = client.generate(question(server.url))
     assert await anext(answer) == TextChunk("Bec")
@@ -189,7 +189,7 @@ async def test_a_service_that_stops_lets_answers_finish(server: VendorServer) ->
 async def test_a_service_that_cannot_wait_longer_breaks_the_answer_off(server: VendorServer) -> None:
     running = await start_service(in_process_client(env={}), host="127.0.0.1", port=0)
     client = GrpcLLMClient(f"127.0.0.1:{running.port}", env={})
-    server.replies.append(Reply((*VENDOR.events(Said(text=("Bec",), ends=False)), Act.HANG)))
+    server.replies.append(Reply((*VENDOR.events(Answer(text=("Bec",), ends=False)), Act.HANG)))
     answer = client.generate(question(server.url))
     assert await anext(answer) == TextChunk("Bec")
 
@@ -200,7 +200,7 @@ async def test_a_service_that_cannot_wait_longer_breaks_the_answer_off(server: V
     await client.aclose()
 
 
-async def test_tls_is_spoken_when_there_is_a_certificate(server: VendorServer, tmp_path: Path) -> None:
+async def test_tls_is_used_when_there_is_a_certificate(server: VendorServer, tmp_path: Path) -> None:
     authority = trustme.CA()
     certificate = authority.issue_cert("localhost")
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -209,7 +209,7 @@ async def test_tls_is_spoken_when_there_is_a_certificate(server: VendorServer, t
     running = await start_service(
         in_process_client(env={}), host="127.0.0.1", port=0, tls=ServerTLS(tmp_path / "cert.pem", tmp_path / "key.pem")
     )
-    server.replies.append(VENDOR.reply(Said(text=("Because.",))))
+    server.replies.append(VENDOR.reply(Answer(text=("Because.",))))
     trusting = GrpcLLMClient(f"localhost:{running.port}", tls=ClientTLS(ca=tmp_path / "ca.pem"), env={})
     doubting = GrpcLLMClient(f"grpcs://localhost:{running.port}", env={})
     plain = GrpcLLMClient(f"grpc://localhost:{running.port}", env={})
@@ -241,12 +241,12 @@ async def test_a_recording_is_played_by_the_service_too_at_the_pace_of_its_sessi
     await client.aclose()
 
 
-async def test_a_port_that_is_taken_is_said_to_be(service: LLMService) -> None:
+async def test_a_port_that_is_taken_is_reported_as_such(service: LLMService) -> None:
     with pytest.raises(OSError, match=str(service.port)):
         await start_service(in_process_client(env={}), host="127.0.0.1", port=service.port)
 
 
-async def test_the_command_serves_until_it_is_told_to_stop() -> None:
+async def test_the_command_serves_until_it_is_stopped() -> None:
     program = "import typer; from tarsy.cli.serve import llm_service; typer.run(llm_service)"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", program, "--port", "0", "--grace", "1", stdout=asyncio.subprocess.PIPE

@@ -309,7 +309,7 @@ async def test_an_address_that_cannot_be_used_is_reported(address: str) -> None:
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", b"220 mail.example ESMTP\r\n", None])
-async def test_a_server_that_speaks_no_grpc_is_unavailable(greeting: bytes | None) -> None:
+async def test_a_server_without_grpc_is_unavailable(greeting: bytes | None) -> None:
     async with raw_server(greeting) as address:
         error = await failure_at(address)
     assert (error.code, error.retryable) == (ErrorCode.PROVIDER_UNAVAILABLE, True)

@@ -62,14 +62,14 @@ def test_an_unknown_server_is_a_mistake_that_names_the_known_ones(config: str) -
     assert "fault" in error
 
 
-def test_a_server_that_says_its_cause_and_then_its_usage_is_told_with_the_cause(tmp_path: Path) -> None:
-    said = [
+def test_a_server_that_prints_its_cause_and_then_its_usage_is_reported_with_the_cause(tmp_path: Path) -> None:
+    lines = [
         "npm warn invalid config",
         "Error: kubeconfig /root/.kube/config: no such file",
         "Usage:",
         *(f"  --flag-{n}" for n in range(60)),
     ]
-    program = f"import sys; sys.stderr.write({chr(10).join(said) + chr(10)!r}); sys.exit(1)"
+    program = f"import sys; sys.stderr.write({chr(10).join(lines) + chr(10)!r}); sys.exit(1)"
     transport = {"type": "stdio", "command": sys.executable, "args": ["-S", "-c", program]}
     (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"mcp_servers": {"dying": {"transport": transport, "approval": "never"}}}))
     code, _, error = run("list", "dying", "--config", str(tmp_path))

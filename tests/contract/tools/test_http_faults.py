@@ -86,7 +86,7 @@ async def test_a_broken_answer_is_an_error_and_the_next_call_works(tool: str) ->
 
 
 @pytest.mark.parametrize(("tool", "patience"), [("large_error", 600.0), ("stalled_error", 0.5)])
-async def test_an_error_without_an_end_is_told_by_its_beginning(tool: str, patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_without_an_end_is_reported_by_its_beginning(tool: str, patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
     assert http.ERROR_SECONDS == 5.0
     monkeypatch.setattr(http, "ERROR_SECONDS", patience)
     async with http_fault_server() as fault, opened(remote(fault), call_timeout=60) as tools:
@@ -289,12 +289,12 @@ async def test_headers_carry_the_token_and_the_execution_and_the_end_is_announce
             assert headers["x-team"] == "sre"
 
 
-async def test_an_end_that_nobody_wants_to_hear_of_does_no_harm() -> None:
+async def test_an_end_without_a_listener_does_no_harm() -> None:
     async with http_fault_server() as fault, opened(remote(fault, session_cleanup_url="http://127.0.0.1:9/cleanup")) as tools:
         assert (await tools.call("remote.echo", "x")).content == "x"
 
 
-async def test_a_certificate_nobody_vouches_for_is_refused_unless_told_otherwise(tmp_path: Path) -> None:
+async def test_a_certificate_nobody_vouches_for_is_refused_unless_configured_otherwise(tmp_path: Path) -> None:
     certificate = tmp_path / "server.pem"
     trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(certificate))
     async with http_fault_server(certificate) as fault:

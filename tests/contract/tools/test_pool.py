@@ -53,7 +53,7 @@ async def test_a_connection_is_not_shared_unless_the_configuration_asks_for_it()
         assert handshakes(remote) == farewells(remote) == 2
 
 
-async def test_a_server_that_is_told_the_execution_is_never_shared() -> None:
+async def test_a_server_that_gets_the_execution_is_never_shared() -> None:
     async with http_fault_server() as remote:
         config = remote_server(remote, headers={"X-Execution": "{{.SESSION_ID}}"})
         async with connection_pool() as pool:

@@ -62,9 +62,9 @@ async def test_killing_us_ends_every_server_with_all_its_descendants(tmp_path: P
     async with await anyio.open_process(command, stderr=None) as victim:
         assert victim.stdout is not None
         with anyio.fail_after(60):
-            said = await victim.stdout.receive()
-            while b"ready" not in said:
-                said += await victim.stdout.receive()
+            output = await victim.stdout.receive()
+            while b"ready" not in output:
+                output += await victim.stdout.receive()
         spawned = [int(pid) for pid in pids_file.read_text().split()]
         below = family(victim.pid)
         assert len(alive(spawned)) == 3

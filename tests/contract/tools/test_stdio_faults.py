@@ -62,7 +62,7 @@ async def test_a_hanging_tool_times_out_and_others_go_on() -> None:
         assert (await tools.call("fault.echo", "after")).content == "after"
 
 
-async def test_a_crash_in_the_middle_of_a_call_is_told_with_the_last_words_and_the_server_is_started_again() -> None:
+async def test_a_crash_in_the_middle_of_a_call_is_reported_with_the_last_output_and_the_server_is_started_again() -> None:
     async with opened(fault()) as tools:
         result = await tools.call("fault.crash")
         assert result.is_error
@@ -311,7 +311,7 @@ async def test_a_server_may_ask_whether_we_are_there_and_is_offered_nothing_else
     assert replies["mine-roots/list"]["code"] == -32601
 
 
-async def test_a_server_is_told_when_its_answer_is_no_longer_waited_for() -> None:
+async def test_a_server_is_notified_when_its_answer_is_no_longer_waited_for() -> None:
     async with opened(fault(), call_timeout=5.0) as tools:
         assert (await tools.call("fault.hang")).is_timeout
         notices = json.loads((await tools.call("fault.told")).content)
@@ -385,7 +385,7 @@ async def test_a_server_that_does_not_start_is_a_warning_and_the_others_work() -
         assert "no-such-program" in result.content
 
 
-async def test_the_last_words_of_a_server_are_told_though_their_line_has_no_end() -> None:
+async def test_the_last_output_of_a_server_is_reported_though_its_line_has_no_end() -> None:
     async with opened(stdio("shell", "sh", "-c", "printf 'fatal: no licence' >&2")) as tools:
         (warning,) = (await tools.list()).warnings
         assert warning.endswith("It last said: fatal: no licence")

@@ -147,7 +147,7 @@ async def test_each_level_has_a_ceiling_of_its_own(database_url: str, tmp_path: 
     assert session.executive_summary == "The disk of node-1 is full."
 
 
-async def test_a_ceiling_too_low_for_one_call_is_told_as_such(database_url: str, tmp_path: Path) -> None:
+async def test_a_ceiling_too_low_for_one_call_is_reported_as_such(database_url: str, tmp_path: Path) -> None:
     model = Runaway(endless_tools)
     scenario = runaway(model, tmp_path, with_ceiling(priced_chain(), Ceiling(usd=Decimal("0.001"))))
     found, session, _ = await played(scenario, database_url)

@@ -107,7 +107,7 @@ async def test_an_exception_in_one_agent_never_harms_the_other(database_url: str
     assert recording.outcome.final_analysis == "The disk."
 
 
-async def test_two_agents_of_one_name_are_both_told_of_earlier_work_with_its_ids(database_url: str) -> None:
+async def test_two_agents_of_one_name_both_get_earlier_work_with_its_ids(database_url: str) -> None:
     twins = (agent("Twin"), agent("Twin", tool_calling=ToolCalling.REACT))
     recording = await Scenario(
         chain(stage(agent("First"), name="one"), stage(*twins, name="two")),

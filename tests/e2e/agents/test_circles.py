@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.agent_scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, says, stage, told
+from support.agent_scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, conversation, says, stage
 from tarsy.agent.prompt.nudges import looping_text_nudge, repeated_call_nudge, repeating_text_nudge
 from tarsy.agent.repetition import LOOP_NOTE
 from tarsy.config.resolve.resolved import ResolvedChain
@@ -38,7 +38,7 @@ def _forced(recording: Recording, iterations: int) -> None:
 
 def _nudges(recording: Recording, text: str) -> int:
     assert recording.outcome is not None
-    return sum(content == text for _, content in told(recording.outcome, TRACK))
+    return sum(content == text for _, content in conversation(recording.outcome, TRACK))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ async def test_an_answer_that_goes_on_and_on_is_cut_off_and_a_second_one_is_the_
     assert recording.outcome is not None
     assert "NEVER READ" not in recording.model_dump_json(), "the call ends where the loop is seen"
     assert _nudges(recording, looping_text_nudge()) == 2
-    kept = next(content for role, content in told(recording.outcome, TRACK) if role == "assistant")
+    kept = next(content for role, content in conversation(recording.outcome, TRACK) if role == "assistant")
     assert kept.endswith(LOOP_NOTE)
     assert kept.count("Let me check the pods again.") == 1, "a loop that is read again would be taken up again"
 
@@ -149,7 +149,7 @@ async def test_a_model_that_thinks_in_a_loop_is_brought_back(database_url: str) 
     assert "NEVER READ" not in recording.model_dump_json()
 
 
-async def test_a_conclusion_and_a_summary_that_loop_are_told_once(database_url: str) -> None:
+async def test_a_conclusion_and_a_summary_that_loop_are_warned_once(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent(max_iterations=1))),
         [says(TRACK, 0, calls("a", "k8s.pods")), says(TRACK, 1, "It is the disk.\n" + LOOP), says(END, 0, "Disk.\n" + LOOP)],

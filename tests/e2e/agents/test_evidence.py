@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, read_back, says, stage, thinks
 from support.api_world import serving
-from support.observed_application import Overheard
+from support.observed_application import ObservedSession
 from support.replaying import replayed
 from tarsy.cli.main import app
 from tarsy.config.resolve.resolved import ResolvedJudge
@@ -100,7 +100,7 @@ async def test_a_quotation_that_a_model_judges_unrelated_counts_as_failed_in_api
     assert await replayed(database_url, found["recording"]) == []
 
 
-async def test_a_wrong_quotation_is_told_once_with_the_nearest_real_line_and_may_be_corrected(database_url: str) -> None:
+async def test_a_wrong_quotation_is_reported_once_with_the_nearest_real_line_and_may_be_corrected(database_url: str) -> None:
     async with _scenario(WRONG, GOOD).running(database_url) as running:
         found = await _investigated(running)
     recording = found["recording"]
@@ -213,7 +213,7 @@ async def test_what_still_fails_is_stored_as_it_is_and_caps_the_confidence(datab
 
 
 @pytest.mark.parametrize(
-    ("correction", "told"),
+    ("correction", "reported"),
     [
         (fails("rate_limited", "429"), "It could not be corrected: 429"),
         ("Sorry.", "The corrected answer was no better, so this one stands."),
@@ -221,12 +221,12 @@ async def test_what_still_fails_is_stored_as_it_is_and_caps_the_confidence(datab
     ],
     ids=["the model fails", "a remark instead of an answer", "the verdict is lost"],
 )
-async def test_a_correction_that_fails_leaves_the_draft_standing_and_says_so(database_url: str, correction: Any, told: str) -> None:
+async def test_a_correction_that_fails_keeps_the_draft_and_says_so(database_url: str, correction: Any, reported: str) -> None:
     async with _scenario(WRONG, correction).running(database_url) as running:
         found = await _investigated(running)
     assert found["session"].status == "completed"
     assert found["session"].final_analysis.endswith('[A1: "the volume ran out of space"].')
-    assert _analysis(found["recording"])["metadata"]["correction"] == told
+    assert _analysis(found["recording"])["metadata"]["correction"] == reported
     assert await replayed(database_url, found["recording"]) == []
 
 
@@ -281,7 +281,7 @@ async def test_a_synthesis_cites_the_results_of_all_agents_and_gives_the_verdict
     assert (found["session"].citations.cited, found["session"].citations.verified) == (3, 3)
     assert found["session"].verdict.confidence == "high"
     systems = {track: answered[0]["content"] for track, answered in found["recording"].outcome.conversations.items()}
-    assert {track for track, told in systems.items() if "```verdict" in told} == {"1.look synthesis/1.SynthesisAgent"}
+    assert {track for track, prompt in systems.items() if "```verdict" in prompt} == {"1.look synthesis/1.SynthesisAgent"}
     summary = found["recording"].outcome.conversations[f"2.{SUMMARY}"][1]["content"]
     assert "- object: Pod/shop/web-1" in summary
 
@@ -318,21 +318,21 @@ async def test_a_chat_answer_cites_old_and_new_results_which_stay_citable(databa
 async def _watched(scenario: Scenario, database_url: str) -> list[dict[str, Any]]:
     """What a watcher of the session is told while it runs."""
     async with scenario.running(database_url) as running:
-        watcher = Overheard(running, [])
+        watcher = ObservedSession(running, [])
         await watcher.run_waiting()
-        return watcher.told
+        return watcher.messages
 
 
-def _streamed(told: list[dict[str, Any]]) -> str:
-    return "".join(message["delta"] for message in told if message["type"] == "stream.chunk")
+def _streamed(messages: list[dict[str, Any]]) -> str:
+    return "".join(message["delta"] for message in messages if message["type"] == "stream.chunk")
 
 
 @pytest.mark.parametrize("call_format", ["native", "react", "forced", "synthesis"])
 async def test_no_watcher_is_streamed_the_verdict_which_comes_with_the_end_of_the_session(database_url: str, call_format: str) -> None:
-    told = await _watched(_slowly_told(call_format), database_url)
-    assert "The disk is full" in _streamed(told)
-    assert not any(word in json.dumps(message) for message in told for word in ("```", "confidence_object: high"))
-    (end,) = [message for message in told if message["type"] == "session.completed"]
+    messages = await _watched(_streamed_slowly(call_format), database_url)
+    assert "The disk is full" in _streamed(messages)
+    assert not any(word in json.dumps(message) for message in messages for word in ("```", "confidence_object: high"))
+    (end,) = [message for message in messages if message["type"] == "session.completed"]
     assert (end["verdict"]["outcome"], end["verdict"]["object"]["name"], end["verdict"]["confidence"]) == ("fault", "web-1", "high")
 
 
@@ -342,14 +342,14 @@ async def test_analysis_verdict_and_citations_are_published_before_the_summary_i
     summary = says(f"1.{SUMMARY}", 0, "The disk of web-9 is full.")
     scenario = replace(scenario, calls=[*scenario.calls[:-1], summary])
     async with scenario.running(database_url) as running:
-        watcher = Overheard(running, [])
+        watcher = ObservedSession(running, [])
         await watcher.run_waiting()
         session = await running.services.repositories.sessions.get(SESSION_ID)
         recording = await read_back(running)
-    kinds = [message["type"] for message in watcher.told]
-    found = next(message for message in watcher.told if message["type"] == "session.concluded")
-    begins = next(message for message in watcher.told if message.get("event", {}).get("event_type") == "executive_summary")
-    assert kinds.index("session.concluded") < watcher.told.index(begins) < kinds.index("session.completed")
+    kinds = [message["type"] for message in watcher.messages]
+    found = next(message for message in watcher.messages if message["type"] == "session.concluded")
+    begins = next(message for message in watcher.messages if message.get("event", {}).get("event_type") == "executive_summary")
+    assert kinds.index("session.concluded") < watcher.messages.index(begins) < kinds.index("session.completed")
     assert (found["final_analysis"], found["verdict"]["confidence"]) == (GOOD.partition("\n\n```")[0], "high")
     assert recording.outcome is not None
     request = recording.outcome.conversations[f"1.{SUMMARY}"][1]["content"]
@@ -361,7 +361,7 @@ async def test_analysis_verdict_and_citations_are_published_before_the_summary_i
     assert await replayed(database_url, recording) == []
 
 
-def _slowly_told(call_format: str) -> Scenario:
+def _streamed_slowly(call_format: str) -> Scenario:
     """The same answer from each kind of author, in pieces that cut its fences."""
     react = call_format in {"react", "forced"}
     text = f"Thought: So.\nFinal Answer: {GOOD}" if react else GOOD
@@ -430,9 +430,9 @@ async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(databa
         made = {name: await to_thread.run_sync(_reported, database_url, tmp_path / name) for name in ("a.html", "a.md", "a.pdf")}
     assert (made["a.html"][0], made["a.md"][0], made["a.pdf"][0]) == (0, 0, 2)
     page, text = made["a.html"][1], made["a.md"][1]
-    for told in (page, text):
-        assert all(words in told for words in ("Pod/shop/web-1", "The disk of web-1 is full.", "Is it well?", "03:02:11 write /data/wal"))
-        assert "come from a recording" in told
+    for report in (page, text):
+        assert all(words in report for words in ("Pod/shop/web-1", "The disk of web-1 is full.", "Is it well?", "03:02:11 write /data/wal"))
+        assert "come from a recording" in report
     assert page.index('id="evidence-A1"') < page.index('id="evidence-Q1.1"')
     assert "<mark>No space left on device</mark>" in page
     assert "[Q1.1](#evidence-Q1.1): “web-1 Running again” (verified)" in text

@@ -22,7 +22,7 @@ TRACK = "0.look/1.Investigator"
 INVESTIGATED = (says(TRACK, 0, "It is the disk."), says(f"1.{SUMMARY}", 0, "Disk."))
 
 
-async def test_a_chat_answers_with_tools_and_remembers_what_was_said(database_url: str) -> None:
+async def test_a_chat_answers_with_tools_and_remembers_earlier_messages(database_url: str) -> None:
     first, second = "2.chat/1.ChatAgent", "3.chat/1.ChatAgent"
     scenario = Scenario(
         chain(stage(agent())),

@@ -99,7 +99,7 @@ async def test_a_hint_given_while_an_agent_works_reaches_it_before_its_next_call
     assert await replayed(database_url, recording) == []
 
 
-async def test_a_hint_that_comes_while_an_agent_concludes_is_heard_before_the_conclusion_is_accepted(database_url: str) -> None:
+async def test_a_hint_that_comes_while_an_agent_concludes_is_delivered_before_the_conclusion_is_accepted(database_url: str) -> None:
     hinted = Hinted(alone(check(0), DISK, NETWORK), {(TRACK, 1): HINT})
     recording = await hinted.play(database_url)
     assert outcome(recording).final_analysis == NETWORK
@@ -107,7 +107,7 @@ async def test_a_hint_that_comes_while_an_agent_concludes_is_heard_before_the_co
     assert await replayed(database_url, recording) == []
 
 
-async def test_each_of_several_agents_and_their_synthesis_hear_a_hint_once(database_url: str) -> None:
+async def test_each_of_several_agents_and_their_synthesis_get_a_hint_once(database_url: str) -> None:
     one, other, both = "0.look/1.One", "0.look/2.Other", "1.look synthesis/1.SynthesisAgent"
     scenario = Scenario(
         chain(stage(agent("One"), agent("Other"))),
@@ -130,7 +130,7 @@ async def test_each_of_several_agents_and_their_synthesis_hear_a_hint_once(datab
     assert await replayed(database_url, recording) == []
 
 
-async def test_a_hint_that_no_agent_can_hear_any_more_came_too_late_and_may_be_asked_instead(database_url: str) -> None:
+async def test_a_hint_that_no_agent_can_read_any_more_came_too_late_and_may_be_asked_instead(database_url: str) -> None:
     scenario = alone(DISK)
     chat = says("2.chat/1.ChatAgent", 0, "Yes.")
     hinted = Hinted(replace(scenario, calls=[*scenario.calls, chat]), {(f"1.{SUMMARY}", 0): HINT})

@@ -109,7 +109,7 @@ async def test_the_pause_is_as_long_for_a_worker_whose_clock_is_wrong(database_u
     assert row["wake_at"] - row["parked_at"] < timedelta(minutes=1)
 
 
-async def test_an_outage_is_told_once_and_asked_about_ever_more_seldom_until_half_an_hour_is_over(database_url: str) -> None:
+async def test_an_outage_is_reported_once_and_asked_about_ever_more_seldom_until_half_an_hour_is_over(database_url: str) -> None:
     model, pauses = Model(), list[timedelta]()
     async with outage(model).running(database_url) as running:
         while (row := await work(running))["state"] == WorkState.PARKED:

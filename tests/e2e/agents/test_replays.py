@@ -173,13 +173,13 @@ async def test_a_call_that_was_refused_for_its_arguments_is_refused_again(databa
     assert await replayed(database_url, recording) == []
 
 
-def _told_at(recording: Recording, moment: datetime) -> Recording:
+def _moved_to(recording: Recording, moment: datetime) -> Recording:
     """The recording as if everything had been read and asked at another moment."""
     inputs = tuple(given.model_copy(update={"fields": {"at": moment.isoformat()}}) for given in recording.inputs)
     return recording.model_copy(update={"inputs": inputs})
 
 
-async def test_a_replay_is_told_the_times_of_its_recording_and_stores_them_again(database_url: str) -> None:
+async def test_a_replay_gets_the_times_of_its_recording_and_stores_them_again(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent(max_iterations=1))),
         [says(TRACK, 0, calls("c0", "k8s.pods")), says(TRACK, 1, "It is the disk."), END],
@@ -192,7 +192,7 @@ async def test_a_replay_is_told_the_times_of_its_recording_and_stores_them_again
         (1, "now", ""),
     ]
     assert await replayed(database_url, recording) == []
-    moved = _told_at(recording, datetime(2001, 2, 3, 4, 5, 6, tzinfo=UTC))
+    moved = _moved_to(recording, datetime(2001, 2, 3, 4, 5, 6, tzinfo=UTC))
     again = await replay_recording(database_url, moved)
     assert again.outcome is not None
     answered = again.outcome.conversations[TRACK]

@@ -14,12 +14,12 @@ from support.agent_scenario import (
     answers,
     calls,
     chain,
+    conversation,
     fails,
     kinds,
     read_back,
     says,
     stage,
-    told,
 )
 from support.long_texts import lines_apart
 from support.queue_ground import LONG
@@ -72,14 +72,14 @@ async def test_old_observations_give_way_to_pointers_and_can_be_read_again(datab
     recording = await scenario.play(database_url)
     assert recording.outcome is not None
     assert recording.outcome.final_analysis == "Found it."
-    observations = [content for role, content in told(recording.outcome, TRACK) if role == "user"]
+    observations = [content for role, content in conversation(recording.outcome, TRACK) if role == "user"]
     assert 'tarsy.read_result, id "A1"' in observations[0]
     assert "NEEDLE" not in observations[0]
     assert "NEEDLE" in observations[6], "what was taken out is still there to be read"
     assert "NEEDLE" in observations[5], "the newest result is whole"
 
 
-async def test_a_huge_runbook_is_told_in_part_and_can_be_read_whole(database_url: str) -> None:
+async def test_a_huge_runbook_is_shown_in_part_and_can_be_read_whole(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent(mcp_servers=())), default_runbook="x" * 400_000 + "NEEDLE"),
         [
@@ -199,7 +199,7 @@ async def test_a_result_that_repeats_itself_is_folded_and_no_model_is_asked(data
     assert len(recording.calls) == 3
 
 
-async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_are_told(database_url: str) -> None:
+async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_are_informed(database_url: str) -> None:
     big = f"OLDEST\n{lines_apart(15_000)}NEWEST"
     scenario = Scenario(
         chain(stage(agent(provider=SMALL))),
@@ -222,9 +222,9 @@ async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_a
     assert ("OLDEST" in asked, "NEWEST" in asked, "characters from the middle are left out here" in asked) == (True, True, True)
     assert "This call: [A1] k8s.logs(pod=web-1) at " in asked
     shown = next(message["content"] for message in recording.outcome.conversations[TRACK] if message["role"] == "tool")
-    told = re.search(r"made by a model that read the first (\d+) and the last \d+ characters, not what lies between", shown)
-    assert told
-    assert f'tarsy__read_result, id "A1"; what was left out begins at offset {told[1]}.' in shown
+    offset = re.search(r"made by a model that read the first (\d+) and the last \d+ characters, not what lies between", shown)
+    assert offset
+    assert f'tarsy__read_result, id "A1"; what was left out begins at offset {offset[1]}.' in shown
 
 
 async def test_a_summary_that_fails_leaves_the_beginning_the_end_and_a_notice(database_url: str) -> None:
@@ -247,7 +247,7 @@ async def test_a_summary_that_fails_leaves_the_beginning_the_end_and_a_notice(da
     assert "tarsy__read_result" in shown
 
 
-async def test_a_huge_alert_is_told_in_part_and_can_be_read_whole(database_url: str) -> None:
+async def test_a_huge_alert_is_shown_in_part_and_can_be_read_whole(database_url: str) -> None:
     alert = "x" * 900_000 + "NEEDLE"
     scenario = Scenario(
         chain(stage(agent())),

@@ -3,7 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
-from support.agent_scenario import SUMMARY, Scenario, agent, answers, calls, chain, says, stage, told
+from support.agent_scenario import SUMMARY, Scenario, agent, answers, calls, chain, conversation, says, stage
 from support.replaying import replayed
 from tarsy.config.resolve.resolved import ResolvedSkill
 from tarsy.db.connection import create_engine
@@ -53,7 +53,7 @@ async def test_an_agent_has_the_required_skill_in_its_prompt_and_loads_the_other
     assert "## Skill house-rules\n# House rules\nName the owner." in opening
     assert "- disks: About disks." in opening
     assert TEXT not in opening
-    (loaded,) = [content for role, content in told(outcome, TRACK) if role == "tool" and "[Skill disks" in content]
+    (loaded,) = [content for role, content in conversation(outcome, TRACK) if role == "tool" and "[Skill disks" in content]
     assert loaded.endswith(f"\n[Skill disks, from skills]\n{TEXT}")
     assert "<<<BEGIN" not in loaded
 

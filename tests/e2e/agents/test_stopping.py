@@ -7,7 +7,7 @@ import anyio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, conversation, kinds, read_back, says, stage, thinks
 from support.stuck_tools import FOR_EVER, StuckTools
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
@@ -50,7 +50,7 @@ async def _cancelled(running: Application) -> Recording:
     return await _until_ended(running)
 
 
-async def test_cancelling_in_the_middle_of_an_answer_keeps_what_was_said(database_url: str) -> None:
+async def test_cancelling_in_the_middle_of_an_answer_keeps_what_was_written(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent())), [says(TRACK, 0, thinks("I think"), {"text": "never said", "after": FOR_EVER})], replay_speed=1.0
     )
@@ -64,7 +64,7 @@ async def test_cancelling_in_the_middle_of_an_answer_keeps_what_was_said(databas
     assert recording.outcome is not None
     assert recording.outcome.status == "cancelled"
     assert kinds(recording.outcome, TRACK) == [("llm_thinking", "cancelled")]
-    assert told(recording.outcome, TRACK) == [], "an answer that was cut off is no part of the conversation"
+    assert conversation(recording.outcome, TRACK) == [], "an answer that was cut off is no part of the conversation"
     assert "I think".startswith(recording.outcome.timeline[0]["content"].strip())
     assert recording.outcome.timeline[0]["content"].startswith("I")
 
@@ -84,7 +84,7 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(database_url: s
     assert recording.outcome.status == "cancelled"
     assert kinds(recording.outcome, TRACK) == [("llm_tool_call", "completed"), ("tool_result", "cancelled")]
     assert recording.outcome.timeline[1]["content"] == "half of "
-    assert told(recording.outcome, TRACK) == [("assistant", "")], "the call is stored, its result never came"
+    assert conversation(recording.outcome, TRACK) == [("assistant", "")], "the call is stored, its result never came"
 
 
 class UnheardTools(StuckTools):
@@ -143,8 +143,8 @@ async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
     assert recording.outcome.final_analysis == "The disk."
     assert kinds(recording.outcome, "0.two/1.Left") == [("llm_thinking", "cancelled")]
     assert kinds(recording.outcome, "0.two/2.Right") == [("final_analysis", "completed")]
-    assert told(recording.outcome, "0.two/1.Left") == []
-    assert told(recording.outcome, "0.two/2.Right") == [("assistant", "It is the disk.")]
+    assert conversation(recording.outcome, "0.two/1.Left") == []
+    assert conversation(recording.outcome, "0.two/2.Right") == [("assistant", "It is the disk.")]
 
 
 async def test_an_answer_to_a_question_can_be_cancelled_and_the_next_one_asked(database_url: str) -> None:
@@ -188,4 +188,4 @@ async def test_an_answer_to_a_question_can_be_cancelled_and_the_next_one_asked(d
     assert recording.outcome.status == "completed"
     assert kinds(recording.outcome, first) == [("user_question", "completed"), ("llm_thinking", "cancelled")]
     assert kinds(recording.outcome, second) == [("user_question", "completed"), ("final_analysis", "completed")]
-    assert told(recording.outcome, second) == [("assistant", "Logs.")]
+    assert conversation(recording.outcome, second) == [("assistant", "Logs.")]

@@ -71,7 +71,9 @@ OTHER = Scenario(
 )
 
 
-async def test_a_fork_within_the_work_of_a_sub_agent_goes_on_there_and_its_sender_hears_of_it(database_url: str, tmp_path: Path) -> None:
+async def test_a_fork_within_the_work_of_a_sub_agent_goes_on_there_and_its_sender_gets_the_result(
+    database_url: str, tmp_path: Path
+) -> None:
     async with forking(database_url, tmp_path, FIRST, OTHER) as session:
         before = await session.get(SESSION_ID)
         answer = await session.fork(1, "LogAgent", model="second", hint="Think of memory.")
@@ -193,7 +195,7 @@ class _HeldTools:
         return await self.inner.execute(call, on_output)
 
 
-async def test_a_hint_that_kept_agents_have_heard_stays_what_it_was(database_url: str, tmp_path: Path) -> None:
+async def test_a_hint_that_kept_agents_have_read_stays_what_it_was(database_url: str, tmp_path: Path) -> None:
     held = Held("p")
     notes: list[dict[str, Any]] = []
     async with submitted(database_url, tmp_path, replace(FIRST, servers=held), OTHER) as session, anyio.create_task_group() as tasks:
@@ -239,7 +241,9 @@ async def test_a_sub_agent_that_went_astray_is_set_right_after_the_session_was_c
     assert await replayed(database_url, recording) == []
 
 
-async def test_an_agent_that_was_stopped_with_the_session_stays_stopped_and_its_sender_is_told(database_url: str, tmp_path: Path) -> None:
+async def test_an_agent_that_was_stopped_with_the_session_stays_stopped_and_its_sender_is_notified(
+    database_url: str, tmp_path: Path
+) -> None:
     held = Held("m", "p")
     concluded = says(LEAD, 1, 'Memory is short [A2.2: "Out of memory: killed"].' + VERDICT)
     other = replace(OTHER, calls=[concluded if (one.track, one.turn) == (LEAD, 1) else one for one in OTHER.calls])

@@ -11,7 +11,21 @@ import anyio
 import httpx
 import pytest
 
-from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, fails, kinds, read_back, says, stage, told
+from support.agent_scenario import (
+    SESSION_ID,
+    SUMMARY,
+    Scenario,
+    agent,
+    answers,
+    calls,
+    chain,
+    conversation,
+    fails,
+    kinds,
+    read_back,
+    says,
+    stage,
+)
 from support.replaying import replayed
 from support.stuck_tools import StuckTools
 from tarsy.agent.recorder import Recorder
@@ -64,7 +78,7 @@ async def executions(running: Application) -> tuple[AgentExecution, ...]:
 
 
 def reports(outcome: RecordedOutcome, track: str = LEAD) -> list[str]:
-    return [content for role, content in told(outcome, track) if role == "tool"]
+    return [content for role, content in conversation(outcome, track) if role == "tool"]
 
 
 POD = answers(PODS, "p", "k8s.pods", "web-1 CrashLoopBackOff")
@@ -134,7 +148,7 @@ async def test_a_sub_agent_sees_the_alert_and_its_task_and_nothing_of_the_conver
     assert "Agents that you can send" not in system, "a sub-agent sends none"
 
 
-async def test_an_agent_is_told_of_those_it_can_send(database_url: str) -> None:
+async def test_an_agent_is_informed_of_those_it_can_send(database_url: str) -> None:
     outcome = outcome_of(await TWO.play(database_url))
     assert "- LogAgent: What LogAgent is for (tools: k8s)" in outcome.conversations[LEAD][0]["content"]
 
@@ -211,7 +225,7 @@ async def test_the_words_of_a_sub_agent_are_no_evidence(database_url: str) -> No
     assert (outcome.citations["verified"], outcome.citations["failed"]) == (0, 1)
 
 
-async def test_a_task_with_a_secret_is_stored_and_told_masked(database_url: str) -> None:
+async def test_a_task_with_a_secret_is_stored_and_delivered_masked(database_url: str) -> None:
     secret = "AKIAIOSFODNN7EXAMPLE"
     asked = says(LEAD, 0, sends("a", "PodAgent", f"Who uses aws_access_key_id={secret}?"))
     scenario = Scenario(chain(stage(lead())), [asked, says(PODS, 0, "No pod."), says(LEAD, 1, "Unknown."), says(END, 0, "Done.")])
@@ -354,7 +368,7 @@ async def test_cancelling_a_session_stops_the_agents_that_were_sent(database_url
     assert kinds(outcome, PODS) == [("llm_tool_call", "completed"), ("tool_result", "cancelled")]
 
 
-async def test_one_sub_agent_can_be_cancelled_alone_and_its_sender_hears_of_it(database_url: str) -> None:
+async def test_one_sub_agent_can_be_cancelled_alone_and_its_sender_is_notified(database_url: str) -> None:
     tools = StuckTools()
     recording: Recording | None = None
     async with one_sent(calls("p", "k8s.pods"), servers=tools).running(database_url) as running, anyio.create_task_group() as tasks:

@@ -35,7 +35,7 @@ async def _changes(database_url: str, *reported: Change) -> None:
     await engine.dispose()
 
 
-async def test_an_agent_asks_what_was_changed_and_a_replay_hears_the_same_again(database_url: str) -> None:
+async def test_an_agent_asks_what_was_changed_and_a_replay_gets_the_same_again(database_url: str) -> None:
     await _changes(database_url, _deployed("cart 2.1", app="cart"), _deployed("mail 7", app="mail"))
     scenario = Scenario(
         chain(stage(agent())),
@@ -81,7 +81,7 @@ async def test_without_reported_changes_no_conversation_pays_for_the_tool(databa
     assert all("tarsy." not in tool.name for catalog in recording.catalogs for tool in catalog.tools)
 
 
-async def test_a_tool_server_that_no_label_chose_is_told_to_the_agent_and_shown_to_people(database_url: str) -> None:
+async def test_a_tool_server_that_no_label_chose_is_reported_to_the_agent_and_to_people(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent(absent_servers={"k8s": ABSENT}))),
         [says(TRACK, 0, "It is not known which cluster it is."), says(f"1.{SUMMARY}", 0, "Unknown.")],

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, kinds, read_back, says, stage, thinks, told
+from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, conversation, kinds, read_back, says, stage, thinks
 from support.stuck_tools import FOR_EVER, StuckTools
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.recording import RecordedCall
@@ -58,7 +58,9 @@ async def test_two_limits_in_a_row_end_the_agent_when_a_tool_was_waited_for(
     last = [event for event in recording.outcome.timeline if event["track"] == TRACK][-1]
     assert last["metadata"] == {"code": "gave_up"}
     assert last["content"].startswith("stopped after 2 timeouts in a row")
-    assert all("did not" in content for role, content in told(recording.outcome, TRACK) if role != "assistant"), "the model was told"
+    assert all("did not" in content for role, content in conversation(recording.outcome, TRACK) if role != "assistant"), (
+        "the model was told"
+    )
 
 
 @pytest.mark.parametrize(

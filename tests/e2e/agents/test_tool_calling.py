@@ -12,11 +12,11 @@ from support.agent_scenario import (
     answers,
     calls,
     chain,
+    conversation,
     kinds,
     says,
     stage,
     thinks,
-    told,
 )
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.tool import ToolCalling
@@ -28,7 +28,7 @@ REACT = chain(stage(agent(tool_calling=ToolCalling.REACT)))
 NATIVE = chain(stage(agent()))
 
 
-async def test_a_native_agent_thinks_speaks_calls_and_concludes(database_url: str) -> None:
+async def test_a_native_agent_thinks_answers_calls_and_concludes(database_url: str) -> None:
     scenario = Scenario(
         NATIVE,
         [
@@ -102,7 +102,7 @@ async def test_a_model_that_thinks_by_itself_and_in_its_text_is_shown_with_both(
     ]
 
 
-async def test_a_react_agent_speaks_its_tools_as_text(database_url: str) -> None:
+async def test_a_react_agent_calls_its_tools_as_text(database_url: str) -> None:
     scenario = Scenario(
         REACT,
         [
@@ -125,7 +125,7 @@ async def test_a_react_agent_speaks_its_tools_as_text(database_url: str) -> None
     assert recording.outcome.final_analysis == "The node is full."
 
 
-async def test_several_tools_of_one_answer_are_told_in_the_order_of_the_calls(database_url: str) -> None:
+async def test_several_tools_of_one_answer_are_sent_in_the_order_of_the_calls(database_url: str) -> None:
     scenario = Scenario(
         NATIVE,
         [
@@ -162,7 +162,7 @@ async def test_a_tool_that_does_not_exist_is_answered_with_those_that_do(
     recording = await scenario.play(database_url)
     agrees_with_golden(recording, name)
     assert recording.outcome is not None
-    observation = told(recording.outcome, TRACK)[1][1]
+    observation = conversation(recording.outcome, TRACK)[1][1]
     assert "k8s.podz" in observation
     assert f"{known}: List pods." in observation
 

@@ -71,7 +71,7 @@ async def test_timeouts_of_tools_count_like_those_of_the_model(database_url: str
     assert [status for kind, status in kinds(recording.outcome, TRACK) if kind == "tool_result"] == ["timed_out", "timed_out"]
 
 
-async def test_an_error_is_told_to_the_model_and_the_loop_goes_on(database_url: str) -> None:
+async def test_an_error_is_reported_to_the_model_and_the_loop_goes_on(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent())),
         [
@@ -135,7 +135,7 @@ async def test_a_last_iteration_that_failed_is_a_failure_not_a_conclusion(databa
     [("k8s.pods", answers(TRACK, "a", "k8s.pods", "no such namespace", is_error=True)), ("k8s.podz", None)],
     ids=["a tool's own error", "an unknown tool"],
 )
-async def test_a_last_iteration_whose_tool_said_no_still_leads_to_a_conclusion(
+async def test_a_last_iteration_whose_tool_failed_still_leads_to_a_conclusion(
     database_url: str, asked: str, result: RecordedTool | None
 ) -> None:
     scenario = Scenario(
@@ -218,7 +218,7 @@ async def test_a_failing_executive_summary_does_not_fail_the_session(database_ur
     assert recording.outcome.executive_summary is None
 
 
-async def test_a_runbook_that_cannot_be_had_is_told_and_the_default_stands_in(database_url: str) -> None:
+async def test_a_runbook_that_cannot_be_loaded_is_reported_and_the_default_is_used(database_url: str) -> None:
     scenario = Scenario(
         chain(stage(agent())),
         [says(TRACK, 0, "It is the disk."), says(END, 0, "Disk.")],

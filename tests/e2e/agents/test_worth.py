@@ -11,6 +11,7 @@ from support.agent_scenario import (
     answers,
     calls,
     chain,
+    conversation,
     fails,
     fallback,
     kinds,
@@ -18,7 +19,6 @@ from support.agent_scenario import (
     says,
     stage,
     thinks,
-    told,
 )
 from tarsy.agent.answer_text import CONTINUE
 from tarsy.domain.claim import INVESTIGATION
@@ -61,7 +61,7 @@ async def test_an_answer_cut_at_the_output_limit_is_continued_to_its_end(databas
     session, outcome = await played(scenario, database_url)
     assert session.final_analysis == "It is the disk, which is full of old logs."
     assert (session.analysis_is_partial, session.analysis_partial_reason) == (False, None)
-    assert told(outcome, TRACK)[2:] == [
+    assert conversation(outcome, TRACK)[2:] == [
         ("assistant", "It is the disk, which is fu"),
         ("user", CONTINUE),
         ("assistant", "disk, which is full of old logs."),

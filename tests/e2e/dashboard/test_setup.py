@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from support.browser import DESKTOP, PHONE, TABLET, assert_accessible, assert_fits, follow, open_page, picture, resize
 from support.terminal_server import Shown, served_in_terminal
 from support.vendor_server import VendorServer, json_reply, vendor_server
-from support.vendors import ChatCompletions, Said
+from support.vendors import Answer, ChatCompletions
 
 pytestmark = [pytest.mark.xdist_group("dashboard"), pytest.mark.timeout(180)]
 
@@ -114,7 +114,7 @@ def enter_the_code(page: Page, shown: Shown) -> None:
 def choose_a_model(page: Page, vendor: VendorServer) -> None:
     page.get_by_role("button", name="A model of your own").click()
     page.get_by_label("Address of the model server").fill(f"{vendor.url}/v1")
-    vendor.replies.extend([MODELS, MODELS, MODEL.reply(Said(text=("ready",)))])
+    vendor.replies.extend([MODELS, MODELS, MODEL.reply(Answer(text=("ready",)))])
     page.get_by_role("button", name="Find models").click()
     page.get_by_role("button", name="Test and save").click()
     # The server loads the vendor's library only now.

@@ -23,7 +23,7 @@ from tarsy.db.connection import (
 from tarsy.db.retry import retrying
 
 
-async def test_an_engine_speaks_utc_names_itself_and_keeps_json_as_it_is(database_url: str) -> None:
+async def test_an_engine_uses_utc_names_itself_and_keeps_json_as_it_is(database_url: str) -> None:
     engine = create_engine(database_url)
     async with engine.connect() as connection:
         assert await connection.scalar(text("SHOW timezone")) == "UTC"
@@ -76,7 +76,7 @@ async def test_a_connection_whose_other_end_vanishes_is_given_up_by_the_system(d
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == SILENCE_SECONDS * 1000
 
 
-async def test_a_raw_connection_hears_notifications(database_url: str) -> None:
+async def test_a_raw_connection_receives_notifications(database_url: str) -> None:
     received = anyio.Event()
 
     def receive(*_: object) -> None:

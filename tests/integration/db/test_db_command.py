@@ -21,7 +21,7 @@ async def test_the_schema_of_an_empty_database_can_be_looked_at_and_brought_up_t
     assert after.stdout.decode() == f"The database is at revision {migrate.head()}, the newest.\n"
 
 
-async def test_a_database_that_does_not_answer_is_told_in_two_sentences_without_the_password(tmp_path: Path) -> None:
+async def test_a_database_that_does_not_answer_is_reported_in_two_sentences_without_the_password(tmp_path: Path) -> None:
     done = await tarsy("db", "upgrade", "--database-url", f"postgresql://user:top-secret@/tarsy?host={tmp_path}")
     complaint = done.stderr.decode()
     assert done.returncode == 1

@@ -297,7 +297,7 @@ def test_a_place_that_cannot_be_a_directory_is_an_operators_error_not_a_tracebac
 
 
 @pytest.mark.parametrize(
-    ("said", "advice"),
+    ("output", "advice"),
     [
         ('FATAL:  could not write lock file "postmaster.pid": No space left on device', "Free some disk space"),
         ("initdb: error: could not create directory: Permission denied", "write access"),
@@ -305,10 +305,10 @@ def test_a_place_that_cannot_be_a_directory_is_an_operators_error_not_a_tracebac
         ("something else", "DATABASE_URL"),
     ],
 )
-def test_the_cure_fits_what_postgresql_complains_about(said: str, advice: str) -> None:
-    assert advice in remedy_for(said)
+def test_the_cure_fits_what_postgresql_complains_about(output: str, advice: str) -> None:
+    assert advice in remedy_for(output)
 
 
 def test_the_cause_is_picked_from_all_that_postgresql_says_when_the_disk_is_full() -> None:
-    said = "running bootstrap script ...\nFATAL:  could not write to file: No space left on device\nPANIC:  cannot abort transaction 1\nchild process was terminated"
-    assert error_line(said) == "FATAL:  could not write to file: No space left on device"
+    output = "running bootstrap script ...\nFATAL:  could not write to file: No space left on device\nPANIC:  cannot abort transaction 1\nchild process was terminated"
+    assert error_line(output) == "FATAL:  could not write to file: No space left on device"

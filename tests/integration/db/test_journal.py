@@ -235,7 +235,9 @@ def begun_stage(claim: Claim, index: int = 0) -> Stage:
     )
 
 
-async def test_a_stage_that_begins_in_the_step_that_ends_another_is_told_after_it(database_url: str, ground: Ground, claim: Claim) -> None:
+async def test_a_stage_that_begins_in_the_step_that_ends_another_is_announced_after_it(
+    database_url: str, ground: Ground, claim: Claim
+) -> None:
     engine = create_engine(database_url)
     journal = PostgresJournal(engine, lambda _events: None)
     first, second = begun_stage(claim), begun_stage(claim, 1)
@@ -370,7 +372,7 @@ def moved(execution: AgentExecution, status: RunStatus, error: str | None = None
     return ExecutionChange(execution_id=execution.id, at=datetime.now(UTC), status=status, error_message=error)
 
 
-async def test_an_entry_that_is_opened_and_closed_in_one_step_is_told_and_stored_like_one_of_two(
+async def test_an_entry_that_is_opened_and_closed_in_one_step_is_announced_and_stored_like_one_of_two(
     database_url: str, ground: Ground, claim: Claim
 ) -> None:
     engine = create_engine(database_url)

@@ -30,7 +30,7 @@ async def claim(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> 
         await engine.dispose()
 
 
-async def test_a_step_is_told_of_the_notes_that_its_writer_does_not_know_by_its_own_statement(database_url: str, claim: Claim) -> None:
+async def test_a_step_gets_the_notes_that_its_writer_does_not_know_by_its_own_statement(database_url: str, claim: Claim) -> None:
     engine, statements = create_engine(database_url), list[str]()
     notes, journal = NoteRepository(engine), PostgresJournal(engine, lambda _events: None)
     await notes.hint(claim.session_id, "first", author="ada")

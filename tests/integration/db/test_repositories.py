@@ -154,8 +154,8 @@ async def test_a_row_shows_how_far_a_session_is_and_what_it_cost(sessions: Sessi
     shown = {session.id: session for session in (await sessions.list()).sessions}
     assert (shown[waiting.id].position.queue_position, shown[running.id].position.queue_position) == (1, None)
     async with engine.begin() as connection:
-        beats = {"claimed_by": "pod-1", "heartbeat_at": AT}
-        await connection.execute(sa.update(work).where(work.c.subject_id == running.id).values(**beats))
+        heartbeat = {"claimed_by": "pod-1", "heartbeat_at": AT}
+        await connection.execute(sa.update(work).where(work.c.subject_id == running.id).values(**heartbeat))
     details = [(await sessions.detail(session.id)).position for session in (waiting, running)]
     assert [(one.pod_id, one.last_interaction_at) for one in details] == [(None, None), ("pod-1", AT)]
     assert (shown[running.id].current_stage_name, shown[running.id].current_stage_index) == ("b", 1)
@@ -198,7 +198,7 @@ async def test_places_in_the_queue_move_up(sessions: SessionRepository, engine: 
     assert (state.pending, state.running, state.oldest_pending_at) == (1, 1, second.created_at)
 
 
-async def test_submitting_and_cancelling_are_told_on_both_channels(sessions: SessionRepository, engine: AsyncEngine) -> None:
+async def test_submitting_and_cancelling_are_announced_on_both_channels(sessions: SessionRepository, engine: AsyncEngine) -> None:
     session = new()
     await sessions.insert(session)
     await sessions.request_cancel(session.id, actor="bob")

@@ -43,11 +43,11 @@ class Second:
     """The model that takes over: it looks once more, where it is told to, and concludes."""
 
     looks: tuple[tuple[str, dict[str, Any]], ...] = ()
-    heard: list[Conversation] = field(default_factory=list[Conversation])
+    received: list[Conversation] = field(default_factory=list[Conversation])
 
     def __call__(self, _case: Case, conversation: Conversation) -> Calls | Reply:
-        self.heard.append(conversation)
-        if self.looks and len(self.heard) == 1:
+        self.received.append(conversation)
+        if self.looks and len(self.received) == 1:
             return Calls(self.looks)
         verdict = verdict_block(
             {"outcome": "fault", "object": "Deployment/shop/cart", "mechanism": "The disk is full.", "evidence": ["A2"]}
@@ -121,8 +121,8 @@ def test_another_model_goes_on_from_a_step_with_the_evidence_that_the_first_had(
     case: tuple[Case, ...], second: Second, tmp_path: Path
 ) -> None:
     trial = fork(tmp_path, case, -1)
-    (heard,) = second.heard
-    first, again = heard.results
+    (received,) = second.received
+    first, again = received.results
     assert "at 2026-05-01T10:00:20Z" in first
     assert "starting" in first
     assert "at 2026-05-01T10:01:40Z" in again
@@ -133,12 +133,12 @@ def test_another_model_goes_on_from_a_step_with_the_evidence_that_the_first_had(
     assert trial.total_tokens < 5000
 
 
-def test_what_the_second_model_asks_beyond_the_recording_is_told_with_the_nearest_call(
+def test_what_the_second_model_asks_beyond_the_recording_is_reported_with_the_nearest_call(
     case: tuple[Case, ...], second: Second, tmp_path: Path
 ) -> None:
     second.looks = (("logs", {"pod": "cart-2"}), ("logs", {"pod": "cart-1"}))
     trial = fork(tmp_path, case, 2)
-    unknown, known = second.heard[1].results[2:]
+    unknown, known = second.received[1].results[2:]
     assert 'no result of kube.logs with {"pod":"cart-2"}' in unknown
     assert '{"pod":"cart-1"}' in unknown
     assert "starting" in known
@@ -149,7 +149,7 @@ def test_what_the_second_model_asks_beyond_the_recording_is_told_with_the_neares
 
 def test_from_step_0_the_second_model_investigates_alone(case: tuple[Case, ...], second: Second, tmp_path: Path) -> None:
     trial = fork(tmp_path, case, 0)
-    assert second.heard[0].results == ()
+    assert second.received[0].results == ()
     assert not trial.passed
 
 
@@ -158,7 +158,7 @@ def test_a_sample_is_forked_as_well(second: Second, tmp_path: Path) -> None:
     trial = fork(tmp_path, cases, -1)
     # The other case has no recording.
     assert trial.identity.case == "sample-image-pull"
-    assert len(second.heard[0].results) == trial.tool_calls > 3
+    assert len(second.received[0].results) == trial.tool_calls > 3
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_sample_is_forked_as_well(second: Second, tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.usefixtures("second")
-def test_what_cannot_be_forked_is_told_in_a_sentence(
+def test_what_cannot_be_forked_is_reported_in_a_sentence(
     name: str, step: int, model: str, reported: str, case: tuple[Case, ...], tmp_path: Path
 ) -> None:
     with pytest.raises(EvalError, match=reported):

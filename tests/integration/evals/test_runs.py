@@ -11,7 +11,7 @@ import pytest
 
 from support.eval_cases import investigated, suite
 from support.vendor_server import vendor_server
-from support.vendors import Call, ChatCompletions, Said
+from support.vendors import Answer, Call, ChatCompletions
 from tarsy.agent.prompt import instructions
 from tarsy.config.load.loader import load_config
 from tarsy.evals.cases import EvalError, load_cases, select_cases
@@ -194,7 +194,7 @@ async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judg
     model = ChatCompletions()
     called = Call("1", "cluster__pods_get", '{"namespace": "shop", "name": "wishlist-5b6c7d8e9-gg7hh"}')
     async with vendor_server() as vendor:
-        vendor.replies.extend(map(model.reply, (Said(calls=(called,)), Said(text=(ANSWER,)), Said(text=("NO",)))))
+        vendor.replies.extend(map(model.reply, (Answer(calls=(called,)), Answer(text=(ANSWER,)), Answer(text=("NO",)))))
         provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"}
         (tmp_path / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"local": provider}}), encoding="utf-8")
         loaded = load_config(tmp_path, {})

@@ -80,7 +80,7 @@ async def test_text_published_while_the_line_was_cut_is_not_lost(here: LiveNode,
         assert seen[1]["type"] == "timeline_event.created"
 
 
-async def test_a_client_that_does_not_read_delays_nobody_and_is_told_to_reload(here: LiveNode) -> None:
+async def test_a_client_that_does_not_read_delays_nobody_and_is_asked_to_reload(here: LiveNode) -> None:
     session, count = new_id(), 400
     channel = session_channel(session)
     async with (
@@ -146,7 +146,7 @@ async def test_a_client_that_takes_nothing_for_too_long_loses_its_place(there: L
         await place_given_back(there)
 
 
-async def test_a_client_that_is_told_nothing_for_long_keeps_its_place(there: LiveNode, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_gets_nothing_for_long_keeps_its_place(there: LiveNode, monkeypatch: pytest.MonkeyPatch) -> None:
     # Looked at in every turn of the loop: the silence between two answers is always too long.
     monkeypatch.setattr(live, "SEND_SECONDS", 0.0)
     async with live_server(there) as address, connect(f"ws://{address}/ws") as client:

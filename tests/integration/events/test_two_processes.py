@@ -42,7 +42,9 @@ async def test_an_event_too_large_for_a_notification_arrives_in_its_place(here: 
         assert len(seen[2]["filler"]) == 20_000
 
 
-async def test_a_reader_elsewhere_that_joins_in_mid_stream_gets_the_text_so_far_and_then_the_rest(here: LiveNode, there: LiveNode) -> None:
+async def test_a_reader_of_another_process_that_joins_in_mid_stream_gets_the_text_so_far_and_then_the_rest(
+    here: LiveNode, there: LiveNode
+) -> None:
     session, event = new_id(), new_id()
     await here.write([created_event(session, event)])
     here.live.publish(delta(session, event, 0, "Hello "))

@@ -51,35 +51,35 @@ class Client:
     async def say(self, **action: Any) -> None:
         await self._connection.send(orjson.dumps(action).decode())
 
-    async def hear(self) -> Message:
+    async def receive(self) -> Message:
         with anyio.fail_after(GIVE_UP_SECONDS):
             return orjson.loads(await self._connection.recv())
 
     async def subscribe(self, channel: str, last_event_id: int | None = None) -> Message:
         await self.say(action="subscribe", channel=channel, last_event_id=last_event_id)
-        return await self.hear()
+        return await self.receive()
 
-    async def hear_events(self, count: int) -> list[int]:
-        return ids([await self.hear() for _ in range(count)])
+    async def receive_events(self, count: int) -> list[int]:
+        return ids([await self.receive() for _ in range(count)])
 
 
 @asynccontextmanager
 async def client(address: str, path: str = "/ws", **options: Any) -> AsyncGenerator[Client]:
     async with connect(f"ws://{address}{path}", **options) as connection:
         client = Client(connection)
-        assert (await client.hear())["type"] == "connection.established"
+        assert (await client.receive())["type"] == "connection.established"
         yield client
 
 
 @pytest.mark.parametrize("path", ["/ws", "/api/v1/ws"])
-async def test_a_client_that_subscribes_is_told_where_the_channel_stands_and_what_follows(node: LiveNode, address: str, path: str) -> None:
+async def test_a_client_that_subscribes_gets_the_position_of_the_channel_and_what_follows(node: LiveNode, address: str, path: str) -> None:
     session = new_id()
     await node.write_status(session, 3)
     async with client(address, path) as browser:
         confirmed = await browser.subscribe(session_channel(session))
         assert confirmed == {"type": "subscription.confirmed", "channel": session_channel(session), "last_event_id": 3}
         await node.write_status(session, 2)
-        assert await browser.hear_events(2) == [4, 5]
+        assert await browser.receive_events(2) == [4, 5]
 
 
 async def test_a_client_that_comes_back_continues_after_its_last_event(node: LiveNode, address: str) -> None:
@@ -87,9 +87,9 @@ async def test_a_client_that_comes_back_continues_after_its_last_event(node: Liv
     await node.write_status(session, 5)
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=2)
-        assert await browser.hear_events(3) == [3, 4, 5]
+        assert await browser.receive_events(3) == [3, 4, 5]
         await browser.say(action="catchup", channel=session_channel(session), last_event_id=3)
-        assert await browser.hear_events(2) == [4, 5]
+        assert await browser.receive_events(2) == [4, 5]
 
 
 async def test_more_than_two_hundred_missed_events_are_an_overflow_and_live_goes_on(node: LiveNode, address: str) -> None:
@@ -97,11 +97,11 @@ async def test_more_than_two_hundred_missed_events_are_an_overflow_and_live_goes
     await node.write_status(session, 250)
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=49)
-        assert await browser.hear() == {"type": "catchup.overflow", "channel": session_channel(session), "last_event_id": 250}
+        assert await browser.receive() == {"type": "catchup.overflow", "channel": session_channel(session), "last_event_id": 250}
         await node.write_status(session)
-        assert await browser.hear_events(1) == [251]
+        assert await browser.receive_events(1) == [251]
         await browser.say(action="catchup", channel=session_channel(session), last_event_id=51)
-        assert await browser.hear_events(200) == list(range(52, 252))
+        assert await browser.receive_events(200) == list(range(52, 252))
 
 
 async def test_events_taken_by_retention_are_an_overflow(node: LiveNode, address: str) -> None:
@@ -111,9 +111,9 @@ async def test_events_taken_by_retention_are_an_overflow(node: LiveNode, address
     await node.write_status(session, 1)
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=3)
-        assert (await browser.hear())["type"] == "catchup.overflow"
+        assert (await browser.receive())["type"] == "catchup.overflow"
         await browser.subscribe(session_channel(session), last_event_id=5)
-        assert await browser.hear_events(1) == [6]
+        assert await browser.receive_events(1) == [6]
 
 
 async def test_an_id_the_database_never_gave_is_an_overflow(node: LiveNode, address: str) -> None:
@@ -121,7 +121,7 @@ async def test_an_id_the_database_never_gave_is_an_overflow(node: LiveNode, addr
     await node.write_status(session, 5)
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=99)
-        assert await browser.hear() == {"type": "catchup.overflow", "channel": session_channel(session), "last_event_id": 5}
+        assert await browser.receive() == {"type": "catchup.overflow", "channel": session_channel(session), "last_event_id": 5}
 
 
 async def test_text_never_arrives_before_its_event_nor_after_its_end(node: LiveNode, address: str) -> None:
@@ -130,14 +130,14 @@ async def test_text_never_arrives_before_its_event_nor_after_its_end(node: LiveN
         await browser.subscribe(session_channel(session))
         await node.write([created_event(session, event)])
         node.live.publish(delta(session, event, 0, "one "))
-        received = [await browser.hear(), await browser.hear()]
+        received = [await browser.receive(), await browser.receive()]
         assert [message["type"] for message in received] == ["timeline_event.created", "stream.chunk"]
         node.live.publish(delta(session, event, 4, "two"))
         await node.write([completed_event(session, event, "one two")])
         node.live.publish(delta(session, event, 7, "late"))
         await browser.say(action="ping")
         while received[-1]["type"] != "pong":
-            received.append(await browser.hear())
+            received.append(await browser.receive())
         assert [message["type"] for message in received].index("timeline_event.completed") > max(
             index for index, message in enumerate(received) if message["type"] == "stream.chunk"
         )
@@ -149,11 +149,11 @@ async def test_a_client_that_joins_in_mid_stream_gets_the_text_so_far(node: Live
     node.live.publish(delta(session, event, 0, "so far"))
     async with client(address) as browser:
         await browser.subscribe(session_channel(session), last_event_id=0)
-        received = [await browser.hear(), await browser.hear()]
+        received = [await browser.receive(), await browser.receive()]
         assert received[0]["type"] == "timeline_event.created"
         assert (received[1]["offset"], received[1]["delta"]) == (0, "so far")
         node.live.publish(delta(session, event, 6, " and on"))
-        received.append(await browser.hear())
+        received.append(await browser.receive())
         assert received[2]["offset"] == 6
         assert text_of(received, event) == "so far and on"
 
@@ -164,9 +164,9 @@ async def test_a_stream_that_starts_over_replaces_what_was_shown(node: LiveNode,
         await browser.subscribe(session_channel(session))
         await node.write([created_event(session, event)])
         node.live.publish(delta(session, event, 0, "a first attempt"))
-        received = [await browser.hear(), await browser.hear()]
+        received = [await browser.receive(), await browser.receive()]
         node.live.publish(delta(session, event, 0, "another"))
-        received.append(await browser.hear())
+        received.append(await browser.receive())
         assert text_of(received, event) == "another"
 
 
@@ -175,9 +175,9 @@ async def test_progress_reaches_the_list_and_whoever_joins_it_later(node: LiveNo
     node.live.progress(session, stage_name="look", stage_index=1, stage_count=3)
     async with client(address) as browser:
         await browser.subscribe("sessions")
-        assert (await browser.hear())["stage_index"] == 1
+        assert (await browser.receive())["stage_index"] == 1
         node.live.progress(session, stage_name="look", stage_index=2, stage_count=3)
-        assert await browser.hear() == {
+        assert await browser.receive() == {
             "type": "session.progress",
             "channel": "sessions",
             "session_id": session,
@@ -187,16 +187,16 @@ async def test_progress_reaches_the_list_and_whoever_joins_it_later(node: LiveNo
         }
 
 
-async def test_after_unsubscribing_nothing_more_is_told(node: LiveNode, address: str) -> None:
+async def test_after_unsubscribing_nothing_more_is_sent(node: LiveNode, address: str) -> None:
     session = new_id()
     async with client(address) as browser:
         await browser.subscribe(session_channel(session))
         await browser.say(action="unsubscribe", channel=session_channel(session))
         await browser.say(action="ping")
-        assert (await browser.hear())["type"] == "pong"
+        assert (await browser.receive())["type"] == "pong"
         await node.write_status(session)
         await browser.say(action="ping")
-        assert (await browser.hear())["type"] == "pong"
+        assert (await browser.receive())["type"] == "pong"
 
 
 @pytest.mark.parametrize("channel", ["tarsy_events", "session:1", "session:*"])
@@ -220,29 +220,29 @@ async def test_a_client_that_asks_without_end_has_to_wait(address: str, monkeypa
         for _ in range(7):
             await browser.say(action="ping")
         for _ in range(7):
-            assert await browser.hear() == {"type": "pong"}
+            assert await browser.receive() == {"type": "pong"}
         assert anyio.current_time() - started >= 0.9
 
 
 async def test_catching_up_without_a_subscription_is_refused(address: str) -> None:
     async with client(address) as browser:
         await browser.say(action="catchup", channel="sessions", last_event_id=0)
-        assert (await browser.hear())["type"] == "subscription.error"
+        assert (await browser.receive())["type"] == "subscription.error"
 
 
 async def test_nonsense_is_answered_and_survived(address: str) -> None:
     async with client(address) as browser:
         await browser.say(action="shout")
-        assert (await browser.hear())["type"] == "error"
+        assert (await browser.receive())["type"] == "error"
         await browser.say(action="ping")
-        assert await browser.hear() == {"type": "pong"}
+        assert await browser.receive() == {"type": "pong"}
 
 
 async def test_an_action_beyond_the_size_limit_ends_the_connection(address: str) -> None:
     async with client(address) as browser:
         await browser.say(action="ping", filler="x" * MAX_ACTION_BYTES)
         with pytest.raises(ConnectionClosed) as closed:
-            await browser.hear()
+            await browser.receive()
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1009
 
@@ -253,7 +253,7 @@ async def test_more_connections_than_the_limit_are_turned_away_and_places_are_gi
             await connect(f"ws://{address}/ws")
         assert refused.value.response.status_code == 503
         await last.say(action="ping")
-        assert (await last.hear())["type"] == "pong"
+        assert (await last.receive())["type"] == "pong"
     async with client(address):
         pass
 

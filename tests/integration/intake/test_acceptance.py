@@ -135,7 +135,7 @@ async def test_what_still_fires_is_investigated_again_by_one_who_knows_what_was_
         assert "received 3 times" in begun.subject.alert_data
 
 
-async def test_an_investigation_is_told_of_every_alert_that_joined_before_it_began(database_url: str) -> None:
+async def test_an_investigation_is_informed_of_every_alert_that_joined_before_it_began(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
         await ground.take(alert("f2", severity=Severity.CRITICAL))

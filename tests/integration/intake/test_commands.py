@@ -81,7 +81,7 @@ async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
             await ground.commands().split(new_id, [str(row["id"])], actor="alice")
 
 
-async def test_incidents_are_found_by_the_verdict_of_their_last_investigation_which_the_next_one_is_told(database_url: str) -> None:
+async def test_incidents_are_found_by_the_verdict_of_their_last_investigation_which_the_next_one_gets(database_url: str) -> None:
     disk = AffectedObject(kind="Volume", namespace="shop", name="data")
     fault = JudgedVerdict(Verdict(outcome=VerdictOutcome.FAULT, object=disk), Confidence.MEDIUM)
     async with intake_world(database_url) as ground:

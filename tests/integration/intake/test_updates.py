@@ -16,7 +16,7 @@ async def _notes(ground: IntakeWorld) -> list[tuple[NoteKind, str]]:
     return [(one.note.kind, one.note.text) for one in await NoteRepository(ground.engine).of_incident(str(incident["id"]))]
 
 
-async def test_alerts_that_join_or_end_are_told_to_an_investigation_that_runs_and_repeats_are_not(database_url: str) -> None:
+async def test_alerts_that_join_or_end_are_reported_to_an_investigation_that_runs_and_repeats_are_not(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
         await ground.begin()
@@ -39,7 +39,7 @@ async def test_alerts_that_join_or_end_are_told_to_an_investigation_that_runs_an
     assert worse[1].startswith("Has become worse (1):\n- critical: Disk f2 is full")
 
 
-async def test_that_everything_is_over_is_told_as_such(database_url: str) -> None:
+async def test_that_everything_is_over_is_reported_as_such(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f1"), alert("f2"))
         await ground.begin()
@@ -66,7 +66,7 @@ async def test_an_investigation_that_has_not_begun_gets_no_notes_for_it_is_brief
         assert "Disk f2 is full" in claimed.subject.alert_data
 
 
-async def test_an_investigation_that_begins_while_an_alert_joins_is_told_of_it(database_url: str) -> None:
+async def test_an_investigation_that_begins_while_an_alert_joins_is_informed_of_it(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
         lock = acceptance.lock_waiting
@@ -81,7 +81,7 @@ async def test_an_investigation_that_begins_while_an_alert_joins_is_told_of_it(d
     assert "Disk f2 is full" in text
 
 
-async def test_a_storm_is_told_in_few_words(database_url: str) -> None:
+async def test_a_storm_is_reported_in_few_words(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f0"))
         await ground.begin()
@@ -92,7 +92,7 @@ async def test_a_storm_is_told_in_few_words(database_url: str) -> None:
     assert len(text) < 2_000
 
 
-async def test_silence_and_what_a_person_does_are_told_too(database_url: str) -> None:
+async def test_silence_and_what_a_person_does_are_reported_too(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f1"), alert("f2"))
         await ground.begin()

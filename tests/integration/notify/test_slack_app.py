@@ -88,9 +88,9 @@ class SlackWorld:
         self.slack.replies.appendleft(json_reply(200, {"ok": True}))
         event = {"type": "app_mention", "user": user, "channel": "C2", "ts": ts, "text": f"<@UBOT> {text}", **more}
         assert (await self.send(event={"type": "event_callback", "event": event})).json() == {}
-        told = self.slack.seen.pop()
-        assert (told.path, told.body["user"]) == ("/api/chat.postEphemeral", user)
-        return told.body["text"]
+        reply = self.slack.seen.pop()
+        assert (reply.path, reply.body["user"]) == ("/api/chat.postEphemeral", user)
+        return reply.body["text"]
 
     async def delivered(self, target: str, *replies: str) -> list[tuple[str, dict[str, Any]]]:
         """Deliver what has happened; return the calls of Slack's API, which posts messages with these ids."""
@@ -272,12 +272,12 @@ async def test_every_role_may_ask_in_slack_for_its_own_and_nothing_else_and_a_re
         for user, role in {"U6": AccessRole.VIEWER, "U2": AccessRole.VIEWER, **world.app.users}.items():
             for name, attempt in found.items():
                 before = await world.state()
-                told = await attempt.make(user)
+                reply = await attempt.make(user)
                 needed = REQUIRED_ROLES[attempt.operation] if attempt.operation else None
                 refusal = f"This needs the role {needed}; slack:{user} has the role {role}."
                 may = needed is None or role.includes(needed)
-                if (told != refusal) is not may or (not may and await world.state() != before):
-                    wrong.append(f"{name} by {user}, {role}: {told}")
+                if (reply != refusal) is not may or (not may and await world.state() != before):
+                    wrong.append(f"{name} by {user}, {role}: {reply}")
         assert wrong == []
     # What was asked for is what was meant, and a new button or kind of request must be added above, with a rule.
     assert set(asked) == {(attempt.request, attempt.operation) for attempt in found.values()}
@@ -341,8 +341,8 @@ async def test_the_command_investigates_a_text_and_asks_and_explains_itself(data
 async def test_a_mention_is_investigated_once_and_the_result_is_posted_in_its_thread(database_url: str) -> None:
     async with slack_world(database_url) as world:
         for _ in range(2):
-            told = await world.mention("the disk of <https://n7.example|node-7> is full &amp; hot", "5.0")
-            assert told.startswith("TARSy investigates it: https://tarsy.example/sessions/")
+            reply = await world.mention("the disk of <https://n7.example|node-7> is full &amp; hot", "5.0")
+            assert reply.startswith("TARSy investigates it: https://tarsy.example/sessions/")
         [session] = await world.intake.sessions()
         assert session["alert_data"] == "the disk of https://n7.example is full & hot"
         begun = await world.intake.begin()
@@ -367,8 +367,8 @@ async def test_a_mention_in_the_thread_of_an_incident_asks_and_the_answer_is_a_r
         _, session_id = await world.ended()
         await world.delivered("on-call", "1.0", "1.0", "1.1")
         for _ in range(2):
-            told = await world.mention("what filled it?", "1.2", thread_ts="1.0")
-            assert told == f"TARSy answers in the thread and on the session's page: https://tarsy.example/sessions/{session_id}"
+            reply = await world.mention("what filled it?", "1.2", thread_ts="1.0")
+            assert reply == f"TARSy answers in the thread and on the session's page: https://tarsy.example/sessions/{session_id}"
         [asked] = await world.intake.rows("SELECT id, content, author FROM chat_user_messages")
         assert (asked["content"], asked["author"]) == ("what filled it?", "slack:U1")
         run, claimed = await add_run(world.intake.engine, session_id), await take(world.intake.engine, CHAT_ANSWER)
@@ -503,9 +503,9 @@ async def test_socket_mode_takes_the_same_requests_without_an_address_of_its_own
         opened, mentioned = world.slack.seen
         assert mentioned.body["text"].startswith("TARSy investigates it: ")
         assert (opened.path, opened.headers["authorization"]) == ("/api/apps.connections.open", "Bearer xapp-1")
-        told = {answer["envelope_id"]: answer["payload"]["text"] for answer in answers if answer["envelope_id"] != "e3"}
-        assert told["e1"].startswith("TARSy investigates it: https://tarsy.example/sessions/")
-        assert told["e2"] == "This needs the role responder; slack:U2 has the role viewer."
+        reply = {answer["envelope_id"]: answer["payload"]["text"] for answer in answers if answer["envelope_id"] != "e3"}
+        assert reply["e1"].startswith("TARSy investigates it: https://tarsy.example/sessions/")
+        assert reply["e2"] == "This needs the role responder; slack:U2 has the role viewer."
         assert len(await world.intake.sessions()) == 2
 
 

@@ -124,7 +124,7 @@ async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: As
     assert (await repository.queue_state()).pending == 10
 
 
-async def test_a_heartbeat_hears_of_cancellation_and_of_loss(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+async def test_a_heartbeat_returns_cancellation_and_loss(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await submitted(ground, made, 3)
     alive, unwanted, lost = [claimed for claimed in [await claim(engine) for _ in range(3)] if claimed]
     await SessionRepository(engine).request_cancel(unwanted.subject_id, actor="somebody")

@@ -86,9 +86,7 @@ async def working(engine: AsyncEngine, clock: FixedClock, recovery: Recovery) ->
             pool.stop_now()
 
 
-async def test_after_an_hour_in_which_nobody_could_be_heard_live_work_stays_where_it_is(
-    engine: AsyncEngine, ground: Ground, made: Scenario
-) -> None:
+async def test_after_an_hour_without_heartbeats_live_work_stays_where_it_is(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await ground.submit(made)
     clock, recovery = FixedClock(), Watched(engine)
     async with working(engine, clock, recovery):
@@ -99,7 +97,7 @@ async def test_after_an_hour_in_which_nobody_could_be_heard_live_work_stays_wher
         assert await ground.fetch("SELECT state, recoveries FROM work") == [{"state": "claimed", "recoveries": 0}]
 
 
-async def test_a_beat_that_gets_no_answer_is_given_up_and_the_next_one_is_heard(
+async def test_a_heartbeat_that_gets_no_answer_is_given_up_and_the_next_one_is_stored(
     engine: AsyncEngine, ground: Ground, made: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pools, "ANSWER_SECONDS", 0.5)

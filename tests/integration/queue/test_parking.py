@@ -239,7 +239,7 @@ async def test_cancelling_a_parked_session_ends_it_here_and_now(engine: AsyncEng
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
 
 
-async def test_a_run_that_is_told_to_park_stops_and_is_parked(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
+async def test_a_run_that_is_asked_to_park_stops_and_is_parked(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     session_id, scope = await ground.submit(made), RunScope()
     taken = await take(engine)
     assert taken

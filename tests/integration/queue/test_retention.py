@@ -96,7 +96,7 @@ async def test_the_old_are_hidden_and_the_long_hidden_are_erased_only_if_configu
     assert [(row["action"], row["id"]) for row in audit] == [("session.deleted", old), ("session.purged", long_hidden)]
 
 
-async def _told_of(ground: Ground, session_id: str) -> set[str]:
+async def _tables_about(ground: Ground, session_id: str) -> set[str]:
     """The tables that hold something of a session."""
     tables = [table.name for table in metadata.tables.values() if "session_id" in table.c]
     counted = {name: await ground.fetch(f"SELECT FROM {name} WHERE session_id = $1 LIMIT 1", session_id) for name in tables}
@@ -108,12 +108,12 @@ async def test_nothing_is_left_of_a_session_that_was_erased(engine: AsyncEngine,
     session_id = await ground.submit(made)
     await PostgresJournal(engine, lambda _events: None).commit(warns(await claimed(engine, INVESTIGATION)))
     await end(ground, session_id, days_ago=31)
-    assert await _told_of(ground, session_id) >= {"events", "timeline_events", "work"}
+    assert await _tables_about(ground, session_id) >= {"events", "timeline_events", "work"}
     if by_age:
         assert await PostgresRetentionStore(engine).erase_sessions(days=30, actor="test", hidden_only=False) == 1
     else:
         await SessionRepository(engine).purge(session_id, actor="test")
-    assert await _told_of(ground, session_id) == {"audit_log"}
+    assert await _tables_about(ground, session_id) == {"audit_log"}
 
 
 async def test_events_are_forgotten_after_their_time_and_ids_go_on(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:

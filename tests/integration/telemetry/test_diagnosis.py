@@ -21,7 +21,7 @@ from tarsy.settings import Settings
 TRACK = "0.look/1.Investigator"
 
 
-async def test_an_installation_that_only_serves_is_told_that_it_has_no_workers(database_url: str) -> None:
+async def test_an_installation_that_only_serves_is_warned_that_it_has_no_workers(database_url: str) -> None:
     async with world(database_url) as api:
         await api.submit()
         reported = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
@@ -37,7 +37,7 @@ async def test_an_installation_that_only_serves_is_told_that_it_has_no_workers(d
     assert [one for one in after if one["source"] == "workers"] == []
 
 
-async def test_a_model_that_fails_again_and_again_is_told(database_url: str) -> None:
+async def test_a_model_that_fails_again_and_again_is_reported(database_url: str) -> None:
     failing = [says(TRACK, turn, fails("invalid_request")) for turn in range(3)]
     story = Scenario(chain(stage(agent(mcp_servers=(), max_iterations=5)), scoring=None), [*failing, says(f"1.{SUMMARY}", 0, "Disk.")])
     async with story.continued(database_url) as running, serving(running.services) as api:
@@ -50,7 +50,7 @@ async def test_a_model_that_fails_again_and_again_is_told(database_url: str) -> 
     assert "last with invalid_request" in model
 
 
-async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
+async def test_a_queue_is_reported_while_it_grows(database_url: str) -> None:
     async with world(database_url) as api:
         for number in range(LONG_QUEUE):
             assert await _reported(api, "queue") == [], f"{number} are no queue"
@@ -64,7 +64,7 @@ async def test_a_queue_is_told_of_while_it_grows(database_url: str) -> None:
         assert await _reported(api, "queue") == []
 
 
-async def test_upkeep_that_is_late_is_told(database_url: str) -> None:
+async def test_upkeep_that_is_late_is_reported(database_url: str) -> None:
     async with world(database_url) as api:
         engine = _engine(api)
         await ProcessRepository(engine).heartbeat(
@@ -96,7 +96,7 @@ async def _sql(database_url: str, statement: str) -> None:
     await connection.close()
 
 
-async def test_clean_ups_are_noted_even_when_there_was_nothing_to_clear_and_backups_when_they_are_told_of(database_url: str) -> None:
+async def test_clean_ups_are_noted_even_when_there_was_nothing_to_clear_and_backups_when_they_are_reported(database_url: str) -> None:
     async with world(database_url) as api:
         assert (await api.services.system.vital_signs.read()).cleaned_up_at is None
         await record_upkeep(_engine(api), CLEAN_UP)

@@ -74,7 +74,7 @@ async def run_waiting(story: Scenario, database_url: str) -> None:
         await running.pool.run_waiting(INVESTIGATION)
 
 
-async def test_an_investigation_is_one_trace_named_and_measured_by_the_conventions_without_a_word_that_was_said(
+async def test_an_investigation_is_one_trace_named_and_measured_by_the_conventions_without_any_contents(
     database_url: str, collector: Collector
 ) -> None:
     await run_waiting(replace(STORY, env=collector.env), database_url)
@@ -195,7 +195,7 @@ async def test_work_that_ends_without_its_release_leaves_nothing_in_memory(
         assert len(runs_in_memory()) == len(before)
 
 
-async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collector: Collector) -> None:
+async def test_a_tool_server_gets_the_trace_in_meta(database_url: str, collector: Collector) -> None:
     async with http_fault_server() as remote:
         server = ResolvedMcpServer(name="f", approval=ApprovalPolicy.NEVER, transport=ResolvedTransport(type="http", url=remote.url))
         story = Scenario(
@@ -210,7 +210,7 @@ async def test_a_tool_server_is_told_the_trace_in_meta(database_url: str, collec
     assert meta["traceparent"] == f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01"
 
 
-async def test_a_stdio_server_is_told_the_trace_in_meta_too(database_url: str, collector: Collector) -> None:
+async def test_a_stdio_server_gets_the_trace_in_meta_too(database_url: str, collector: Collector) -> None:
     server = ResolvedMcpServer(
         name="f",
         approval=ApprovalPolicy.NEVER,
@@ -264,7 +264,7 @@ async def test_what_is_switched_off_is_not_sent(
     assert bool(collector.bodies) == (spans or metrics)
 
 
-async def test_what_is_said_of_the_collector_beside_its_address_holds_wherever_it_is_said(
+async def test_settings_of_the_collector_beside_its_address_hold_wherever_they_are_set(
     database_url: str, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging")

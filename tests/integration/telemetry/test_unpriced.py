@@ -107,9 +107,9 @@ async def test_the_doctor_says_it_too(
 
 
 async def test_a_session_under_such_a_ceiling_says_so_once(database_url: str, tmp_path: Path) -> None:
-    unheard_of = PRICED.model_copy(update={"model": "unheard-of", "name": "ours"})
+    unlisted = PRICED.model_copy(update={"model": "unheard-of", "name": "ours"})
     limited = with_ceiling(
-        priced_chain(runaway_agent().model_copy(update={"provider": unheard_of})), Ceiling(usd=Decimal("0.5"), model_calls=3)
+        priced_chain(runaway_agent().model_copy(update={"provider": unlisted})), Ceiling(usd=Decimal("0.5"), model_calls=3)
     )
     story = runaway(Runaway(endless_tools), tmp_path, limited)
     found = await story.play(database_url)

@@ -178,7 +178,7 @@ def test_a_month_that_goes_on_as_it_began_costs_in_proportion() -> None:
     assert forecast(Decimal(10), date(2026, 4, 30)) == Decimal(10)
 
 
-def test_the_share_of_cached_input_is_told_where_there_was_input() -> None:
+def test_the_share_of_cached_input_is_reported_where_there_was_input() -> None:
     assert UsageTotals().cache_hit_share is None
     assert UsageTotals(input_tokens=200, cached_tokens=50).cache_hit_share == 0.25
 

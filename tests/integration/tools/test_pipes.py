@@ -196,7 +196,7 @@ async def test_more_than_a_pipe_holds_is_sent_whole_and_in_order() -> None:
     assert received.lines == sent
 
 
-async def test_the_sender_is_told_when_the_server_stops_reading_in_the_middle() -> None:
+async def test_the_sender_is_notified_when_the_server_stops_reading_in_the_middle() -> None:
     reading, writing = pipe()
     out, gone = PipeWriter(writing), anyio.Event()
     out.send(b"x" * LIMIT, gone.set)

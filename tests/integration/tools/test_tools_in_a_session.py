@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, calls, chain, says, stage
-from support.observed_application import overheard
+from support.observed_application import observed
 from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMasking, ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.tool import ApprovalPolicy
@@ -45,15 +45,15 @@ async def rows(database_url: str, columns: str, table: str) -> list[tuple[Any, .
         await connection.close()
 
 
-def answered(told: list[dict[str, Any]]) -> str:
+def answered(messages: list[dict[str, Any]]) -> str:
     """The text a watcher has got of a tool's result, piece by piece."""
     results = {
         message["event"]["id"]
-        for message in told
+        for message in messages
         if message["type"] == "timeline_event.created" and message["event"]["event_type"] == "tool_result"
     }
     text = ""
-    for chunk in told:
+    for chunk in messages:
         if chunk["type"] == "stream.chunk" and chunk["event_id"] in results:
             text = text[: chunk["offset"]] + chunk["delta"]
     return text
@@ -62,31 +62,31 @@ def answered(told: list[dict[str, Any]]) -> str:
 async def test_what_a_tool_says_is_seen_live_and_masked_while_it_still_runs(database_url: str, tmp_path: Path) -> None:
     expected = re.compile(r"info: looking, password=\[MASKED_PASSWORD ~\w{3}\]\n\[1/2\] halfway\n")
     seen = tmp_path / "seen"
-    async with overheard(story(calls("a", "f.say_and_wait", marker=str(seen))), database_url) as session:
+    async with observed(story(calls("a", "f.say_and_wait", marker=str(seen))), database_url) as session:
         # The tool ends only when what it said has been seen.
-        await session.run_waiting(lambda: expected.fullmatch(answered(session.told)) and seen.touch())
-    assert expected.fullmatch(answered(session.told))
+        await session.run_waiting(lambda: expected.fullmatch(answered(session.messages)) and seen.touch())
+    assert expected.fullmatch(answered(session.messages))
 
 
 async def test_a_server_that_does_not_come_up_is_a_warning_for_the_model_and_for_people_and_the_investigation_goes_on(
     database_url: str,
 ) -> None:
-    async with overheard(story(calls("a", "f.echo", text="hello")), database_url) as session:
+    async with observed(story(calls("a", "f.echo", text="hello")), database_url) as session:
         await session.run_waiting()
         stored = await session.running.services.repositories.sessions.get(SESSION_ID)
     assert (stored.status.value, stored.final_analysis) == ("completed", "It is the disk.")
     assert "Tool server 'gone' is not available" in session.asked[0]
     warnings = [
-        m["event"]["content"] for m in session.told if m["type"] == "timeline_event.created" and m["event"]["event_type"] == "warning"
+        m["event"]["content"] for m in session.messages if m["type"] == "timeline_event.created" and m["event"]["event_type"] == "warning"
     ]
     assert len(warnings) == 1
     assert "Tool server 'gone' is not available" in warnings[0]
-    assert "hunter2" not in repr((session.asked, session.told))
+    assert "hunter2" not in repr((session.asked, session.messages))
 
 
 async def test_every_listing_and_every_call_is_kept_failures_included(database_url: str) -> None:
     turns = (calls("a", "f.echo", text="hello"), calls("b", "f.say_error"), calls("c", "f.crash"), calls("d", "f.hang"))
-    async with overheard(story(*turns, tool_call_timeout=5.0), database_url) as session:
+    async with observed(story(*turns, tool_call_timeout=5.0), database_url) as session:
         await session.run_waiting()
     kept = await rows(database_url, "kind, server, tool, is_error, error_message, result, duration_ms", "mcp_interactions")
     listings = {row[1]: row for row in kept if row[0] == "tool_list"}

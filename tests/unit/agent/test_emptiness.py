@@ -38,7 +38,7 @@ def test_what_is_empty_is_named_with_where_it_was_looked_for(text: str, what: st
     assert reported(text) == f"Empty: {what} in namespace shop."
 
 
-def test_the_rest_of_the_question_is_said_too() -> None:
+def test_the_rest_of_the_question_is_shown_too() -> None:
     assert (
         reported("[]", '{"namespace": "shop", "labelSelector": "app=cart", "limit": null}')
         == "Empty: 0 entries in namespace shop (labelSelector=app=cart)."
@@ -77,7 +77,7 @@ def test_no_answer_and_no_arguments_break_it(text: str, arguments: str) -> None:
     assert "\n" not in reported(text, arguments)
 
 
-async def test_the_agent_is_told_behind_the_fence_of_the_result() -> None:
+async def test_the_agent_is_informed_behind_the_fence_of_the_result() -> None:
     answered = [says(TRACK, 0, calls("c0", "k8s.pods", namespace="shop")), says(TRACK, 1, "Nothing runs there.")]
     result = answers(TRACK, "c0", "k8s.pods", '{"kind": "PodList", "items": []}', '{"namespace": "shop"}')
     run = MemoryRun(Scenario(chain(stage(agent())), answered, [result]), TRACK)

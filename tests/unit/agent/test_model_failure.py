@@ -38,7 +38,7 @@ OUTAGES = st.sampled_from([code for code in ErrorCode if code.is_outage])
 
 
 @given(OUTAGES)
-def test_an_outage_is_waited_out_for_half_an_hour_and_told_once(code: ErrorCode) -> None:
+def test_an_outage_is_waited_out_for_half_an_hour_and_reported_once(code: ErrorCode) -> None:
     error = ErrorChunk("not now", code, retryable=True)
     decisions = [after_failure(error, failures, has_fallback=False) for failures in range(1, 30)]
     waits = [decision for decision in decisions if isinstance(decision, Outage)]
@@ -53,7 +53,7 @@ def test_an_error_that_is_final_is_not_waited_out_however_long_it_was_out_before
     assert after_failure(ErrorChunk("closed", code), failures, has_fallback=False) == Fail()
 
 
-def test_what_is_waited_for_is_told_in_one_sentence_and_so_is_the_end_of_patience() -> None:
+def test_what_is_waited_for_is_reported_in_one_sentence_and_so_is_the_end_of_patience() -> None:
     provider = ResolvedProvider(name="mine", type=ProviderType.OPENAI, model="m-1", base_url="http://gpu.example:8000/v1")
     error = ErrorChunk("HTTP 503: overloaded.", ErrorCode.PROVIDER_UNAVAILABLE, retryable=True)
     who = "mine (m-1 at http://gpu.example:8000/v1)"
@@ -80,12 +80,12 @@ def test_the_end_names_the_model_its_address_the_cause_and_a_cure_in_one_sentenc
 
 
 @given(st.lists(st.text(max_size=40), max_size=4))
-def test_joining_pieces_loses_nothing_but_what_was_said_twice(pieces: list[str]) -> None:
+def test_joining_pieces_loses_nothing_but_what_was_written_twice(pieces: list[str]) -> None:
     whole = joined(pieces)
     assert len(whole) <= sum(map(len, pieces))
     assert whole.endswith(pieces[-1][-11:]) if pieces else whole == ""
 
 
-def test_what_is_said_again_at_a_seam_is_said_once() -> None:
+def test_what_is_repeated_at_a_seam_is_kept_once() -> None:
     assert joined(["The disk of web-1 is fu", "The disk of web-1 is full."]) == "The disk of web-1 is full."
     assert joined(["one two", " three"]) == "one two three"

@@ -60,8 +60,8 @@ class Vendor(Runaway):
             if left < 0:
                 break
             calls.append(ToolCallChunk(f"c{number}-{place}", "k8s.logs", arguments))
-        said = len(text) + sum(len(call.arguments) + 20 for call in calls if isinstance(call, ToolCallChunk))
-        usage = TokenUsage(self._input(request), ceil(said / 4 * self.density), 0)
+        written = len(text) + sum(len(call.arguments) + 20 for call in calls if isinstance(call, ToolCallChunk))
+        usage = TokenUsage(self._input(request), ceil(written / 4 * self.density), 0)
         self.billed.append(usage)
         # Other agents call their models meanwhile.
         await anyio.lowlevel.checkpoint()

@@ -71,22 +71,22 @@ def roles(run: MemoryRun) -> list[str]:
     return [role for _, role, _, _ in run.journal.conversation()[2:]]
 
 
-def told_of(run: MemoryRun, note: Note) -> list[str]:
+def messages_about(run: MemoryRun, note: Note) -> list[str]:
     return [content for _, role, content, _ in run.journal.conversation() if role == "user" and content.startswith(f"[{note.id}] ")]
 
 
-async def test_a_hint_is_told_before_the_next_call_and_stands_on_the_timeline() -> None:
+async def test_a_hint_is_delivered_before_the_next_call_and_is_on_the_timeline() -> None:
     run = run_with(native(call(0), "It is the disk."), (hint(), after_results(1)))
     await run.go_on()
     assert roles(run) == ["assistant", "tool", "user", "assistant"]
-    (message,) = told_of(run, hint())
+    (message,) = messages_about(run, hint())
     assert message.startswith("[NOTE1] A hint from ada, an engineer who follows this investigation, at 2026-01-01T11:26:15Z:")
     assert "The disk was replaced at ten." in message
     assert ("note", "completed", "The disk was replaced at ten.") in run.journal.timeline()
     assert run.journal.llm[-1].message_count == 5, "the model was asked with the hint in its conversation"
 
 
-async def test_a_hint_given_before_an_agent_begins_is_told_before_its_first_call() -> None:
+async def test_a_hint_given_before_an_agent_begins_is_delivered_before_its_first_call() -> None:
     run = run_with(react("Final Answer: It is the disk."), (hint(), after_calls(0)))
     await run.go_on()
     assert roles(run) == ["user", "assistant"]
@@ -95,7 +95,7 @@ async def test_a_hint_given_before_an_agent_begins_is_told_before_its_first_call
 async def test_a_hint_stands_in_the_open_and_news_of_alerts_in_a_fence() -> None:
     run = run_with(native(call(0), "It is the disk."), (hint(1), after_results(1)), (news(2), after_results(1)))
     await run.go_on()
-    (trusted,), (untrusted,) = told_of(run, hint(1)), told_of(run, news(2))
+    (trusted,), (untrusted,) = messages_about(run, hint(1)), messages_about(run, news(2))
     assert "<<<" not in trusted
     head, begin, text, end = untrusted.split("\n")
     assert head == "[NOTE2] News of this incident's alerts, at 2026-01-01T11:26:15Z:"
@@ -117,7 +117,7 @@ async def test_an_agent_that_concludes_while_a_hint_is_unread_looks_at_its_answe
     run = run_with(scenario, (hint(), at_the_conclusion))
     result = await run.go_on()
     assert (result.status, result.final_analysis) == (RunStatus.COMPLETED, NETWORK)
-    (message,) = told_of(run, hint())
+    (message,) = messages_about(run, hint())
     assert "your answer was not accepted yet" in message
     shown = [(kind, content) for kind, _, content in run.journal.timeline() if "It is" in content]
     assert shown == [("llm_response", DISK), ("final_analysis", NETWORK)]
@@ -131,7 +131,7 @@ async def test_only_once_does_a_conclusion_wait_for_a_hint() -> None:
     )
     result = await run.go_on()
     assert result.final_analysis == NETWORK
-    assert told_of(run, hint(2)) == [], "it came too late"
+    assert messages_about(run, hint(2)) == [], "it came too late"
 
 
 async def test_a_hint_that_comes_before_a_correction_takes_its_place() -> None:
@@ -146,7 +146,7 @@ async def test_a_second_hint_is_not_taken_for_the_draft_that_is_corrected() -> N
     draft = f'It is the disk [A1: "web-9"]. {"Really. " * 20}'
     run = run_with(native(call(0), DISK, draft, call(1), "1: withdrawn"), (hint(1), at_the_conclusion), (hint(2), after_calls(3)))
     result = await run.go_on()
-    assert len(told_of(run, hint(2))) == 1
+    assert len(messages_about(run, hint(2))) == 1
     assert result.final_analysis.startswith("Really.")
 
 
@@ -187,7 +187,7 @@ SCENARIOS: dict[str, tuple[Scenario, Sequence[tuple[Note, There]]]] = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-async def test_an_agent_that_dies_after_any_step_is_told_of_a_note_once_and_comes_to_the_same_end(name: str) -> None:
+async def test_an_agent_that_dies_after_any_step_gets_a_note_once_and_comes_to_the_same_end(name: str) -> None:
     scenario, notes = SCENARIOS[name]
     whole = run_with(scenario, *notes)
     expected = await whole.go_on()
@@ -198,13 +198,13 @@ async def test_an_agent_that_dies_after_any_step_is_told_of_a_note_once_and_come
         assert run.journal.status is expected.status
 
 
-async def test_an_agent_that_dies_around_a_held_conclusion_is_told_of_the_note_once() -> None:
+async def test_an_agent_that_dies_around_a_held_conclusion_gets_the_note_once() -> None:
     scenario, notes = native(call(0), DISK, NETWORK), [(hint(), at_the_conclusion)]
     whole = run_with(scenario, *notes)
     await whole.go_on()
     for step in range(whole.journal.steps):
         run = await continued(scenario, notes, step)
-        assert len(told_of(run, hint())) == 1, f"died after {step} steps"
+        assert len(messages_about(run, hint())) == 1, f"died after {step} steps"
         assert run.journal.status is RunStatus.COMPLETED
 
 
@@ -231,7 +231,7 @@ async def continued(scenario: Scenario, notes: Sequence[tuple[Note, There]], ste
     ],
     ids=["on the way", "at the conclusion", "at the corrected conclusion", "at the conclusion in text", "before a correction"],
 )
-async def test_a_replay_is_told_the_recorded_notes_before_the_same_calls(scenario: Scenario, note: tuple[Note, There]) -> None:
+async def test_a_replay_gets_the_recorded_notes_before_the_same_calls(scenario: Scenario, note: tuple[Note, There]) -> None:
     recorded = run_with(scenario, note)
     await recorded.go_on()
     inputs = list(recorded.journal.inputs.values())

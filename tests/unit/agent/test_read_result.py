@@ -159,7 +159,7 @@ def test_whatever_the_schema_allows_is_answered(text: str, arguments: dict[str, 
     assert isinstance(excerpt(text, json.loads(json.dumps(allowed))), str)
 
 
-def test_a_document_is_told_whole_or_says_how_to_read_the_rest() -> None:
+def test_a_document_is_shown_whole_or_with_how_to_read_the_rest() -> None:
     assert shown_document(RUNBOOK, "short", 10, read_tool="read") == "short"
     assert 'read, id "RUNBOOK"' in shown_document(RUNBOOK, "x" * 100, 10, read_tool="read")
     assert "RUNBOOK" not in shown_document(RUNBOOK, "x" * 100, 10, read_tool=""), "an agent without tools could not call it"

@@ -55,7 +55,7 @@ async def tool(changes: Changes) -> RecentChanges:
     return await RecentChanges.on(changes, mask=Masker((), custom=[("hunter2", "[MASKED]")]), clock=FixedClock(NOW))
 
 
-async def test_changes_are_told_with_time_outcome_labels_and_link_and_without_secrets() -> None:
+async def test_changes_are_shown_with_time_outcome_labels_and_link_and_without_secrets() -> None:
     shown_texts = await (await tool(Changes([change("cart hunter2")]))).run("{}")
     assert shown_texts.splitlines() == [
         "Changes reported from 2026-02-28 12:00:00Z to 2026-03-01 12:00:00Z, the latest first:",
@@ -93,13 +93,13 @@ async def test_what_cannot_be_understood_is_refused_with_words_for_the_model(arg
         await (await tool(Changes())).run(arguments)
 
 
-async def test_silence_is_told_as_silence_of_those_who_report() -> None:
+async def test_silence_is_reported_as_silence_of_those_who_report() -> None:
     shown_texts = await (await tool(Changes())).run("{}")
     assert shown_texts.startswith("No change that fits was reported from")
     assert shown_texts.endswith("Changes that are not reported to TARSy are not known here.")
 
 
-async def test_more_than_can_be_read_is_cut_and_said() -> None:
+async def test_more_than_can_be_read_is_cut_and_reported() -> None:
     shown_texts = await (await tool(Changes([change(f"number {number}") for number in range(60)]))).run("{}")
     assert shown_texts.count("number ") == MAX_SHOWN
     assert shown_texts.endswith("There are more: ask for a shorter time, a label or a text.")

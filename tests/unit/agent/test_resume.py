@@ -215,7 +215,7 @@ class LastFirst:
         return ToolResult(call=call, content=f"{call.id} Running", started_at=datetime(2026, 1, 1, tzinfo=UTC))
 
 
-async def test_results_that_came_before_and_after_a_death_are_told_in_the_order_of_their_calls() -> None:
+async def test_results_that_came_before_and_after_a_death_are_sent_in_the_order_of_their_calls() -> None:
     scenario = _native((_call(0), _call(1), _call(2)), "It is the disk.")
     whole = MemoryRun(scenario, TRACK, tools=LastFirst())
     await whole.go_on()

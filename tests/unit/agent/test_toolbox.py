@@ -69,7 +69,7 @@ async def test_a_tool_that_does_not_exist_is_refused_before_a_server_is_asked() 
     assert servers.asked == []
 
 
-async def test_a_bug_in_an_adapter_is_the_calls_failure_told_without_its_secrets() -> None:
+async def test_a_bug_in_an_adapter_is_the_calls_failure_reported_without_its_secrets() -> None:
     tools = toolbox(Servers(), (), tool_calling=ToolCalling.NATIVE, mask=Masker((), custom=[("hunter2", "***")]), clock=CLOCK)
     await tools.list_tools()
     result = await tools.execute(ToolCall("1", "k8s.pods", "break"), ignored)
@@ -154,7 +154,7 @@ async def test_what_was_recorded_of_a_built_in_tool_is_played_instead_of_asked_a
     assert servers.asked == ["1"]
 
 
-async def test_agents_are_told_once_which_servers_they_lack() -> None:
+async def test_agents_are_informed_once_which_servers_they_lack() -> None:
     tools = toolbox(Servers(), (), tool_calling=ToolCalling.REACT, absent=("one is missing", "and another"), mask=Unmasked(), clock=CLOCK)
     assert (await tools.list_tools()).warnings == ("one is missing", "and another")
 

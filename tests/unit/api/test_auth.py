@@ -72,12 +72,12 @@ async def test_a_token_works_behind_the_proxy_and_the_forwarded_name_comes_first
 
 async def test_where_there_are_tokens_a_nameless_caller_behind_the_proxy_has_to_log_in() -> None:
     guarded = auth_settings(host=EVERYWHERE, tokens=TOKENS, trusted_proxies=["10.0.0.0/8"])
-    door = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
+    proxied = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
     assert await identify(_connection("10.1.1.1"), guarded) is None
-    assert await identify(_connection("10.1.1.1"), door) == Identity("api-client", IdentityKind.PROXY, AccessRole.RESPONDER)
+    assert await identify(_connection("10.1.1.1"), proxied) == Identity("api-client", IdentityKind.PROXY, AccessRole.RESPONDER)
 
 
-def test_a_proxy_elsewhere_is_asked_for_our_name_once_we_have_one() -> None:
+def test_a_proxy_on_another_host_is_asked_for_our_name_once_we_have_one() -> None:
     """Installations that never said under which name they are reached go on working."""
     nameless = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
     named = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"], dashboard_url="https://tarsy.example.com")

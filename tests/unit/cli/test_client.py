@@ -24,13 +24,13 @@ def _client(answer: httpx.Response) -> TarsyClient:
         (httpx.Response(404, json={"title": "Not Found", "detail": "There is no session x."}), "There is no session x."),
     ],
 )
-async def test_an_answer_that_is_no_use_is_told_in_a_sentence(answer: httpx.Response, reported: str) -> None:
+async def test_an_answer_that_is_no_use_is_reported_in_a_sentence(answer: httpx.Response, reported: str) -> None:
     with pytest.raises(ServerRefusedError) as refused:
         await _client(answer).session("x")
     assert reported in str(refused.value)
 
 
-async def test_an_address_that_is_none_is_told_in_a_sentence() -> None:
+async def test_an_address_that_is_none_is_reported_in_a_sentence() -> None:
     for address in ("http://[::1", "http://host:port", "http://host:99999", "http://", "localhost:8080", "tarsy.example.com"):
         with pytest.raises(ServerRefusedError, match="is not a web address"):
             async with connect(address):

@@ -57,19 +57,19 @@ def _stage(*agents: str) -> dict[str, Any]:
     return {"expected_agent_count": len(agents), "executions": executions}
 
 
-def _said_by(execution: str, content: str) -> dict[str, Any]:
+def _text_of(execution: str, content: str) -> dict[str, Any]:
     return {"type": "timeline_event.created", "event": _entry("llm_response", content) | {"execution_id": execution}}
 
 
-def test_agents_that_work_at_the_same_time_are_told_apart() -> None:
+def test_agents_that_work_at_the_same_time_are_distinguished() -> None:
     session = {"stages": [_stage("Triage"), _stage("Network", "Storage", "Storage")]}
-    events = [_said_by("Triage-1", "one"), _said_by("Network-1", "two"), _said_by("Storage-2", "three"), _said_by("Storage-3", "four")]
+    events = [_text_of("Triage-1", "one"), _text_of("Network-1", "two"), _text_of("Storage-2", "three"), _text_of("Storage-3", "four")]
     assert _shown(*events, session=session) == ["» one", "[Network] » two", "[Storage 2] » three", "[Storage 3] » four"]
 
 
 def test_an_agent_that_was_not_introduced_is_asked_for() -> None:
     view = LiveView(Console(file=io.StringIO()))
-    assert not view.knows_agent(_said_by("Storage-2", "three"))
+    assert not view.knows_agent(_text_of("Storage-2", "three"))
     assert view.knows_agent({"type": "session.completed"})
 
 

@@ -76,7 +76,7 @@ def test_a_request_body_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert (status, "FILE: this is empty" in answered) == (2, True), answered
 
 
-def test_a_file_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_cannot_be_written_is_reported_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "nowhere" / "file"
     with pytest.raises(SystemExit) as left, explained():
         target.write_text("x")

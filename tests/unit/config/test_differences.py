@@ -4,7 +4,7 @@ from support.config_directory import ConfigDirectory
 from tarsy.config.load.display import Differences, differences
 
 
-def test_entries_and_settings_are_told_by_their_names_in_the_files(directory: ConfigDirectory) -> None:
+def test_entries_and_settings_are_shown_by_their_names_in_the_files(directory: ConfigDirectory) -> None:
     stages = "stages: [{name: s, agents: [{name: KubernetesAgent}]}]"
     before = directory.load(f"agents: {{A: {{}}, B: {{}}}}\nagent_chains: {{web: {{alert_types: [web], {stages}}}}}\n")
     after = directory.load(
@@ -20,13 +20,13 @@ def test_the_same_files_make_no_difference(directory: ConfigDirectory) -> None:
     assert differences(directory.load(text), directory.load(text)) == Differences()
 
 
-def test_a_secret_that_changed_is_told_without_its_value(directory: ConfigDirectory) -> None:
+def test_a_secret_that_changed_is_shown_without_its_value(directory: ConfigDirectory) -> None:
     text = "mcp_servers: {{s: {{transport: {{type: http, url: http://h, bearer_token: {}}}}}}}\n"
     found = differences(directory.load(text.format("one")), directory.load(text.format("two")))
     assert found == Differences(changed=("mcp_servers.s",))
 
 
-def test_variables_are_told_and_those_that_only_a_start_reads_apart(directory: ConfigDirectory) -> None:
+def test_variables_are_shown_and_those_that_only_a_start_reads_apart(directory: ConfigDirectory) -> None:
     before = directory.load()
     (directory.path / ".env").write_text("GREETING=hello\nDATABASE_URL=postgresql://secret@h/d\nOTEL_EXPORTER_OTLP_ENDPOINT=http://c\n")
     reported = differences(before, directory.load())

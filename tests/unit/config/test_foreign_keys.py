@@ -86,7 +86,7 @@ ELSEWHERE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_what_the_other_example_uses_loads_and_what_has_no_effect_is_said(directory: ConfigDirectory) -> None:
+def test_what_the_other_example_uses_loads_and_what_has_no_effect_is_reported(directory: ConfigDirectory) -> None:
     warnings = directory.load(ELSEWHERE).warnings
     without = {problem.path for problem in warnings if "has no effect: " in problem.message}
     assert without == {
@@ -125,7 +125,7 @@ CHAIN = "agent_chains: {{c: {{alert_types: [t], stages: [{{name: s, agents: [{{n
         (CHAIN.format(agent=", type: scoring", chain=""), "agent_chains.c.stages[0].agents[0].type", "define another agent and name it here:\nagents:\n  KubernetesAgent-scoring: {type: scoring}"),
     ],
 )  # fmt: skip
-def test_a_key_that_is_known_elsewhere_is_answered_with_what_to_write(
+def test_a_key_that_other_programs_know_is_answered_with_what_to_write(
     directory: ConfigDirectory, tarsy: str, path: str, remedy: str
 ) -> None:
     problem = one(directory, tarsy)
@@ -145,7 +145,7 @@ def test_a_named_list_of_fallbacks_is_answered_with_its_entries_and_those_load(d
     ]
 
 
-def test_a_providers_key_that_is_known_elsewhere_is_answered_too(directory: ConfigDirectory) -> None:
+def test_a_providers_key_that_other_programs_know_is_answered_too(directory: ConfigDirectory) -> None:
     problem = one(directory, "", "llm_providers: {m: {type: openai, model: m, reasoning_effort: high}}")
     assert problem.remedy == "remove it: TARSy keeps the model's default"
 

@@ -45,7 +45,7 @@ def test_an_alert_type_of_two_chains_in_two_files_is_a_problem(directory: Config
     assert (Path(problem.file).name, problem.message) == ("b.yaml", 'alert type "x" already belongs to chain "one"')
 
 
-def test_a_variable_that_is_missing_is_told_with_its_file(directory: ConfigDirectory) -> None:
+def test_a_variable_that_is_missing_is_reported_with_its_file(directory: ConfigDirectory) -> None:
     directory.write_piece("a.yaml", 'defaults:\n  runbook: "{{.NOT_SET}}"\n')
     (problem,) = directory.problems()
     assert (Path(problem.file).name, problem.line, problem.remedy) == ("a.yaml", 2, "set NOT_SET")
@@ -56,7 +56,7 @@ def test_a_directory_with_nothing_but_pieces_is_a_configuration(directory: Confi
     assert load_config(directory.path, directory.env).config.defaults.max_iterations == 5
 
 
-def test_hidden_files_are_not_read_and_misnamed_ones_are_told(directory: ConfigDirectory) -> None:
+def test_hidden_files_are_not_read_and_misnamed_ones_are_reported(directory: ConfigDirectory) -> None:
     directory.write_piece(".web.yaml", "nonsense: [\n")
     directory.write_piece("web.yml", "nonsense: [\n")
     (remark,) = [problem for problem in directory.load().warnings if "tarsy.d" in problem.file]
@@ -102,7 +102,7 @@ def test_a_section_that_is_of_two_kinds_is_a_problem_in_the_later_file() -> None
     assert whole.data["b"] == {"y": 1}
 
 
-def test_a_directory_that_cannot_be_read_is_told(directory: ConfigDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_read_is_reported(directory: ConfigDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     directory.write_piece("a.yaml", "")
 
     def refuse(_path: Path) -> None:

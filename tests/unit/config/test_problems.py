@@ -191,7 +191,7 @@ def test_a_key_that_stands_twice_is_a_mistake(directory: ConfigDirectory) -> Non
     assert "first in line 2" in problem.message
 
 
-def test_broken_yaml_is_told_with_its_line_and_the_other_file_is_checked_too(directory: ConfigDirectory) -> None:
+def test_broken_yaml_is_reported_with_its_line_and_the_other_file_is_checked_too(directory: ConfigDirectory) -> None:
     problems = directory.problems("queue:\n  worker_count: [1\n", "llm_providers: {m: {type: openai}}")
     assert [problem.message.split(":")[0] for problem in problems] == ["model is missing", "this is not YAML"]
     assert problems[1].line > 1
@@ -229,7 +229,7 @@ def test_claude_on_vertex_is_not_reached_by_the_native_sdk(directory: ConfigDire
     assert problem.path == "agent_chains.kubernetes"
 
 
-def test_an_unfit_backend_of_a_fallback_is_told_where_it_is_written(directory: ConfigDirectory) -> None:
+def test_an_unfit_backend_of_a_fallback_is_reported_where_it_is_written(directory: ConfigDirectory) -> None:
     problem = one(directory, "defaults:\n  fallback_providers:\n    - {provider: xai-default, backend: native-gemini}\n")
     assert (problem.line, problem.path) == (3, "defaults.fallback_providers[0].backend")
 
@@ -244,7 +244,7 @@ def test_an_unfit_backend_of_a_fallback_is_told_where_it_is_written(directory: C
         ),
     ],
 )
-def test_an_unfit_backend_of_a_summary_is_told_where_it_is_written(directory: ConfigDirectory, tarsy: str, path: str) -> None:
+def test_an_unfit_backend_of_a_summary_is_reported_where_it_is_written(directory: ConfigDirectory, tarsy: str, path: str) -> None:
     assert one(directory, tarsy).path == path
 
 

@@ -186,7 +186,7 @@ def test_the_summary_falls_back_to_a_backend_that_its_provider_has(parallel: Res
     assert parallel.executive_summary.type is AgentType.EXEC_SUMMARY
 
 
-def test_such_a_backend_is_told_to_come_from_where_the_provider_comes_from(directory: ConfigDirectory) -> None:
+def test_such_a_backend_is_reported_as_coming_from_where_the_provider_comes_from(directory: ConfigDirectory) -> None:
     tarsy = "defaults: {llm_provider: gemini-2.5-pro, llm_backend: native-gemini}\nagent_chains: {kubernetes: {executive_summary_provider: openai-default}}"
     explained = explain_chain(directory.load(tarsy).config, "kubernetes")
     (summary,) = (agent for agent in explained.agents if agent.title == "executive summary")
@@ -229,7 +229,7 @@ def test_chat_can_be_switched_off_and_given_its_own_servers(directory: ConfigDir
     assert resolve_chain(directory.load(PARALLEL.replace("scoring:", "chat: {enabled: no}\n    scoring:")).config, "c").chat is None
 
 
-def test_chat_speaks_of_tools_as_the_agents_it_follows_do(directory: ConfigDirectory) -> None:
+def test_chat_calls_tools_in_the_way_of_the_agents_it_follows(directory: ConfigDirectory) -> None:
     one = """
 agent_chains:
   c:
@@ -356,6 +356,6 @@ def test_without_any_key_the_error_names_the_variable_of_every_vendor(directory:
         assert name in str(caught.value)
 
 
-def test_an_unknown_chain_is_told_with_a_guess(directory: ConfigDirectory) -> None:
+def test_an_unknown_chain_is_reported_with_a_guess(directory: ConfigDirectory) -> None:
     with pytest.raises(UnknownEntryError, match='did you mean "kubernetes"'):
         resolve_chain(directory.load("").config, "kubernets")

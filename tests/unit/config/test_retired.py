@@ -91,7 +91,7 @@ def test_all_levels_are_reported_in_one_run(directory: ConfigDirectory) -> None:
     assert len(problems) == len(PLACES)
 
 
-def test_a_level_that_never_chose_a_strategy_is_told_to_drop_it(directory: ConfigDirectory) -> None:
+def test_a_level_that_never_chose_a_strategy_is_advised_to_drop_it(directory: ConfigDirectory) -> None:
     (problem,) = directory.problems("queue: {iteration_strategy: react}")
     assert problem.remedy.startswith("remove it")
 

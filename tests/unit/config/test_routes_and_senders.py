@@ -83,7 +83,7 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
         ("mute: [{from: 2026-11-21T02:00:00Z, to: 2026-11-20T02:00:00Z}]", "this mute ends before it begins"),
     ],
 )
-def test_mistakes_are_told_with_their_place_and_cure(directory: ConfigDirectory, text: str, reported: str) -> None:
+def test_mistakes_are_reported_with_their_place_and_cure(directory: ConfigDirectory, text: str, reported: str) -> None:
     directory.write(text)
     with pytest.raises(ConfigError) as refused:
         load_config(directory.path, ENV)

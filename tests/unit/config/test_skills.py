@@ -105,7 +105,7 @@ def test_a_key_that_the_format_does_not_have_is_a_remark(directory: ConfigDirect
     )
 
 
-def test_a_file_that_no_agent_can_read_is_left_out_and_said(directory: ConfigDirectory) -> None:
+def test_a_file_that_no_agent_can_read_is_left_out_and_reported(directory: ConfigDirectory) -> None:
     path = write_skill(directory, "dns")
     (path / "logo.png").write_bytes(b"\x89PNG\xff")
     (path / "dump.txt").write_text("x" * (MAX_FILE_BYTES + 1))
@@ -242,7 +242,7 @@ def test_the_snapshot_of_a_session_names_its_texts_by_hash_and_holds_none(direct
     assert "CoreDNS" not in chain.model_dump_json()
 
 
-def test_where_the_skills_of_an_agent_come_from_is_told(directory: ConfigDirectory) -> None:
+def test_where_the_skills_of_an_agent_come_from_is_shown(directory: ConfigDirectory) -> None:
     write_skill(directory, "dns")
     levels = explain_chain(directory.load(with_agent({"skills": ["dns"]}, {"required_skills": ["dns"]})).config, "c").agents[0].levels
     assert (levels["skills"], levels["required_skills"]) == ("agent", "stage agent")

@@ -159,7 +159,7 @@ def test_an_agent_made_for_the_tools_of_gemini_says_so_where_another_model_is_gi
         assert problem.remedy == "give it one where it is named: llm_provider: google-default"
 
 
-def test_where_sub_agents_come_from_is_told(directory: ConfigDirectory) -> None:
+def test_where_sub_agents_come_from_is_shown(directory: ConfigDirectory) -> None:
     explained = explain_chain(directory.load(written(chain=LOGS)).config, "c")
     assert [agent.title for agent in explained.agents][:2] == ["s / Lead", "s / Lead → Logs"]
     assert explained.agents[0].levels["sub_agents"] == "chain"

@@ -122,7 +122,7 @@ def test_the_views_tell_what_the_world_holds(tool: str, arguments: dict[str, Any
     assert shown in ask(tool, **arguments)
 
 
-def test_a_flooded_log_hides_what_was_said_before_it() -> None:
+def test_a_flooded_log_hides_what_was_logged_before_it() -> None:
     assert "FATAL" not in ask("pods_log", namespace="shop", name="cart-1")
     assert len(ask("pods_log", namespace="shop", name="cart-1", tail=5000).splitlines()) == 901
 

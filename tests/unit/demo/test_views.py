@@ -64,7 +64,7 @@ WORLD = ClusterData.model_validate(
         (lambda: access.rbac_get(WORLD, "shop", "default"), "There are none in this namespace."),
     ],
 )
-def test_what_is_not_there_is_said_with_what_there_is_instead(ask: Any, reported: str) -> None:
+def test_what_is_not_there_is_reported_with_what_there_is_instead(ask: Any, reported: str) -> None:
     with pytest.raises(UnknownObjectError) as raised:
         ask()
     assert reported in str(raised.value)

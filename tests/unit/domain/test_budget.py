@@ -52,7 +52,7 @@ def test_a_conversation_may_grow_as_long_as_the_next_call_fits_and_no_longer(cei
         assert isinstance(check_model_call([account], longest + 2, SHORTEST_ANSWER, price, opening), Exhausted)
 
 
-def test_a_call_under_way_counts_as_spent_until_it_has_told_what_it_used() -> None:
+def test_a_call_under_way_counts_as_spent_until_its_usage_is_known() -> None:
     account = Account("session", Ceiling(tokens=14_000))
     first = check_model_call([account], 4_000, 2_000, None)
     assert isinstance(first, Fits)
@@ -62,7 +62,7 @@ def test_a_call_under_way_counts_as_spent_until_it_has_told_what_it_used() -> No
     assert isinstance(check_model_call([settled], 4_000, 2_000, None), Fits)
 
 
-def test_what_ends_an_investigation_is_told_in_plain_words() -> None:
+def test_what_ends_an_investigation_is_shown_in_plain_words() -> None:
     ceiling = Ceiling(usd=Decimal("0.5"), tokens=60_000, seconds=300, model_calls=3, tool_calls=5)
     assert [ceiling.describe(limit) for limit in Limit] == [
         "its ceiling of $0.50",

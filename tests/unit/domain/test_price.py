@@ -31,7 +31,7 @@ def test_a_sum_is_exact_and_says_how_many_calls_it_misses(parts: list[Spending])
     assert total == Spending(sum(known, Decimal(0)) if known else None, unpriced, estimated)
 
 
-def test_spending_is_told_in_plain_words() -> None:
+def test_spending_is_shown_in_plain_words() -> None:
     reported = [Spending(), Spending(Decimal(0)), Spending(Decimal("0.01234")), Spending(Decimal("12.5"), 1), Spending(None, 2)]
     assert [str(one) for one in reported] == ["", "$0.00", "$0.0123", "$12.50 and 1 call of unknown price", "2 calls of unknown price"]
     assert str(Spending(Decimal("0.5"), 1, 2)) == "≈ $0.5000 and 1 call of unknown price"

@@ -47,7 +47,7 @@ CHUNKS: st.SearchStrategy[Chunk] = st.one_of(
 
 
 @given(st.lists(CHUNKS, max_size=8))
-def test_what_is_played_is_what_was_heard(chunks: list[Chunk]) -> None:
+def test_what_is_replayed_is_what_was_recorded(chunks: list[Chunk]) -> None:
     stored = [RecordedChunk.model_validate_json(chunk.model_dump_json()) for chunk in chunks_to_recorded(chunks)]
     assert tuple(map(recorded_to_chunk, stored)) == tuple(merge_text(chunks))
 
@@ -70,6 +70,6 @@ def test_arguments_written_by_hand_may_be_an_object() -> None:
         RecordedChunk(finish="bored"),
     ],
 )
-def test_a_chunk_no_model_could_have_said_is_refused(chunk: RecordedChunk) -> None:
+def test_a_chunk_no_model_could_have_sent_is_refused(chunk: RecordedChunk) -> None:
     with pytest.raises(UnplayableChunkError):
         recorded_to_chunk(chunk)

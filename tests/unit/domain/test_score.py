@@ -16,7 +16,7 @@ ANSWER = """\
 SCORE: 78"""
 
 
-def test_score_analysis_and_missing_tools_are_told_apart() -> None:
+def test_score_analysis_and_missing_tools_are_separated() -> None:
     assert parse_score(ANSWER) == Judgement(
         78, "**Evidence** 20: the log line is quoted.", "- loki.query: would have shown the first error"
     )

@@ -19,7 +19,7 @@ def test_cases_are_found_by_name_and_chosen_by_what_they_are_about(tmp_path: Pat
     assert [case.name for case in load_cases(tmp_path / "one")] == ["one"]
 
 
-def test_every_mistake_of_every_case_is_told_with_its_line(tmp_path: Path) -> None:
+def test_every_mistake_of_every_case_is_reported_with_its_line(tmp_path: Path) -> None:
     write_case(tmp_path / "one", difficulty="eesy")
     write_case(tmp_path / "two", world={"kind": "cluster", "file": "wrold.yaml"})
     write_case(tmp_path / "three", expect={**CASE["expect"], "ceilngs": {}})

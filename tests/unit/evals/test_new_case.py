@@ -38,7 +38,7 @@ def made(directory: Path, text: str, file: str, world: str) -> None:
     (directory / file).write_text(world, encoding="utf-8")
 
 
-def test_a_session_becomes_a_case_that_expects_what_was_said_and_else_what_it_concluded(tmp_path: Path) -> None:
+def test_a_session_becomes_a_case_that_expects_what_a_person_wrote_and_else_what_it_concluded(tmp_path: Path) -> None:
     description = Description(expect=("cite=No space left", "mechanism=full,volume", "turns=9"))
     text = case_of_session(SESSION, description, "recording.json")
     made(tmp_path / "one", text, "recording.json", SESSION.model_dump_json())

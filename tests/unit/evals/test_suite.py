@@ -48,9 +48,9 @@ def test_the_reference_tells_the_mechanism_in_the_expected_words(case: Case) -> 
     assert isinstance(calls, Calls)
     world = open_world(case)
     seen = {f"A{number}": world.answer(f"{SERVER}.{tool}", given).text for number, (tool, given) in enumerate(calls.wanted, start=1)}
-    said = oracle(case, Conversation((), 1, tuple(seen.values())))
-    assert isinstance(said, Reply)
-    failed = [check for check in grade(case.file, attempt_on(said.text, seen)) if not check.passed]
+    reply = oracle(case, Conversation((), 1, tuple(seen.values())))
+    assert isinstance(reply, Reply)
+    failed = [check for check in grade(case.file, attempt_on(reply.text, seen)) if not check.passed]
     assert not failed
 
 

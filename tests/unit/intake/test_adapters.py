@@ -62,7 +62,7 @@ def test_a_body_is_recognised_by_its_own_sender_and_by_no_other(example: Example
 
 
 @EVERY
-def test_a_body_whose_sender_is_told_says_the_same(example: Example) -> None:
+def test_a_body_whose_sender_is_named_means_the_same(example: Example) -> None:
     assert parse_delivery(example.received, example.sender) == parse_delivery(example.received)
 
 
@@ -145,7 +145,7 @@ def test_json_of_an_unknown_sender_is_over_only_if_it_says_so(body: dict[str, An
     assert (alert.status is AlertStatus.RESOLVED) is is_over
 
 
-def test_a_datadog_monitor_speaks_for_each_host_apart_even_with_the_default_payload() -> None:
+def test_a_datadog_monitor_reports_each_host_apart_even_with_the_default_payload() -> None:
     body = _of("datadog", "default_payload").body
     other = {**body, "title": body["title"].replace("web-1", "web-2")}
     one, two = (parse_delivery(parse_request(json.dumps(each))).alerts[0] for each in (body, other))
@@ -153,7 +153,7 @@ def test_a_datadog_monitor_speaks_for_each_host_apart_even_with_the_default_payl
     assert (one.title, two.title) == ("Disk is almost full (web-1)", "Disk is almost full (web-2)")
 
 
-def test_alerts_that_alertmanager_left_out_are_told() -> None:
+def test_alerts_that_alertmanager_left_out_are_reported() -> None:
     assert parse_delivery(_of("alertmanager", "truncated_and_bare").received).truncated == 38
 
 

@@ -234,7 +234,7 @@ def test_a_repeat_counts_and_does_nothing_else() -> None:
     assert ledger.alerts["f1"].count == 4
 
 
-def test_a_new_alert_joins_and_a_running_investigation_is_told() -> None:
+def test_a_new_alert_joins_and_a_running_investigation_is_notified() -> None:
     ledger = Ledger().take_all([_event()])
     assert ledger.take(_event(fingerprint="f2")).action == Continue(Outcome.JOINED, "i0", new=True, note=False)
     ledger.proceed(InvestigationState.RUNNING)
@@ -359,13 +359,13 @@ def test_an_end_without_a_beginning_is_remembered_so_that_the_late_beginning_ope
     assert (ledger.statuses, ledger.incidents) == ({"f1": RESOLVED}, {})
 
 
-def test_a_sender_without_times_is_heard_in_the_order_of_arrival() -> None:
+def test_a_sender_without_times_is_read_in_the_order_of_arrival() -> None:
     ledger = Ledger().take_all([_event(start=None), _event(RESOLVED, start=None)])
     assert ledger.statuses == {"f1": RESOLVED}
     assert _outcome(ledger.take(_event(start=None)).action) is Outcome.REOPENED
 
 
-def test_an_end_that_was_said_with_a_time_ends_what_was_said_without() -> None:
+def test_an_end_that_was_reported_with_a_time_ends_what_was_reported_without() -> None:
     # The sender's clock, or the way, may be behind the arrival of the beginning.
     ledger = Ledger().take_all([_event(start=None), _event(RESOLVED, end=-1)])
     assert ledger.statuses == {"f1": RESOLVED}
@@ -405,7 +405,7 @@ def test_a_dropped_alert_leaves_nothing() -> None:
     assert ledger.alerts == {}
 
 
-def test_silence_ends_what_a_sender_would_never_end_and_the_next_word_of_it_is_heard() -> None:
+def test_silence_ends_what_a_sender_would_never_end_and_its_next_report_counts() -> None:
     ledger = Ledger().take_all([_event()])
     known = ledger.alerts["f1"]
     day = timedelta(hours=24)

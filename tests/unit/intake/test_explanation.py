@@ -31,7 +31,7 @@ def test_the_route_that_fits_and_those_that_do_not_are_named_with_the_reason() -
     assert "investigated as shop, after 15 s, with priority 4" in reported
 
 
-def test_the_built_in_routes_are_told_too() -> None:
+def test_the_built_in_routes_are_explained_too() -> None:
     reported = _reported(severity="low")
     assert 'not route shop: severity =~ "critical|high" does not match, severity is "info" and "low"' in reported
     assert "route built-in: everything else: it matches everything" in reported
@@ -39,7 +39,7 @@ def test_the_built_in_routes_are_told_too() -> None:
     assert "because of this route" in _reported("Watchdog", "none")
 
 
-def test_what_is_dropped_muted_or_over_is_said() -> None:
+def test_what_is_dropped_muted_or_over_is_explained() -> None:
     assert "it is dropped" in _reported("Noise")
     mute = Mute(starts=NOW, ends=NOW + timedelta(hours=1), reason="moving house")
     assert "because of a mute: moving house" in _reported(mutes=(mute,))

@@ -48,7 +48,7 @@ def _read(body: Any, mapping: GenericMapping = MAPPING) -> Any:
     return parse_delivery(parse_request(json.dumps(body)), "checks", {"checks": mapping})
 
 
-def test_a_described_sender_speaks_for_itself() -> None:
+def test_a_described_sender_is_read_by_its_description() -> None:
     disk, load = _read(BODY).alerts
     assert (disk.source, disk.fingerprint, disk.title, disk.severity) == ("checks", "7", "disk: 97 % used", Severity.CRITICAL)
     assert disk.labels == {"host": "b1", "site": "eu"}
@@ -68,7 +68,7 @@ def test_without_each_the_whole_body_is_one_alert() -> None:
     assert alert.body == '{"what": "Backup failed"}'
 
 
-def test_a_described_sender_can_speak_of_changes() -> None:
+def test_a_described_sender_can_report_changes() -> None:
     mapping = GenericMapping(kind="change", parts={"title": "join(' ', ['Deployed', app])", "outcome": "result", "at": "time"})
     [change] = _read({"app": "cart", "result": "success", "time": "2026-11-15T10:00:00Z"}, mapping).changes
     assert (change.title, change.outcome, change.source) == ("Deployed cart", ChangeOutcome.SUCCEEDED, "checks")

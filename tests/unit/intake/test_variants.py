@@ -55,7 +55,7 @@ def test_a_label_chooses_the_variant_for_every_agent_that_has_the_server(directo
     assert chain.mcp_servers["kubernetes-eu1"].transport.url == "http://eu1"
 
 
-def test_an_unknown_value_is_told_and_not_guessed(directory: ConfigDirectory) -> None:
+def test_an_unknown_value_is_reported_and_not_guessed(directory: ConfigDirectory) -> None:
     chain = chosen(directory, {"cluster": "eu9"})
     check, other = chain.stages[0].agents
     assert (check.mcp_servers, sorted(chain.mcp_servers)) == (("metrics",), ["metrics"])
@@ -66,7 +66,7 @@ def test_an_unknown_value_is_told_and_not_guessed(directory: ConfigDirectory) ->
     assert other.absent_servers == {}
 
 
-def test_a_missing_label_is_told_too(directory: ConfigDirectory) -> None:
+def test_a_missing_label_is_reported_too(directory: ConfigDirectory) -> None:
     assert 'label "cluster" is missing' in chosen(directory, {}).stages[0].agents[0].absent_servers["kubernetes"]
 
 

@@ -27,7 +27,7 @@ def passes(limit: LogLimit, **line: object) -> dict[str, object] | None:
         return None
 
 
-def test_a_line_that_repeats_is_let_through_so_often_and_then_told_by_number() -> None:
+def test_a_line_that_repeats_is_let_through_so_often_and_then_counted() -> None:
     clock = Wrist()
     limit = LogLimit(clock)
     reported = [passes(limit, error="down", session_id=str(number)) for number in range(LINES_PER_WINDOW + 5)]

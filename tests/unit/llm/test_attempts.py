@@ -88,7 +88,7 @@ def test_googles_own_way_to_ask_for_patience_is_understood() -> None:
     assert describe(VendorError(429, "slow", details)).retry_after == 12.0
 
 
-def test_a_wish_for_patience_that_is_no_number_is_passed_over() -> None:
+def test_a_retry_after_that_is_no_number_is_ignored() -> None:
     assert describe(VendorError(429, "slow", {"error": {"details": [{"retryDelay": "1.2.3s"}]}})).retry_after is None
 
 

@@ -13,5 +13,5 @@ from tarsy.llm.service import listen_address
         ("[::1]", "[::1]:50051"),
     ],
 )
-def test_a_host_and_its_port_are_told_apart(host: str, address: str) -> None:
+def test_a_host_and_its_port_are_separated(host: str, address: str) -> None:
     assert listen_address(host, 50051) == address

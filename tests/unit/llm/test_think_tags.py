@@ -35,7 +35,7 @@ def received(*pieces: str) -> Heard:
         ("", []),
     ],
 )
-def test_thinking_is_told_apart_whole_and_character_by_character(text: str, expected: Heard) -> None:
+def test_thinking_is_separated_whole_and_character_by_character(text: str, expected: Heard) -> None:
     assert received(text) == expected
     assert received(*text) == expected
 

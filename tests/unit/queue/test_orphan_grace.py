@@ -20,33 +20,33 @@ def test_who_starts_believes_the_silence_it_finds() -> None:
 
 
 def test_a_database_that_answers_is_believed() -> None:
-    ears = grace()
+    waiting = grace()
     for seconds in range(10, 300, 10):
-        ears.answered(after(seconds))
-        assert ears.is_over(after(seconds))
+        waiting.answered(after(seconds))
+        assert waiting.is_over(after(seconds))
 
 
 def test_an_answer_that_is_missed_now_and_then_changes_nothing() -> None:
-    ears = grace()
-    ears.answered(after(30))
-    assert ears.is_over(after(30))
-    assert ears.is_over(after(60))
+    waiting = grace()
+    waiting.answered(after(30))
+    assert waiting.is_over(after(30))
+    assert waiting.is_over(after(60))
 
 
-def test_after_an_outage_everybody_gets_time_to_speak() -> None:
-    ears = grace()
-    assert not ears.is_over(after(90))
-    ears.answered(after(90))
-    assert not ears.is_over(after(90))
-    ears.answered(after(100))
-    assert not ears.is_over(after(109))
-    assert ears.is_over(after(110))
+def test_after_an_outage_every_process_gets_time_for_a_heartbeat() -> None:
+    waiting = grace()
+    assert not waiting.is_over(after(90))
+    waiting.answered(after(90))
+    assert not waiting.is_over(after(90))
+    waiting.answered(after(100))
+    assert not waiting.is_over(after(109))
+    assert waiting.is_over(after(110))
 
 
 def test_a_clock_that_is_set_back_costs_one_round_and_not_the_time_it_was_set_back() -> None:
-    ears = grace()
-    ears.answered(after(-3600))
-    assert not ears.is_over(after(-3590))
-    ears.answered(after(-3590))
-    ears.answered(after(-3580))
-    assert ears.is_over(after(-3580))
+    waiting = grace()
+    waiting.answered(after(-3600))
+    assert not waiting.is_over(after(-3590))
+    waiting.answered(after(-3590))
+    waiting.answered(after(-3580))
+    assert waiting.is_over(after(-3580))

@@ -31,7 +31,7 @@ async def test_of_many_idle_workers_one_looks_without_being_rung_for() -> None:
             bell.wake_all()
 
 
-async def test_a_ring_that_no_idle_worker_heard_is_heard_by_the_next() -> None:
+async def test_a_notification_that_no_idle_worker_received_wakes_the_next() -> None:
     bell = Wakeup()
     bell.wake_one()
 

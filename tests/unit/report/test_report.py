@@ -71,10 +71,10 @@ def cited(text: str) -> CheckedText:
     return CheckedText(text, tuple(placed))
 
 
-def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> Report:
+def report(analysis: str, *, hostile: str = "", log: str = LOG, **changes: Any) -> Report:
     session = AlertSession(
         id="0b6f8f3e-9f6a-4d8e-8a75-3f3c6f0a1b2c",
-        alert_data=f"web-1 is down {said}",
+        alert_data=f"web-1 is down {hostile}",
         alert_type="kubernetes",
         chain_id="kubernetes",
         chain_snapshot={},
@@ -85,14 +85,14 @@ def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> 
         completed_at=AT,
         status=SessionStatus.COMPLETED,
         final_analysis=analysis,
-        executive_summary=said or None,
+        executive_summary=hostile or None,
         verdict=JudgedVerdict(
             Verdict(
                 outcome=VerdictOutcome.FAULT,
-                object=AffectedObject(kind="Pod", namespace="shop", name=f"web-1{said}"),
-                mechanism=f"The disk is full.{said}",
+                object=AffectedObject(kind="Pod", namespace="shop", name=f"web-1{hostile}"),
+                mechanism=f"The disk is full.{hostile}",
                 evidence=("A1",),
-                ruled_out=(RuledOut(f"the node{said}", ("A1",)),),
+                ruled_out=(RuledOut(f"the node{hostile}", ("A1",)),),
             ),
             Confidence.MEDIUM,
             "no citation could be verified",
@@ -102,11 +102,11 @@ def report(analysis: str, *, said: str = "", log: str = LOG, **changes: Any) -> 
     text = cited(analysis)
     return Report(
         session=replace(session, **changes),
-        title=f"web-1 is down {said}",
+        title=f"web-1 is down {hostile}",
         models=("model-1",),
         cost=Spending(Decimal("0.25")),
         analysis=text,
-        chat=(Exchange(question=f"Sure? {said}", author="bob", asked_at=AT, answer=cited(f"Yes [A1].{said}")),),
+        chat=(Exchange(question=f"Sure? {hostile}", author="bob", asked_at=AT, answer=cited(f"Yes [A1].{hostile}")),),
         evidence=(cited_evidence(evidence(log), [text]),),
         left_out=(),
         made_at=AT,
@@ -175,8 +175,8 @@ ATTRIBUTES = frozenset(["lang", "charset", "name", "content", "http-equiv", "id"
 
 
 @given(ANSWERED)
-def test_nothing_that_is_said_becomes_part_of_the_page(said: str) -> None:
-    page = Page(as_html(report(f"## Why\n\n{said}", said=said, log=f"{LOG}\n{said}")))
+def test_no_text_of_a_session_becomes_part_of_the_page(hostile: str) -> None:
+    page = Page(as_html(report(f"## Why\n\n{hostile}", hostile=hostile, log=f"{LOG}\n{hostile}")))
     assert {tag for tag, _ in page.tags} <= OURS
     assert {name for _, found in page.tags for name in found} <= ATTRIBUTES
     assert all(address.startswith("#evidence-") for address in page.values("href"))
@@ -185,11 +185,15 @@ def test_nothing_that_is_said_becomes_part_of_the_page(said: str) -> None:
 
 
 @given(ANSWERED)
-def test_nothing_that_is_said_is_loaded_or_run_by_a_viewer_of_markdown(said: str) -> None:
+def test_no_text_of_a_session_is_loaded_or_run_by_a_viewer_of_markdown(hostile: str) -> None:
     def flat(tokens: list[Token]) -> list[Token]:
         return [inner for token in tokens for inner in (token, *flat(token.children or []))]
 
-    tokens = flat(MarkdownIt("commonmark", {"html": True}).parse(as_markdown(report(f"## Why\n\n{said}", said=said, log=f"{LOG}\n{said}"))))
+    tokens = flat(
+        MarkdownIt("commonmark", {"html": True}).parse(
+            as_markdown(report(f"## Why\n\n{hostile}", hostile=hostile, log=f"{LOG}\n{hostile}"))
+        )
+    )
     ours = {'<a id="evidence-A1">', "</a>"}
     assert {token.content for token in tokens if token.type in {"html_block", "html_inline"}} <= ours
     assert not any(token.type == "image" for token in tokens)
@@ -343,7 +347,7 @@ def test_what_there_is_no_room_for_is_named() -> None:
     assert "## A102\n\nLeft out for length." in as_markdown(made)
 
 
-def test_a_verdict_is_told_in_words_and_its_time_in_utc() -> None:
+def test_a_verdict_is_shown_in_words_and_its_time_in_utc() -> None:
     judged = JudgedVerdict(Verdict(outcome=VerdictOutcome.FAULT, since="2026-03-10T10:12:41+01:00"), Confidence.LOW, "")
     page = as_html(report("Full.", verdict=judged))
     assert "<td>Suspected fault</td>" in page

@@ -87,4 +87,4 @@ async def test_a_tree_of_agents_that_dies_after_any_step_is_continued_to_the_sam
         assert (ended.status, ended.analyses, ended.error) == (expected.status, expected.analyses, expected.error), (
             f"died after {step} steps"
         )
-        assert tree.journal.told() == whole.journal.told(), f"died after {step} steps"
+        assert tree.journal.contents() == whole.journal.contents(), f"died after {step} steps"

@@ -46,7 +46,7 @@ def test_what_was_written_is_what_is_read(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "a\nB=2", "it's", "a\\b", "a\x00", "x" * 5000])
-def test_what_could_break_out_of_its_line_is_refused_without_being_said(value: str) -> None:
+def test_what_could_break_out_of_its_line_is_refused_without_being_quoted(value: str) -> None:
     with pytest.raises(StepRefusedError) as refused:
         with_variable("", "V", value)
     assert not value or value not in str(refused.value)

@@ -58,7 +58,7 @@ def test_a_file_that_would_be_broken_is_left_to_its_author(tmp_path: Path) -> No
     assert yaml.safe_load(text)["agents"]["ChangeAgent"] == {"mcp_servers": ["kubernetes-server", "github"], "description": "Ours"}
 
 
-def test_fields_are_checked_and_never_said_back(tmp_path: Path) -> None:
+def test_fields_are_checked_and_never_quoted(tmp_path: Path) -> None:
     assert checked_fields(recipes()["kubernetes"], values_of("kubernetes", tmp_path)) == {"KUBECONFIG": str(tmp_path / "file")}
     for name, values, message in (
         ("kubernetes", {"KUBECONFIG": "/no/such-hunter2"}, "no such file"),

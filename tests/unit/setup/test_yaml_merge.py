@@ -142,7 +142,7 @@ def _contains(whole: object, part: object) -> bool:
     return part is None or whole == part
 
 
-def test_entries_that_stand_elsewhere_are_left_out_with_their_comments() -> None:
+def test_entries_that_are_in_another_place_are_left_out_with_their_comments() -> None:
     left = without(TEMPLATE, ["defaults.llm_provider", "servers.one", "queue.workers"])
     assert left == "# Written by init.\n\ndefaults:\n  runbook: |\n    Look.\n\n    Look again.\n  limits: {time: 5m, calls: 3}\n\n"
     assert without(TEMPLATE, []) == TEMPLATE

@@ -26,7 +26,7 @@ from tarsy.agent.evidence.figures import (
     whole_less,
 )
 from tarsy.agent.evidence.names import is_instance, is_seen, names
-from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something, speaks_of_equality
+from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something, states_equality
 from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements, visible
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, ClaimSeverity, citations
 from tarsy.domain.evidence import Evidence
@@ -210,7 +210,7 @@ def check(
         masked = [one for one in claim.citations if masks(one.quotation or "") and checked[id(one)].status is CitationStatus.QUOTE_FOUND]
         if masked and not compares(claim.text, [mask for one in masked for mask in masks(one.quotation or "")]):
             # The rest of the words may show something by itself.
-            proving = {id(one) for one in masked if says_something(one.quotation or "") and not speaks_of_equality(claim.text)}
+            proving = {id(one) for one in masked if says_something(one.quotation or "") and not states_equality(claim.text)}
             checked |= {id(one): _failed(one, "a masked value shows nothing by itself") for one in masked if id(one) not in proving}
     checked |= {id(one): _failed(one, judged[one.start]) for one in found if one.start in judged}
     reviewed = tuple(_checked(claim, analysis, checked, seen) for claim in claims)
@@ -252,7 +252,7 @@ class _Citations:
         evidence_id, quotation = citation.evidence_id, citation.quotation
         one = self._seen.evidence.get(evidence_id)
         if one is None:
-            return _failed(citation, f"there is no {evidence_id}{self._elsewhere(quotation, evidence_id)}")
+            return _failed(citation, f"there is no {evidence_id}{self._where_instead(quotation, evidence_id)}")
         one = self._seen.source(one)
         if one.is_report:
             return _failed(citation, f"{evidence_id} is what an agent said: cite the results that it rests on, such as {evidence_id}.1")
@@ -274,7 +274,7 @@ class _Citations:
             self._nearest += 1
             nearest = text.nearest_line(quotation) if self._nearest <= _MOST_NEAREST else ""
             return _failed(
-                citation, f"these words are not in {citation.evidence_id}{self._elsewhere(quotation, citation.evidence_id)}", nearest
+                citation, f"these words are not in {citation.evidence_id}{self._where_instead(quotation, citation.evidence_id)}", nearest
             )
         if not says_something(quotation) and not masks(quotation):
             return _id_only(citation, f"says too little: {SHORTEST_QUOTATION} characters of words are needed")
@@ -282,7 +282,7 @@ class _Citations:
             return _id_only(citation, "the header of a table shows nothing")
         return CheckedCitation(citation=citation, status=CitationStatus.QUOTE_FOUND, found_at=found_at)
 
-    def _elsewhere(self, quotation: str | None, evidence_id: str) -> str:
+    def _where_instead(self, quotation: str | None, evidence_id: str) -> str:
         """Name the result that has the words, if one has."""
         if quotation is None or not says_something(quotation) or self._nearest > _MOST_NEAREST:
             return ""

@@ -66,7 +66,7 @@ def compares(statement: str, masked: Sequence[str]) -> bool:
     return same > different if len(tags) == 1 else different > same
 
 
-def speaks_of_equality(statement: str) -> bool:
+def states_equality(statement: str) -> bool:
     return (_SAME.search(statement) or _DIFFERENT.search(statement)) is not None
 
 

@@ -106,13 +106,13 @@ def outside(text: str) -> str:
     return "\n".join(kept)
 
 
-def test_a_summary_is_told_the_conclusion_in_a_fence() -> None:
+def test_a_summary_gets_the_conclusion_in_a_fence() -> None:
     assert SIMPLE.format_stage_context(stage(execution(*WORK))) == (
         f"### Results from 'analysis' stage:\n\nAnalysis:\n{FENCE.wrap('ANALYSIS', 'It is DNS.')}"
     )
 
 
-def test_an_investigator_is_told_calls_with_their_results_ids_and_times_and_no_thoughts() -> None:
+def test_an_investigator_gets_calls_with_their_results_ids_and_times_and_no_thoughts() -> None:
     text = INVESTIGATOR.format_execution(execution(*WORK))
     assert "thought" not in text
     assert f"[A1] k8s.pods_list(ns=a) at 2026-01-01T10:00:00Z\n{FENCE.wrap('TOOL RESULT', '3 pods', scope='A1')}" in text
@@ -122,14 +122,14 @@ def test_an_investigator_is_told_calls_with_their_results_ids_and_times_and_no_t
     )
 
 
-def test_a_call_without_a_result_and_one_that_was_refused_are_told_as_such() -> None:
+def test_a_call_without_a_result_and_one_that_was_refused_are_shown_as_such() -> None:
     call = event(T.LLM_TOOL_CALL, "", CALL)
     assert "[A1] k8s.pods_list(ns=a) has no result." in INVESTIGATOR.format_execution(execution(call))
     refused = event(T.TOOL_RESULT, "no such tool", {**READ, "refused": True, "is_error": True}, TimelineStatus.FAILED)
     assert "[A1] k8s.pods_list(ns=a) has no result:\n" in INVESTIGATOR.format_execution(execution(call, refused))
 
 
-def test_a_session_from_before_there_were_ids_is_told_without_them() -> None:
+def test_a_session_from_before_there_were_ids_is_shown_without_them() -> None:
     old = {name: value for name, value in CALL.items() if name != "evidence_id"}
     text = INVESTIGATOR.format_execution(execution(event(T.LLM_TOOL_CALL, "", old), event(T.TOOL_RESULT, "3 pods", old)))
     assert "\n\nk8s.pods_list(ns=a)\n<<<BEGIN TOOL RESULT" in text
@@ -149,19 +149,19 @@ def test_no_line_of_a_result_can_pass_for_a_step_of_the_record() -> None:
         assert "Bob" not in ours
 
 
-def test_a_verdict_is_told_with_the_analysis_it_was_cut_out_of() -> None:
+def test_a_verdict_is_shown_with_the_analysis_it_was_cut_out_of() -> None:
     verdict = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, object=AffectedObject(kind="Pod", name="web-1"), mechanism="no disk"))
     shown = {"shown": "medium", "reason": "one citation failed"}
     text = INVESTIGATOR.format_execution(execution(event(T.FINAL_ANALYSIS, "It is DNS.", {"verdict": verdict, "confidence": shown})))
     assert "It is DNS.\n\nVerdict:\n- outcome: fault\n- object: Pod/web-1\n- mechanism: no disk\n" in text
 
 
-def test_a_draft_is_not_told_beside_the_analysis_it_gave_way_to() -> None:
+def test_a_draft_is_not_shown_beside_the_analysis_it_gave_way_to() -> None:
     draft = event(T.LLM_RESPONSE, "It is the cat.", {"draft": True})
     assert "cat" not in SYNTHESIS.format_execution(execution(draft, event(T.FINAL_ANALYSIS, "It is DNS.")))
 
 
-def test_code_that_ran_is_told_with_what_came_of_it() -> None:
+def test_code_that_ran_is_shown_with_what_came_of_it() -> None:
     ran = event(T.CODE_EXECUTION, "0.95\n", {"code": "print(95 / 100)"})
     silent = event(T.CODE_EXECUTION, "", {"code": "x = 1"})
 
@@ -171,7 +171,7 @@ def test_code_that_ran_is_told_with_what_came_of_it() -> None:
         assert "Code execution:\nx = 1\nResult: (no output)" in text
 
 
-def test_synthesis_hears_who_worked_how_and_with_what_end() -> None:
+def test_synthesis_gets_who_worked_how_and_with_what_end() -> None:
     record = stage(
         execution(*WORK, name="First", tool_calling="react"),
         execution(WORK[1], name="Second", status=RunStatus.FAILED, error_message="provider\nis down"),
@@ -185,7 +185,7 @@ def test_synthesis_hears_who_worked_how_and_with_what_end() -> None:
     assert "No analysis was produced." in text
 
 
-def test_several_agents_are_told_apart_without_metadata_too() -> None:
+def test_several_agents_are_distinguished_without_metadata_too() -> None:
     text = SIMPLE.format_stage_context(stage(execution(*WORK, name="First"), execution(*WORK, name="Second")))
     assert "#### Agent 2: Second\n**Status**: completed" in text
     assert "**Model**" not in text
@@ -201,7 +201,7 @@ def test_a_summary_stands_for_the_result_the_agent_did_not_see() -> None:
     )
 
 
-def test_a_summary_that_failed_leaves_the_result_standing() -> None:
+def test_a_summary_that_failed_keeps_the_result() -> None:
     summary = event(T.MCP_TOOL_SUMMARY, "sho", CALL, TimelineStatus.FAILED)
     text = unwrap(INVESTIGATOR.format_execution(execution(event(T.LLM_TOOL_CALL, "", CALL), event(T.TOOL_RESULT, "raw", READ), summary)))
     assert "[A1] k8s.pods_list(ns=a) at 2026-01-01T10:00:00Z\nraw" in text
@@ -214,7 +214,7 @@ def test_failed_results_say_so() -> None:
     assert "[A1] k8s.pods_list(ns=a) at 2026-01-01T10:00:00Z failed:\nno access" in text
 
 
-def test_a_successful_synthesis_speaks_for_the_stage_it_read() -> None:
+def test_a_successful_synthesis_represents_the_stage_it_read() -> None:
     parallel = stage(execution(event(T.FINAL_ANALYSIS, "one")), execution(event(T.FINAL_ANALYSIS, "two")), name="parallel")
     synthesis = stage(
         execution(event(T.FINAL_ANALYSIS, "both")),
@@ -229,7 +229,7 @@ def test_a_successful_synthesis_speaks_for_the_stage_it_read() -> None:
     assert "one" not in text
 
 
-def test_a_failed_synthesis_leaves_the_reports_standing() -> None:
+def test_a_failed_synthesis_keeps_the_reports() -> None:
     parallel = stage(execution(event(T.FINAL_ANALYSIS, "one")), name="parallel")
     synthesis = stage(
         execution(), name="synthesis", stage_type=StageType.SYNTHESIS, referenced_stage_id="parallel", status=RunStatus.FAILED
@@ -267,7 +267,7 @@ def test_even_endless_conclusions_are_bounded() -> None:
     assert "y" * 20 not in outside(text)
 
 
-def test_a_whole_session_is_told_with_its_summary_and_without_its_chat() -> None:
+def test_a_whole_session_is_shown_with_its_summary_and_without_its_chat() -> None:
     stages = [
         stage(execution(*WORK), name="analysis"),
         stage(execution(event(T.EXECUTIVE_SUMMARY, "DNS broke.")), name="exec", stage_type=StageType.EXEC_SUMMARY),
@@ -299,6 +299,6 @@ def test_a_huge_session_is_bounded_and_keeps_every_conclusion() -> None:
         (AgentType.SCORING, False, False),
     ],
 )
-def test_the_reader_chooses_how_much_is_told(agent_type: AgentType, *, trail: bool, thinking: bool) -> None:
+def test_the_reader_chooses_how_much_is_shown(agent_type: AgentType, *, trail: bool, thinking: bool) -> None:
     formatter = formatter_for(agent_type, FENCE, read_tool="read")
     assert formatter == ContextFormatter(fence=FENCE, with_transcript=trail, judges=thinking, read_tool="read")

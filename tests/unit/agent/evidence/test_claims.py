@@ -56,7 +56,7 @@ def test_what_was_seen_is_no_problem() -> None:
     assert complaints(WHY + '- `CartDown` fired after 20 minutes at 93 % of 512Mi [A1: "512Mi at 93% after 1200s"]\n') == []
 
 
-def test_a_name_that_was_never_seen_is_a_failure_in_the_chain_of_causes_and_a_remark_elsewhere() -> None:
+def test_a_name_that_was_never_seen_is_a_failure_in_the_chain_of_causes_and_otherwise_a_remark() -> None:
     assert complaints(WHY + '- checkout-db-0 was slow [A1: "exceeded its memory limit"]\n') == [
         "checkout-db-0 occurs in nothing that was seen"
     ]
@@ -219,7 +219,7 @@ def test_a_time_in_the_wrong_zone_is_a_failure() -> None:
     assert complaints('It began at 10:12 CET [A1: "restarts 14; 2026-03-10T09:12:41Z"].') == []
 
 
-def test_sweeping_words_are_remarks_where_they_speak_of_the_system() -> None:
+def test_sweeping_words_are_remarks_where_they_are_about_the_system() -> None:
     sweeping = ["says all, every, none, only, always or never without citing what covers it"]
     assert complaints("## Impact\nAll other routes work.", severity=ClaimSeverity.REMARK) == sweeping
     assert complaints("## Do now\nRestart all pods. Run `kubectl get --all`.", severity=ClaimSeverity.REMARK) == []

@@ -123,13 +123,13 @@ def test_a_mechanism_that_the_quotations_do_not_show_lowers_the_confidence() -> 
         ((fails("provider_unavailable", "503"),), "not judged by a model: 503"),
     ],
 )
-def test_an_answer_that_cannot_be_read_changes_nothing_and_is_said(judged: Any, remark: str) -> None:
+def test_an_answer_that_cannot_be_read_changes_nothing_and_is_reported(judged: Any, remark: str) -> None:
     metadata = analysis(concluded(judged))
     assert metadata.pop("remarks") == [{"statement": "all quotations", "complaint": remark, "severity": "remark"}]
     assert metadata == analysis(concluded((), judge=None))
 
 
-def test_without_budget_nothing_is_judged_and_that_is_said() -> None:
+def test_without_budget_nothing_is_judged_and_that_is_reported() -> None:
     run = concluded((ALL_SUPPORT,), ceiling=Ceiling(model_calls=2))
     assert [one["complaint"] for one in analysis(run)["remarks"]] == ["not judged by a model because of its ceiling of 2 model calls"]
     assert LLMInteractionKind.SUPPORT not in {call.kind for call in run.journal.llm}

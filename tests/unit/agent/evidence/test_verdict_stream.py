@@ -65,14 +65,14 @@ def test_the_rest_of_a_verdict_that_the_output_limit_cut_is_held_back_too() -> N
 
 
 @pytest.mark.parametrize("shown_as", [None, TimelineEventType.FINAL_ANALYSIS], ids=["by another worker", "in the same event"])
-def test_the_rest_of_a_spoken_answer_is_told_as_the_answer_it_is(shown_as: TimelineEventType | None) -> None:
+def test_the_rest_of_a_streamed_answer_is_published_as_the_answer_it_is(shown_as: TimelineEventType | None) -> None:
     router = WithoutVerdict(ReActRouter(), ["Thought: So.\nFinal Answer: ```verdict\noutcome: fa"], shown_as)
     reported = [*router.route("ult\n```\nThe"), *router.route(" end."), *router.finish()]
     assert {kind for kind, text in reported if text} == {TimelineEventType.FINAL_ANALYSIS}
     assert "".join(text for _, text in reported).strip() == "The end."
 
 
-def test_what_a_thought_held_back_is_told_before_the_answer_begins() -> None:
+def test_what_a_thought_held_back_is_published_before_the_answer_begins() -> None:
     class Sections:
         def route(self, delta: str) -> list[tuple[TimelineEventType, str]]:
             return [(TimelineEventType.LLM_THINKING, "a\n``"), (TimelineEventType.FINAL_ANALYSIS, delta)]

@@ -198,7 +198,7 @@ def test_an_answer_is_read(turn: str, thought: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(("turn", "problem"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
-def test_what_is_wrong_is_said_specifically(turn: str, problem: ReActProblem) -> None:
+def test_what_is_wrong_is_reported_specifically(turn: str, problem: ReActProblem) -> None:
     parsed = parse(turn)
     assert isinstance(parsed, ReActMalformed)
     assert parsed.problem is problem
