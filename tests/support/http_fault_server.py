@@ -29,6 +29,7 @@ TOOLS = [
     "forget_session",
     "wrong_type",
     "half_stream",
+    "resumable",
     "large_error",
     "stalled_error",
     "packed",
@@ -65,6 +66,8 @@ class HttpFault:
     expected_guests: int = 1
     guests: int = 0
     ignores_farewells: bool = False
+    # The status with which a request is refused that resumes a broken stream.
+    refuses_to_resume_with: int = 404
     # The answer to a session that the server does not know.
     stranger: tuple[int, str] = (404, "no such session")
     everybody: anyio.Event = field(default_factory=anyio.Event)
@@ -83,7 +86,7 @@ class HttpFault:
         if request.method == "DELETE" and self.ignores_farewells:
             await anyio.sleep_forever()
         if request.method != "POST":
-            return Response(status_code=405)
+            return Response("no such session", status_code=self.refuses_to_resume_with if "last-event-id" in request.headers else 405)
         message = json.loads(await request.body())
         session = request.headers.get("mcp-session-id")
         if message["method"] != "initialize" and session not in self.sessions:
@@ -132,6 +135,9 @@ class HttpFault:
                 return StreamingResponse(_broken(), media_type="application/json", headers={"content-length": "1000"})
             case "half_stream":
                 return StreamingResponse(_half_an_event(), media_type="text/event-stream")
+            case "resumable":
+                # The beginning of a stream, which says where to resume it and after how many milliseconds.
+                return Response("id: 1\nretry: 1\ndata: \n\n", media_type="text/event-stream")
             case "large_error" | "stalled_error":
                 return StreamingResponse(_error(large=name == "large_error"), status_code=502, media_type="text/html")
             case "garbage":

@@ -30,6 +30,8 @@ _EVENT_END = re.compile(_LINE_END + _LINE_END)
 _LONGEST_EVENT_END = 4
 # Half of a surrogate pair in JSON, from a server that has cut a text as JavaScript does.
 _HALF_CHARACTER = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|[c-fC-F]..(?<!\\u[dD][89abAB]..\\u[dD]...))")
+# The header of a request that resumes the answer to an earlier one.
+_LAST_EVENT_ID = "last-event-id"
 # A server of the older protocol acknowledges a message at once, and answers on its other channel.
 ACKNOWLEDGE_SECONDS = 5.0
 
@@ -92,6 +94,27 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
         self._on_failure = on_failure
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        # In this context, in which the failure finds its call; the SDK reads the body in any.
+        seen = failures.get()
+        # The server has received the call whose answer a request resumes: a failure to do so would be taken for one to call.
+        context = failures.set(None if _LAST_EVENT_ID in request.headers else seen)
+        try:
+            response = await self._exchange(request)
+        finally:
+            failures.reset(context)
+        events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+        def refuse(reason: str) -> httpx2.StreamError:
+            self._record(request, response.status_code, f"{reason}. Ask for less, e.g. with a filter or a limit", seen=seen)
+            # The SDK takes other errors for the end of the connection, which would end the other calls too.
+            return httpx2.StreamError(reason)
+
+        body_stream = DecompressedBody(response, refuse, by_event=events)
+        headers = [(name, value) for name, value in response.headers.multi_items() if name not in {"content-encoding", "content-length"}]
+        return httpx2.Response(response.status_code, headers=headers, stream=body_stream, request=request, extensions=response.extensions)
+
+    async def _exchange(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the answer to a request, without the rest of an error's body, and record a failure."""
         try:
             response = await self._inner.handle_async_request(request)
         except NoTokenError:
@@ -100,48 +123,36 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             raise
         except httpx2.TransportError as error:
             unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
-            self._record(request, None, f"{type(error).__name__} {error}".strip(), unsent=unsent)
+            self._record(request, None, f"{type(error).__name__} {error}".strip(), unsent=unsent, seen=failures.get())
             raise
+        response.request = request
         # A server may decline the stream of its own messages (GET) and the explicit end of a session (DELETE).
         declined = response.status_code == 405 and request.method in {"GET", "DELETE"}
-        if response.status_code >= 400 and not declined:
-            # As much of the body as arrives soon: some have no end.
-            body = b""
-            try:
-                with anyio.move_on_after(ERROR_SECONDS), suppress(httpx2.HTTPError):
-                    async for part in response.aiter_bytes():
-                        body += part
-                        if len(body) >= MAX_ERROR_BYTES:
-                            break
-            finally:
-                await response.aclose()
-            body = body[:MAX_ERROR_BYTES]
-            self._record(request, response.status_code, clip(body.decode(errors="replace").strip(), BODY_EXCERPT))
-            kind = {"content-type": response.headers.get("content-type", "text/plain")}
-            return httpx2.Response(response.status_code, headers=kind, content=body, request=request)
-        response.request = request
-        events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        # In this context, in which the failure finds its call; the SDK reads the body in any.
-        seen, status = failures.get(), response.status_code
-
-        def refuse(reason: str) -> httpx2.StreamError:
-            self._record(request, status, f"{reason}. Ask for less, e.g. with a filter or a limit", seen=seen)
-            # The SDK takes other errors for the end of the connection, which would end the other calls too.
-            return httpx2.StreamError(reason)
-
-        body_stream = DecompressedBody(response, refuse, by_event=events)
-        headers = [(name, value) for name, value in response.headers.multi_items() if name not in {"content-encoding", "content-length"}]
-        return httpx2.Response(response.status_code, headers=headers, stream=body_stream, request=request, extensions=response.extensions)
+        if response.status_code < 400 or declined:
+            return response
+        # As much of the body as arrives soon: some have no end.
+        body = b""
+        try:
+            with anyio.move_on_after(ERROR_SECONDS), suppress(httpx2.HTTPError):
+                async for part in response.aiter_bytes():
+                    body += part
+                    if len(body) >= MAX_ERROR_BYTES:
+                        break
+        finally:
+            await response.aclose()
+        body = body[:MAX_ERROR_BYTES]
+        self._record(request, response.status_code, clip(body.decode(errors="replace").strip(), BODY_EXCERPT), seen=failures.get())
+        kind = {"content-type": response.headers.get("content-type", "text/plain")}
+        return httpx2.Response(response.status_code, headers=kind, content=body, request=request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
     def _record(
-        self, request: httpx2.Request, status: int | None, detail: str, *, unsent: bool = False, seen: list[HttpFailure] | None = None
+        self, request: httpx2.Request, status: int | None, detail: str, *, seen: list[HttpFailure] | None, unsent: bool = False
     ) -> None:
         # Userinfo and query may hold credentials.
         url = str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
-        seen = failures.get() if seen is None else seen
         if seen is not None:
             seen.append(HttpFailure(method=request.method, url=url, status=status, detail=detail, unsent=unsent))
         if self._on_failure is not None:

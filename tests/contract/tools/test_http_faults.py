@@ -134,6 +134,16 @@ async def test_a_forgotten_session_is_opened_again_and_the_call_made(stranger: t
         assert fault.calls == ["forget_session", "forget_session"]
 
 
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 500])
+async def test_a_call_whose_answer_cannot_be_resumed_is_not_made_again_and_its_outcome_is_unknown(status: int) -> None:
+    async with http_fault_server() as fault, opened(remote(fault), call_timeout=60) as tools:
+        fault.refuses_to_resume_with = status
+        result = await tools.call("remote.resumable")
+        assert "The server is back. Whether it took effect is unknown" in result.content
+        assert fault.calls == ["resumable"]
+        assert (await tools.call("remote.echo", "after")).content == "after"
+
+
 @asynccontextmanager
 async def accepted(fault: HttpFault) -> AsyncGenerator[Callable[[], Awaitable[CallResult | LostCall]]]:
     """The call of a tool of a strict server whose tools were accepted as they are now."""
