@@ -244,14 +244,15 @@ class AlertAcceptance:
         await raise_priorities(
             connection, {session_id: priority for session_id, priority in unit.priorities.items() if session_id in waiting}
         )
-        await cancel_investigations(connection, [session_id for session_id in unit.cancelled.values() if session_id in waiting])
         # An investigation that has not started reads all alerts of its incident when it does.
         updates = [
             (incident, update_text(unit.updates[incident.id], incident))
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
             if incident.session_id and incident.session_id not in waiting
         ]
-        notes = await store_updates(connection, updates, unit.now)
-        await publish_for(connection, [*notes, *started])
+        await publish_for(connection, await store_updates(connection, updates, unit.now))
+        # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
+        await cancel_investigations(connection, [session_id for session_id in unit.cancelled.values() if session_id in waiting])
+        await publish_for(connection, started)
         for some in batches(incidents):
             await publish_for(connection, [(None, live_events.incident_changed(incident, unit.now)) for incident in some])

@@ -1,6 +1,6 @@
 """What a person does to incidents: investigate again, resolve, merge, split. Each is one transaction while no alert is being stored."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -104,9 +104,9 @@ class IncidentCommands:
             resolved = {"status": AlertStatus.RESOLVED.value, "ends_at": self.clock.now()}
             firing = (alerts.c.incident_id == incident_id) & (alerts.c.status == AlertStatus.FIRING.value)
             await connection.execute(sa.update(alerts).where(firing).values(resolved))
-            changed = await self._without_pending(connection, replace(incident, resolved_at=self.clock.now(), firing=0), actor)
+            changed, waiting = await self._without_pending(connection, replace(incident, resolved_at=self.clock.now(), firing=0))
             events = await self._inform_running(connection, changed, f"{actor} has declared the incident over.")
-            await self._write_and_publish(connection, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {})
+            await self._write_and_publish(connection, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {}, cancelled=waiting)
 
     async def merge(self, incident_id: str, other_id: str, *, actor: str) -> None:
         """Make the incident `other_id` part of `incident_id`: its alerts, its sessions, and later events of its alerts.
@@ -125,15 +125,17 @@ class IncidentCommands:
             for column in (incidents.c.merged_into, alert_sessions.c.incident_id):
                 await connection.execute(sa.update(column.table).where(column == other_id).values({column.name: incident_id}))
             emptied = replace(other, merged_into=target.id, resolved_at=other.resolved_at or self.clock.now(), firing=0)
-            merged = _merged(target, other)
+            merged, waiting = _merged(target, other), set[str]()
             if merged.session_id != other.session_id:
-                emptied = await self._without_pending(connection, emptied, actor)
+                emptied, waiting = await self._without_pending(connection, emptied)
             events = await self._inform_running(
                 connection,
                 merged,
                 f"{actor} has found another incident to be part of this one, with {other.firing} of its alerts firing: {other.title}",
             )
-            await self._write_and_publish(connection, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id})
+            await self._write_and_publish(
+                connection, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id}, cancelled=waiting
+            )
 
     async def split(self, incident_id: str, alert_ids: Sequence[str], *, actor: str) -> str:
         """Move some alerts to a new incident, and return its id.
@@ -178,9 +180,12 @@ class IncidentCommands:
                 deliveries=incident.deliveries - new.deliveries,
                 resolved_at=incident.resolved_at if incident.firing > firing or incident.resolved_at else now,
             )
+            waiting = set[str]()
             if rest.resolved_at is not None and incident.resolved_at is None:
-                rest = await self._without_pending(connection, rest, actor)
-            await self._write_and_publish(connection, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id})
+                rest, waiting = await self._without_pending(connection, rest)
+            await self._write_and_publish(
+                connection, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id}, cancelled=waiting
+            )
         return new.id
 
     async def _locked(self, connection: AsyncConnection, incident_id: str) -> Incident:
@@ -192,13 +197,12 @@ class IncidentCommands:
             raise ConflictError(f"This incident is part of incident {incident.merged_into}.")
         return incident
 
-    async def _without_pending(self, connection: AsyncConnection, incident: Incident, actor: str) -> Incident:
-        """Cancel the incident's investigation if it has not started, and return the incident as it is then."""
+    async def _without_pending(self, connection: AsyncConnection, incident: Incident) -> tuple[Incident, set[str]]:
+        """Lock the incident's investigation. If it has not started, return the incident without it, and the session, which is to be cancelled."""
         waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id else [])
         if not waiting or not incident.may_be_cancelled:
-            return incident
-        await cancel_investigations(connection, sorted(waiting), reason=f"Cancelled with its incident by {actor}.")
-        return replace(incident, session_id=None, session_status=None)
+            return incident, set()
+        return replace(incident, session_id=None, session_status=None), waiting
 
     async def _inform_running(self, connection: AsyncConnection, incident: Incident, text: str) -> Events:
         """Store a note for the incident's investigation if it runs, and return the events to publish."""
@@ -214,11 +218,15 @@ class IncidentCommands:
         actor: str,
         action: AuditAction,
         details: dict[str, object],
+        *,
+        cancelled: Collection[str] = (),
     ) -> None:
         await write_incidents(connection, changed)
         await add_audit_entry(connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
-        changes = [(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed]
-        await publish_for(connection, [*events, *changes])
+        await publish_for(connection, events)
+        # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
+        await cancel_investigations(connection, sorted(cancelled), reason=f"Cancelled with its incident by {actor}.")
+        await publish_for(connection, [(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed])
 
 
 async def _members_of(connection: AsyncConnection, incident_id: str, *, limit: int | None = None) -> list[Member]:

@@ -1,13 +1,24 @@
 """What becomes of an incident's alerts is told to the investigation that runs."""
 
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+import anyio
+import pytest
+
 from support.intake_world import RESOLVED, ROUTE, IntakeWorld, alert, intake_world
+from support.queue_ground import Ground
+from tarsy.db.outbox import publish
 from tarsy.db.session.notes import NoteRepository
 from tarsy.domain.alert import Severity
+from tarsy.domain.live_events import session_status
 from tarsy.domain.note import NoteKind
 from tarsy.domain.route import OnResolved
+from tarsy.domain.status import SessionStatus
 from tarsy.intake import acceptance
 
 
@@ -79,6 +90,37 @@ async def test_an_investigation_that_begins_while_an_alert_joins_is_informed_of_
             await ground.take(alert("f2"))
         [(_, text)] = await _notes(ground)
     assert "Disk f2 is full" in text
+
+
+async def _a_delivery(ground: IntakeWorld) -> object:
+    return await ground.take(alert("f1", RESOLVED, problem="over"), alert("f3", problem="runs"))
+
+
+async def _a_merge(ground: IntakeWorld) -> object:
+    runs, over = [str(one["id"]) for one in await ground.incidents()]
+    return await ground.commands().merge(runs, over, actor="ada")
+
+
+@pytest.mark.parametrize("action", [_a_delivery, _a_merge])
+async def test_what_cancels_one_investigation_and_informs_another_does_not_lock_out_a_step_of_the_other(
+    database_url: str, tmp_path: Path, action: Callable[[IntakeWorld], Coroutine[Any, Any, object]]
+) -> None:
+    async with intake_world(database_url) as ground, ground.engine.connect() as worker, anyio.create_task_group() as tasks:
+        await ground.take(alert("f2", problem="runs"))
+        running = (await ground.begin()).claim.subject_id
+        ground.later(seconds=1)
+        await ground.take(alert("f1", problem="over"))
+        # A step publishes to the channel of its session, then to that of the session list.
+        own, shared = session_status(running, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=datetime.now(UTC))
+        await publish(worker, [own], session_id=running)
+        tasks.start_soon(action, ground)
+        blocked = "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        await Ground(database_url, tmp_path).until(blocked)
+        await publish(worker, [shared], session_id=running)
+        await worker.commit()
+    async with intake_world(database_url) as ground:
+        assert [session["status"] for session in await ground.sessions()] == ["in_progress", "cancelled"]
+        assert len(await ground.rows("SELECT number FROM notes WHERE session_id = :id", id=running)) == 1
 
 
 async def test_a_storm_is_reported_in_few_words(database_url: str) -> None:
