@@ -1,7 +1,7 @@
 """Accepting deliveries: their alerts are masked, decided about, and stored in one transaction under locks on their keys."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio.lowlevel
@@ -211,8 +211,7 @@ class AlertAcceptance:
         waiting = await lock_waiting(connection, [*unit.cancelled.values(), *unit.priorities, *pending])
         for incident_id, session_id in unit.cancelled.items():
             if session_id not in waiting:
-                # A worker has claimed it since the decision: the investigation goes on, and stays the incident's.
-                unit.incidents[incident_id] = replace(unit.incidents[incident_id], session_id=session_id)
+                unit.keep_investigation(incident_id, session_id)
         planned = sorted(unit.planned.items(), key=lambda item: -item[1].schedule.priority)
         wanted = min(len(planned), MAX_NEW_INVESTIGATIONS)
         room = await room_in_queue(connection, self.investigations.submissions.max_queue_size, wanted)

@@ -162,7 +162,7 @@ class UnitOfWork:
         """Keep the incident open, with the worst severity of its alerts."""
         incident_id = action.incident_id
         before = self.incidents[incident_id]
-        if action.note or before.investigation is InvestigationState.PENDING:
+        if action.note or before.investigation is InvestigationState.PENDING or incident_id in self.cancelled:
             rejoins = UpdateKind.JOINED if action.new else UpdateKind.BACK
             kind = UpdateKind.WORSE if action.outcome is Outcome.ESCALATED else rejoins
             self._inform(incident_id, AlertUpdate(kind, incoming.masked, after.severity))
@@ -200,6 +200,12 @@ class UnitOfWork:
         """Leave the incident without its pending investigation."""
         self.planned.pop(incident_id, None)
         self._change(replace(self.incidents[incident_id], session_id=None, session_status=None))
+
+    def keep_investigation(self, incident_id: str, session_id: str) -> None:
+        """Leave the incident with the investigation that was to be cancelled: a worker has claimed it since the decision."""
+        self.planned.pop(incident_id, None)
+        incident = self.incidents[incident_id]
+        self._change(replace(incident, session_id=session_id, session_status=SessionStatus.IN_PROGRESS, session_started=True))
 
     def _plan(self, incident_id: str, schedule: Schedule, cause: IncomingAlert) -> None:
         planned = self.planned[incident_id] = PlannedInvestigation(str(uuid4()), schedule, cause)

@@ -1,9 +1,11 @@
 """What becomes of an incident's alerts is told to the investigation that runs."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -25,6 +27,19 @@ from tarsy.intake import acceptance
 async def _notes(ground: IntakeWorld) -> list[tuple[NoteKind, str]]:
     [incident] = [one for one in await ground.incidents() if one["merged_into"] is None]
     return [(one.note.kind, one.note.text) for one in await NoteRepository(ground.engine).of_incident(str(incident["id"]))]
+
+
+@contextmanager
+def _begun_before_the_lock(ground: IntakeWorld, module: ModuleType) -> Generator[None]:
+    """A worker begins the investigation after `module` has decided about it, and before it locks its work."""
+    lock: Callable[..., Coroutine[Any, Any, set[str]]] = module.lock_waiting
+
+    async def begun_first(*arguments: object) -> set[str]:
+        await ground.begin()
+        return await lock(*arguments)
+
+    with patch.object(module, "lock_waiting", begun_first):
+        yield
 
 
 async def test_alerts_that_join_or_end_are_reported_to_an_investigation_that_runs_and_repeats_are_not(database_url: str) -> None:
@@ -80,16 +95,23 @@ async def test_an_investigation_that_has_not_begun_gets_no_notes_for_it_is_brief
 async def test_an_investigation_that_begins_while_an_alert_joins_is_informed_of_it(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f1"))
-        lock = acceptance.lock_waiting
-
-        async def begun_first(*arguments: object) -> set[str]:
-            await ground.begin()
-            return await lock(*arguments)  # pyright: ignore[reportArgumentType] - whatever it is called with
-
-        with patch.object(acceptance, "lock_waiting", begun_first):
+        with _begun_before_the_lock(ground, acceptance):
             await ground.take(alert("f2"))
         [(_, text)] = await _notes(ground)
     assert "Disk f2 is full" in text
+
+
+async def test_an_investigation_that_begins_while_its_alert_ends_and_returns_remains_the_only_one(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        await ground.take(alert("f1"))
+        with _begun_before_the_lock(ground, acceptance):
+            taken = await ground.take(alert("f1", RESOLVED), alert("f1"))
+        [incident] = await ground.incidents()
+        [session] = await ground.sessions()
+        [(kind, text)] = await _notes(ground)
+    assert (str(session["id"]), session["status"]) == (str(incident["session_id"]), "in_progress")
+    assert [(one.session_id, one.session_status) for one in taken.results] == [(str(session["id"]), "in_progress")]
+    assert (kind, text.partition("\n")[0]) == (NoteKind.ALERTS, "Fires again (1):")
 
 
 async def _a_delivery(ground: IntakeWorld) -> object:
