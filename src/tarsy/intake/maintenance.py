@@ -26,7 +26,7 @@ from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Member, muted_by
-from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS
+from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, OnResolved
 from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.adapters.registry import sends_resolved
 from tarsy.intake.commands import IncidentCommands
@@ -132,7 +132,7 @@ class IncidentMaintenance:
         """Resolve one alert, and its incident if no other alert of it fires."""
         async with self.engine.begin() as connection:
             await lock_all(connection)
-            row = (await connection.execute(sa.select(alerts).where(alerts.c.id == alert_id))).mappings().one_or_none()
+            row = (await connection.execute(sa.select(alerts).where(alerts.c.id == alert_id, alerts.c.is_current))).mappings().one_or_none()
             # The sender may have sent it again meanwhile.
             member = self._resolved(member_of(row)) if row else None
             if member is None:
@@ -142,15 +142,19 @@ class IncidentMaintenance:
             incident = next(iter(found.values()), None)
             if incident is None or incident.resolved_at is not None:
                 return
-            decided = resolution(route_for(member.alert, self.policy.routes), incident)
-            now = self.commands.clock.now()
+            route, now = route_for(member.alert, self.policy.routes), self.commands.clock.now()
+            decided = resolution(route, incident)
             changed = replace(incident, firing=max(0, incident.firing - 1), resolved_at=now if decided.last else None)
-            if decided.cancel_pending and (waiting := await lock_waiting(connection, [incident.session_id or ""])):
+            may_begin = incident.may_be_cancelled and route.on_resolved is not OnResolved.IGNORE
+            waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id and may_begin else [])
+            if decided.cancel_pending and waiting:
                 await cancel_investigations(connection, sorted(waiting))
                 changed = replace(changed, session_id=None)
             await write_incidents(connection, [changed])
+            # Also an investigation that a worker has claimed since the incident was read.
+            informed = decided.note or (may_begin and not waiting)
             text = update_text([AlertUpdate(UpdateKind.SILENT, member.alert, member.known.severity)], changed)
-            notes = await store_updates(connection, [(changed, text)] if decided.note else [], now)
+            notes = await store_updates(connection, [(changed, text)] if informed else [], now)
             await publish_for(connection, [*notes, (None, live_events.incident_changed(changed, now))])
 
     async def _due(self) -> Sequence[str]:

@@ -21,7 +21,7 @@ from tarsy.domain.live_events import session_status
 from tarsy.domain.note import NoteKind
 from tarsy.domain.route import OnResolved
 from tarsy.domain.status import SessionStatus
-from tarsy.intake import acceptance
+from tarsy.intake import acceptance, maintenance
 
 
 async def _notes(ground: IntakeWorld) -> list[tuple[NoteKind, str]]:
@@ -143,6 +143,16 @@ async def test_what_cancels_one_investigation_and_informs_another_does_not_lock_
     async with intake_world(database_url) as ground:
         assert [session["status"] for session in await ground.sessions()] == ["in_progress", "cancelled"]
         assert len(await ground.rows("SELECT number FROM notes WHERE session_id = :id", id=running)) == 1
+
+
+async def test_an_investigation_that_begins_while_its_alert_is_resolved_for_silence_is_informed_of_it(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        await ground.take(alert("f1"))
+        ground.later(hours=25)
+        with _begun_before_the_lock(ground, maintenance):
+            await ground.maintenance().round()
+        [(kind, text)] = await _notes(ground)
+    assert (kind, text.partition("\n")[0]) == (NoteKind.RESOLVED, "Counted as over, for its sender has been silent (1):")
 
 
 async def test_a_storm_is_reported_in_few_words(database_url: str) -> None:
