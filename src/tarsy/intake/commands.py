@@ -11,7 +11,7 @@ from tarsy.db.audit import AuditAction, add_audit_entry, request_origin
 from tarsy.db.errors import ConflictError, NotFoundError, QueueFullError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.rows import member_of
-from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
+from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents
 from tarsy.db.outbox import publish_for
 from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
@@ -171,8 +171,7 @@ class IncidentCommands:
                 finished_at=None,
             )
             await write_incidents(connection, [new])
-            moved = [replace(member, known=replace(member.known, incident_id=new.id)) for member in members]
-            await write_members(connection, moved, frozenset())
+            await connection.execute(sa.update(alerts).where(alerts.c.id.in_(wanted)).values(incident_id=new_id))
             rest = replace(
                 incident,
                 firing=incident.firing - firing,

@@ -1,5 +1,7 @@
 """What people do to incidents, and what senders say of them afterwards."""
 
+from dataclasses import replace
+
 import pytest
 
 from support.intake_world import RESOLVED, alert, intake_world
@@ -79,6 +81,22 @@ async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
         assert {str(session["incident_id"]) for session in await ground.sessions()} == {new_id, main.incident_id}
         with pytest.raises(ConflictError, match="leave at least one"):
             await ground.commands().split(new_id, [str(row["id"])], actor="alice")
+
+
+async def test_an_alert_that_has_another_incident_by_now_is_split_off_an_older_one(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        older = (await ground.take(alert("f1"), alert("f2"))).main
+        await ground.take(alert("f1", RESOLVED), alert("f2", RESOLVED))
+        ground.later(hours=2)
+        newer = (await ground.take(alert("f1"))).main
+        assert older
+        assert newer
+        assert older.incident_id != newer.incident_id
+        [row] = await ground.rows("SELECT id FROM alerts WHERE fingerprint = 'f1' AND incident_id = :id", id=older.incident_id)
+        new_id = await ground.commands().split(older.incident_id or "", [str(row["id"])], actor="alice")
+        rows = await ground.rows("SELECT incident_id, is_current FROM alerts WHERE fingerprint = 'f1' ORDER BY first_at")
+        assert [(str(row["incident_id"]), row["is_current"]) for row in rows] == [(new_id, False), (newer.incident_id, True)]
+        assert (await ground.take(alert("f1"))).main == replace(newer, action=Outcome.REPEATED)
 
 
 async def test_incidents_are_found_by_the_verdict_of_their_last_investigation_which_the_next_one_gets(database_url: str) -> None:
