@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import anyio
@@ -26,7 +26,7 @@ from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Member, muted_by
-from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, OnResolved
+from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, REPEAT_INTERVAL, OnResolved
 from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.adapters.registry import sends_resolved
 from tarsy.intake.commands import IncidentCommands
@@ -160,7 +160,7 @@ class IncidentMaintenance:
     async def _due(self) -> Sequence[str]:
         """Return open incidents that may be due for an investigation, some of them in each round. The decision itself is made under the lock."""
         now, session = self.commands.clock.now(), alert_sessions
-        shortest = min([route.repeat_interval for route in self.policy.routes], default=timedelta(hours=4))
+        shortest = min([*(route.repeat_interval for route in self.policy.routes), REPEAT_INTERVAL])
         never = incidents.c.session_id.is_(None)
         long_ago = (session.c.completed_at <= now - shortest) & (incidents.c.looked_again < MAX_REINVESTIGATIONS)
         query = (

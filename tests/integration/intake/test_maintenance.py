@@ -52,6 +52,16 @@ async def test_what_fires_on_without_a_word_is_looked_at_again_after_intervals_t
         assert investigations == [1, 2, 2, 3, 3, 4, 4]
 
 
+async def test_an_incident_of_no_route_of_the_operator_is_investigated_again_after_four_hours(database_url: str) -> None:
+    rare = replace(ROUTE, match=parse_matchers('problem = "rare"'), repeat_interval=timedelta(hours=24))
+    async with intake_world(database_url, routes=(rare,)) as ground:
+        await ground.take(replace(alert(), source="alertmanager"))
+        await ground.finish(await ground.begin())
+        ground.later(hours=4, minutes=1)
+        await ground.maintenance().round()
+        assert [session["status"] for session in await ground.sessions()] == ["completed", "pending"]
+
+
 async def test_an_incident_that_found_the_queue_full_gets_its_turn(database_url: str) -> None:
     async with intake_world(database_url, max_queue_size=1) as ground:
         await ground.take(alert("f1", problem="first"))
