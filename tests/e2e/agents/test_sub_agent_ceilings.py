@@ -1,13 +1,16 @@
 """An agent that is sent uses no more than its share of what its sender has left, and concludes within it; all of them stay under the session's ceiling."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from support.agent_scenario import SESSION_ID, answers, read_back
+from support.claims import take_back
+from support.memory_run import DiedError
 from support.runaway import (
     CHAT_TRACK,
     Runaway,
@@ -26,6 +29,7 @@ from tarsy.domain.budget import Account, Ceiling, Spent
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ToolCallChunk
 from tarsy.domain.status import SessionStatus
+from tarsy.kit.groups import single_errors
 
 LEAD = "0.look/1.Lead"
 
@@ -92,6 +96,43 @@ async def test_of_fifty_agents_sent_at_once_ten_go_and_each_keeps_to_its_share(d
     # Half of what their sender has, divided among two.
     share = Ceiling(usd=ceiling.usd and ceiling.usd / 4, tokens=ceiling.tokens and ceiling.tokens // 4)
     assert [track for track, spent in diggers.items() if share.exceeded_by(spent)] == []
+
+
+async def test_an_agent_that_alone_has_a_ceiling_keeps_to_it_after_its_worker_has_died(database_url: str, tmp_path: Path) -> None:
+    class DiesOnce(Runaway):
+        async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+            if request.track != LEAD and sum(one.track == request.track for one in self.requests) == 1:
+                self.requests.append(request)
+                raise DiedError
+            async for chunk in super().generate(request):
+                yield chunk
+
+    digger = runaway_agent("Digger", description="Digs", budget=Ceiling(model_calls=4))
+    lead = runaway_agent("Lead", mcp_servers=(), sub_agents=(digger,))
+    model = DiesOnce(sends_one_that_never_stops)
+    scenario = runaway(model, tmp_path, priced_chain(lead))
+    track = f"{LEAD}/1.Digger"
+    results = [answers(track, "any", "k8s.logs", "disk full", f'{{"since": {n}}}') for n in range(20)]
+    async with replace(scenario, tools=results, extra_tracks=[LEAD, track, CHAT_TRACK]).running(database_url) as running:
+        assert running.pool
+        with pytest.raises(DiedError), single_errors():
+            await running.pool.run_waiting(INVESTIGATION)
+        async with running.engine.begin() as connection:
+            await connection.execute(sa.text("UPDATE work SET heartbeat_at = now() - interval '1 hour' WHERE state = 'claimed'"))
+        recovered, _ = await take_back(running.engine)
+        assert len(recovered) == 1
+        await running.pool.run_waiting(INVESTIGATION)
+        session = await running.services.repositories.sessions.get(SESSION_ID)
+    assert session.status is SessionStatus.COMPLETED
+    assert [request.track for request in model.requests].count(track) == 4, "two before the worker died, and two after it"
+
+
+def sends_one_that_never_stops(request: GenerateInput, number: int) -> Sequence[Chunk]:
+    if request.track != LEAD:
+        return endless_tools(request, number)
+    if number > 1:
+        return TextChunk("The disk is full."), usage(request, 40)
+    return ToolCallChunk("s", "tarsy.run_agent", '{"name": "Digger", "task": "Look for ever."}'), usage(request, 100)
 
 
 def test_a_share_is_half_of_what_is_left_under_the_lowest_ceiling_divided_among_those_out_at_once() -> None:

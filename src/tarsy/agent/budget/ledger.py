@@ -185,9 +185,7 @@ class Ledgers:
         periods = [one for one in self.periods if one.covers(session.chain_id, session.alert_type)]
         if periods and await self.store.is_critical(session.id):
             periods = []
-        agents = [agent for stage in chain.stages for agent in (*stage.agents, *((stage.synthesis,) if stage.synthesis else ()))]
-        others = [one for one in (chain.executive_summary, chain.chat, chain.scoring) if one]
-        is_limited = any(part.budget != UNLIMITED for part in (chain, *chain.stages, *agents, *others))
+        is_limited = any(part.budget != UNLIMITED for part in (chain, *chain.stages, *chain.agents))
         before = await self.store.spent(session.id) if periods or is_limited else ()
         return Ledger(self.store, self.clock, periods, before)
 
