@@ -120,6 +120,7 @@ class ModelCall:
             request, within = admission.request, admission.time_limit(within)
             started_at, started = clock.now(), clock.monotonic()
             first_chunk_ms: int | None = None
+            sees_loop = False
             try:
                 with anyio.move_on_after(within) as scope:
                     async with aclosing(services.llm.generate(request)) as stream:
@@ -127,7 +128,8 @@ class ModelCall:
                             if first_chunk_ms is None:
                                 first_chunk_ms = milliseconds_since(started, clock)
                             await self._receive(chunk)
-                            if answer.error or answer.looping:
+                            sees_loop = self._sees_loop(chunk)
+                            if answer.error or sees_loop:
                                 break
             except anyio.get_cancelled_exc_class():
                 self._flush_cancelled()
@@ -135,7 +137,7 @@ class ModelCall:
             if scope.cancelled_caught:
                 await self._receive(admission.timed_out(within))
             await self._complete_answer()
-            is_cut = scope.cancelled_caught or answer.looping
+            is_cut = scope.cancelled_caught or sees_loop
             # The vendor reports the usage at the end, which a call that is cut off here never reaches; a recording costs nothing.
             is_estimated = is_cut and answer.usage == TokenUsage() and request.provider.type is not ProviderType.REPLAY
             if is_estimated:
@@ -197,9 +199,6 @@ class ModelCall:
         match chunk:
             case TextChunk(content):
                 self._unmasked.append(content)
-                self._answer.looping = self._text_loop.sees_loop(content)
-            case ThinkingChunk(content):
-                self._answer.looping = self._thinking_loop.sees_loop(content)
             case ToolCallChunk(call_id, name, arguments):
                 call = ToolCall(storable(call_id), self._mask(storable(name)), storable(arguments))
                 self._answer.tool_calls += (call,)
@@ -217,6 +216,15 @@ class ModelCall:
                 await self._show_text(self._router.route(""))
             case _:
                 pass
+
+    def _sees_loop(self, chunk: Chunk) -> bool:
+        match chunk:
+            case TextChunk(content):
+                return self._text_loop.sees_loop(content)
+            case ThinkingChunk(content):
+                return self._thinking_loop.sees_loop(content)
+            case _:
+                return False
 
     async def _keep(self, chunk: Chunk) -> None:
         """Record a masked chunk, and show it."""

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from anyio import to_thread
 
-from support.agent_scenario import PROVIDER, SESSION_ID, SUMMARY, Scenario, agent, chain, says, stage
+from support.agent_scenario import PROVIDER, SESSION_ID, SUMMARY, Scenario, agent, calls, chain, says, stage, thinks
 from support.api_world import serving
 from support.scraped import value
 from tarsy.agent.ports import LLMClient
@@ -145,6 +145,19 @@ async def test_a_cost_with_an_answer_that_was_cut_off_is_marked_as_an_estimate(
     assert "- Cost: ≈ $" in report
     await to_thread.run_sync(partial(app, ["sessions", "list", "--database-url", database_url], standalone_mode=False))
     assert "≈ $" in capsys.readouterr().out
+
+
+async def test_an_answer_that_is_cut_off_in_its_thoughts_after_a_tool_call_is_estimated(database_url: str, tmp_path: Path) -> None:
+    scenario = story(tmp_path, "model-1", texts=())
+    track, loops = "0.look/1.Agent1", (calls("c", "k8s.pods"), thinks("Let me check the pods again. " * 400))
+    played = replace(scenario, calls=[says(track, 0, *loops), says(track, 1, "It is the disk."), *scenario.calls])
+    played = replace(played, llm=Played(in_process_client(env={}, recordings=lambda _: played.recording)))
+    async with played.running(database_url) as running, serving(running.services) as api:
+        assert running.pool is not None
+        await running.pool.run_waiting(INVESTIGATION)
+        trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
+    assert [call["turn"] for call in trace if call["usage_estimated"]] == [0]
+    assert trace[0]["cost_usd"] > EACH
 
 
 async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tmp_path: Path) -> None:
