@@ -104,6 +104,7 @@ class SessionExecutor:
             if conclusion and planned.stage_type is StageType.EXEC_SUMMARY:
                 analysis = clip_bytes(conclusion.final_analysis or "", context_limit(planned.agents[0].provider))
                 summarised = summary_source(analysis, conclusion.verdict, conclusion.analysis_partial_reason, actions_of(records))
+            referenced = _of_stage(planned.references, records)
             job = StageJob(
                 claim=claimed.claim,
                 session=session,
@@ -114,8 +115,8 @@ class SessionExecutor:
                 previous=_previous(planned, records, Fence(session.nonce)) if summarised is None else (summarised.text,),
                 summarised=summarised,
                 conclusion=conclusion,
-                stored=next((record for record in records if record.stage.stage_index == planned.index), None),
-                referenced_stage_id=None if planned.references is None else done[planned.references].stage_id,
+                stored=_of_stage(planned.index, records),
+                referenced_stage_id=referenced.stage.id if referenced else None,
                 remarks=remarks,
                 ended=ended,
             )
@@ -240,6 +241,10 @@ def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecor
     return done
 
 
+def _of_stage(index: int | None, records: Sequence[StageRecord]) -> StageRecord | None:
+    return next((record for record in records if record.stage.stage_index == index), None)
+
+
 def _has_tools(chain: ResolvedChain) -> bool:
     return any(agent.mcp_servers for stage in chain.investigating for top in stage.agents for agent in top.tree)
 
@@ -273,8 +278,8 @@ def _previous(planned: PlannedStage, records: Sequence[StageRecord], fence: Fenc
             taken = "\n".join(f"- {one}" for one in actions_of(earlier))
             found = formatter.format_previous_stages(earlier, limit=limit)
             texts.append("\n\n".join(part for part in (found, verdict, taken and fence.wrap("ACTIONS", taken)) if part))
-        elif planned.references is not None:
-            texts.append(formatter.format_stage_context(earlier[planned.references], limit=limit))
+        elif referenced := _of_stage(planned.references, earlier):
+            texts.append(formatter.format_stage_context(referenced, limit=limit))
         else:
             texts.append(formatter.format_previous_stages(earlier, limit=limit))
     return texts
