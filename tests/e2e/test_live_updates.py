@@ -1,13 +1,16 @@
 """Two server processes on one database: whatever happens, each client sees the stored truth, and text crosses processes."""
 
+import io
 import os
 import tempfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import uuid4
 
 import anyio
 import httpx
@@ -16,17 +19,25 @@ import pytest
 import sqlalchemy as sa
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.to_thread import run_sync
+from rich.console import Console
 from sqlalchemy.exc import DBAPIError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from support.warm_tarsy import warm_command
+from tarsy.cli.client import TarsyClient
+from tarsy.cli.client import connect as cli_client
+from tarsy.cli.live_view import answer_question, follow
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.outbox import Outbox, publish
-from tarsy.db.tables import events
+from tarsy.db.rows import columns
+from tarsy.db.tables import events, timeline_events
 from tarsy.demo.samples import list_samples
+from tarsy.domain import live_events
 from tarsy.domain.live_events import LiveEvent, LiveEventType, session_channel
+from tarsy.domain.status import TimelineStatus
+from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 
 START_SECONDS = 120
 GIVE_UP_SECONDS = 90
@@ -211,3 +222,92 @@ async def test_a_terminal_follows_a_session_to_its_end_and_can_look_at_it_again(
             again = await anyio.run_process([*command, session, "--url", f"http://{address}"])
     for shown in (live.stdout.decode(), again.stdout.decode()):
         assert f"{session} completed" in " ".join(shown.split())
+
+
+class Screen(io.StringIO):
+    """A terminal on which a test can wait for words."""
+
+    def __init__(self, awaited: str) -> None:
+        super().__init__()
+        self._awaited = awaited
+        self.shown = anyio.Event()
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if self._awaited in self.getvalue():
+            self.shown.set()
+        return written
+
+
+async def store_entry(database_url: str, session: str, entry_id: str, *, left_out: int) -> None:
+    """Store a warning and `left_out` events after it."""
+    at = datetime.now(UTC)
+    made = TimelineEvent(
+        id=entry_id,
+        session_id=session,
+        stage_id=None,
+        execution_id=None,
+        sequence_number=0,
+        event_type=TimelineEventType.WARNING,
+        status=TimelineStatus.COMPLETED,
+        content="The disk is nearly full.",
+        created_at=at,
+        completed_at=at,
+    )
+    engine = create_engine(database_url)
+    async with engine.begin() as connection:
+        created = live_events.timeline_created(made)
+        (stored,) = await publish(connection, [created], session_id=session)
+        await connection.execute(sa.insert(timeline_events).values(columns(made) | {"position": stored.id}))
+        filler = LiveEvent(session_channel(session), LiveEventType.SESSION_STATUS, {"session_id": session, "status": "pending"})
+        # The entry is announced once more, as if it had not been stored yet when the terminal read the timeline.
+        await publish(connection, [*[filler] * left_out, created], session_id=session)
+    await engine.dispose()
+
+
+async def erase_events(database_url: str) -> None:
+    engine = create_engine(database_url)
+    async with engine.begin() as connection:
+        await connection.execute(sa.delete(events))
+    await engine.dispose()
+
+
+@pytest.mark.timeout(240)
+async def test_a_terminal_shows_what_happened_before_more_events_than_are_sent_again(database_url: str) -> None:
+    async with tarsy(database_url, "--role", "api") as address, cli_client(f"http://{address}") as client:
+        session = await submit(address)
+        await store_entry(database_url, session, str(uuid4()), left_out=250)
+        screen, completed = Screen("The disk is nearly full."), list[bool]()
+
+        async def watch() -> None:
+            completed.append(await follow(client, session, Console(file=screen, width=120)))
+
+        with anyio.fail_after(GIVE_UP_SECONDS):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(watch)
+                await screen.shown.wait()
+                await client.cancel(session)
+    assert completed == [False]
+    assert screen.getvalue().count("The disk is nearly full.") == 1
+    assert f"{session} cancelled" in " ".join(screen.getvalue().split())
+
+
+@pytest.mark.timeout(240)
+async def test_a_terminal_that_wakes_after_the_events_were_erased_shows_the_end_and_the_answer(database_url: str) -> None:
+    class Slept(TarsyClient):
+        async def last_event(self, session_id: str) -> int:
+            del session_id
+            return 0
+
+    async with tarsy(database_url, TARSY_REPLAY_SPEED="0") as address, cli_client(f"http://{address}") as client:
+        session = await submit(address)
+        screens = [io.StringIO(), io.StringIO()]
+        with anyio.fail_after(GIVE_UP_SECONDS):
+            assert await follow(client, session, Console(file=io.StringIO()))
+            await erase_events(database_url)
+            assert await follow(client, session, Console(file=screens[0], width=120))
+            async with httpx.AsyncClient(base_url=f"http://{address}", timeout=30) as http:
+                assert await answer_question(Slept(http), session, list_samples()[0].questions[0], Console(file=screens[1], width=120))
+    assert f"{session} completed" in " ".join(screens[0].getvalue().split())
+    assert all(screen.getvalue().count("→ cluster.deployment_history") == 1 for screen in screens)
+    assert "Hardly, but the margin is thin." in screens[1].getvalue()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Longer than the time between two keep-alives of the event stream.
 SILENCE_SECONDS = 60.0
 RECONNECT_SECONDS = 1.0
+# The event without an id by which the server reports that it left out events: what they were about is read by REST.
+OVERFLOW = "catchup.overflow"
 MAX_RECONNECTS = 30
 # Where nothing listens, the answer is immediate: only a server on a very busy machine needs so long.
 PROBE_SECONDS = 10.0
@@ -155,8 +157,9 @@ class TarsyClient:
     async def incident(self, incident_id: str) -> dict[str, Any]:
         return await self._ask("GET", f"/api/v1/incidents/{incident_id}")
 
-    async def timeline(self, session_id: str) -> list[dict[str, Any]]:
-        return await self._list("events", "GET", f"/api/v1/sessions/{session_id}/timeline")
+    async def timeline(self, session_id: str, *, after: int = 0) -> list[dict[str, Any]]:
+        """Return the entries of a session's timeline that follow the live event `after`."""
+        return await self._list("events", "GET", f"/api/v1/sessions/{session_id}/timeline", params={"after": after})
 
     async def cancel(self, session_id: str) -> str:
         """Cancel a session; return what became of it: `cancelled`, `cancelling` or `already_ended`."""
@@ -200,6 +203,10 @@ class TarsyClient:
 
     async def ask_question(self, session_id: str, content: str) -> dict[str, Any]:
         return await self._ask("POST", f"/api/v1/sessions/{session_id}/chat/messages", json={"content": content})
+
+    async def question(self, session_id: str, message_id: str) -> dict[str, Any]:
+        asked = await self._list("messages", "GET", f"/api/v1/sessions/{session_id}/chat/messages")
+        return next(one for one in asked if one["id"] == message_id)
 
     async def give_hint(self, session_id: str, text: str) -> dict[str, Any]:
         """Give the agents of a running session a hint."""
@@ -273,13 +280,17 @@ class TarsyClient:
         return (await self._ask("GET", f"/api/v1/sessions/{session_id}/timeline", params={"limit": 1}))["last_event_id"]
 
     async def events(self, session_id: str, *, after: int = 0) -> AsyncGenerator[dict[str, Any]]:
-        """Yield the live events of a session after the event `after`; reconnects when the connection is lost."""
+        """Yield the live events of a session after the event `after`; reconnects when the connection is lost.
+
+        After an OVERFLOW, the events follow that are newer than what the API returns by then.
+        """
         last, failures = after, 0
         while True:
             try:
                 async with aclosing(self._stream(session_id, last)) as stream:
                     async for event in stream:
-                        last, failures = event.get("id", last), 0
+                        newest = event["last_event_id"] if event.get("type") == OVERFLOW else event.get("id", last)
+                        last, failures = newest, 0
                         yield event
             except (httpx.TransportError, _UnavailableError) as error:
                 failures += 1

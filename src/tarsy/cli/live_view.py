@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.status import Status
 from rich.text import Text
 
-from tarsy.cli.client import TarsyClient, connect
+from tarsy.cli.client import OVERFLOW, TarsyClient, connect
 from tarsy.cli.terminal import cost_text, harmless, object_name
 from tarsy.settings import Settings
 
@@ -48,6 +48,8 @@ class LiveView:
         self._text: dict[str, str] = {}
         # By execution; empty for an agent that works alone.
         self._agents: dict[str, str] = {}
+        # The stages whose names are printed.
+        self._stages: set[str] = set()
 
     def __enter__(self) -> Self:
         self._status.start()
@@ -76,7 +78,7 @@ class LiveView:
     def show(self, event: dict[str, Any]) -> None:
         match event.get("type"):
             case "stage.started":
-                self._console.print(Text(f"\n{event['stage_name']}", style="bold underline"))
+                self._begin_stage(event["stage_id"], event["stage_name"])
             case "timeline_event.created":
                 self._created(event["event"])
             case "timeline_event.completed":
@@ -91,7 +93,26 @@ class LiveView:
             case _:
                 pass
 
+    def show_missed(self, session: dict[str, Any], timeline: list[dict[str, Any]]) -> None:
+        """Print what is new in a session and its timeline, after live events were left out."""
+        self.name_agents(session)
+        names = {stage["id"]: stage["stage_name"] for stage in session["stages"]}
+        for entry in timeline:
+            if name := names.get(entry["stage_id"]):
+                self._begin_stage(entry["stage_id"], name)
+            self._created(entry)
+
+    def _begin_stage(self, stage_id: str, name: str) -> None:
+        if stage_id not in self._stages:
+            self._stages.add(stage_id)
+            self._console.print(Text(f"\n{name}", style="bold underline"))
+
+    def _is_printed(self, entry_id: str) -> bool:
+        return entry_id in self._events and self._events[entry_id]["status"] != "streaming"
+
     def _created(self, entry: dict[str, Any]) -> None:
+        if self._is_printed(entry["id"]):
+            return
         self._events[entry["id"]] = entry
         if entry["status"] != "streaming":
             self._print(entry)
@@ -100,7 +121,7 @@ class LiveView:
 
     def _completed(self, event: dict[str, Any]) -> None:
         entry = self._events.get(event["event_id"])
-        if entry is None:
+        if entry is None or self._is_printed(entry["id"]):
             return
         entry |= {"content": event["content"], "status": event["status"], "metadata": {**entry["metadata"], **event["metadata"]}}
         entry["event_type"] = event.get("event_type") or entry["event_type"]
@@ -154,6 +175,11 @@ async def follow(client: TarsyClient, session_id: str, console: Console) -> bool
     with LiveView(console) as view:
         async with aclosing(client.events(session_id)) as events:
             async for event in events:
+                if event.get("type") == OVERFLOW:
+                    session = await client.session(session_id)
+                    view.show_missed(session, await client.timeline(session_id))
+                    if session["completed_at"]:
+                        break
                 if not view.knows_agent(event):
                     view.name_agents(await client.session(session_id))
                 view.show(event)
@@ -167,17 +193,23 @@ async def follow(client: TarsyClient, session_id: str, console: Console) -> bool
 async def answer_question(client: TarsyClient, session_id: str, question: str, console: Console) -> bool:
     """Ask a question and show the answer, without earlier events; return whether there was one."""
     last_event = await client.last_event(session_id)
-    message_id, answer, refusal = (await client.ask_question(session_id, question))["id"], "", None
+    asked = await client.ask_question(session_id, question)
     with LiveView(console) as view:
         async with aclosing(client.events(session_id, after=last_event)) as events:
             async for event in events:
-                if event.get("type") == "timeline_event.completed" and event.get("event_type") == "final_analysis":
-                    answer = event["content"]
                 view.show(event)
-                if event.get("type") == "chat.message" and event.get("message_id") == message_id and event.get("work") == "chat":
-                    refusal = event.get("error_message")
+                if event.get("type") == OVERFLOW:
+                    view.show_missed(await client.session(session_id), await client.timeline(session_id, after=last_event))
+                elif event.get("type") != "chat.message" or event.get("message_id") != asked["id"]:
+                    continue
+                asked = await client.question(session_id, asked["id"])
+                if asked["completed_at"]:
                     break
-    console.print(Markdown(harmless(answer)) if answer else Text(harmless(refusal or "No answer."), style="red"))
+    answer = ""
+    for entry in await client.timeline(session_id, after=last_event):
+        if (entry["stage_id"], entry["event_type"], entry["status"]) == (asked["stage_id"], "final_analysis", "completed"):
+            answer = entry["content"]
+    console.print(Markdown(harmless(answer)) if answer else Text(harmless(asked["error_message"] or "No answer."), style="red"))
     return bool(answer)
 
 

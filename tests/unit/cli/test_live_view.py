@@ -58,7 +58,7 @@ def _stage(*agents: str) -> dict[str, Any]:
 
 
 def _text_of(execution: str, content: str) -> dict[str, Any]:
-    return {"type": "timeline_event.created", "event": _entry("llm_response", content) | {"execution_id": execution}}
+    return {"type": "timeline_event.created", "event": _entry("llm_response", content) | {"id": content, "execution_id": execution}}
 
 
 def test_agents_that_work_at_the_same_time_are_distinguished() -> None:
