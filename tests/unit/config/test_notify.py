@@ -106,6 +106,12 @@ def test_no_secret_is_shown_with_a_target(directory: ConfigDirectory) -> None:
             "write 22:00",
         ),
         (
+            "{rules: [{on: [verdict], to: [chat], quiet_hours: {from: 22, to: '07:00'}}]}",
+            "notify.rules[0].quiet_hours.from",
+            '"22" is not a time of day',
+            "write 22:00",
+        ),
+        (
             "{rules: [{on: [verdict], to: [chat], quiet_hours: {from: '07:00', to: '07:00'}}]}",
             "notify.rules[0].quiet_hours",
             "have no length",

@@ -1,6 +1,7 @@
 """The `notify` section: who is notified of what, and how."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import time
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -34,14 +35,12 @@ def _time_zone(name: str) -> str:
     return name
 
 
-def _time_of_day(value: object) -> object:
-    # YAML 1.1 reads 22:00 without quotes as a number of base 60.
-    if isinstance(value, int) and 0 <= value < 24 * 60:
-        return time(value // 60, value % 60)
-    try:
-        return time.fromisoformat(value) if isinstance(value, str) and ":" in value else value
-    except ValueError as error:
-        raise refuse(f'"{value}" is not a time of day', "write 22:00") from error
+def _time_of_day(value: object) -> time:
+    if isinstance(value, str) and ":" in value:
+        with suppress(ValueError):
+            return time.fromisoformat(value)
+    # Pydantic would read a number as seconds since midnight.
+    raise refuse(f'"{value}" is not a time of day', "write 22:00")
 
 
 def _template(text: str) -> str:
