@@ -167,9 +167,10 @@ system:
     assert cost.promotions[0].end.isoformat() == "2026-12-24T00:00:00+00:00"
     (negative,) = directory.problems("system: {cost_estimation: {model_rates: {m: {input_per_million: -1, output_per_million: 1}}}}")
     assert negative.path == "system.cost_estimation.model_rates.m.input_per_million"
-    wrong = "{model: m, end: soon, input_per_million: 1, output_per_million: 1}"
-    (unclear,) = directory.problems(f"system: {{cost_estimation: {{promotions: [{wrong}]}}}}")
-    assert unclear.remedy == "write 2026-03-01 or 2026-03-01T12:00:00Z"
+    for end in ("soon", "20261224", "0001-01-01T00:00:00+01:00"):
+        wrong = f"{{model: m, end: {end}, input_per_million: 1, output_per_million: 1}}"
+        (unclear,) = directory.problems(f"system: {{cost_estimation: {{promotions: [{wrong}]}}}}")
+        assert unclear.remedy == "write 2026-03-01 or 2026-03-01T12:00:00Z"
 
 
 def test_budgets_are_checked_at_every_level(directory: ConfigDirectory) -> None:

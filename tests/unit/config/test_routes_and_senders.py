@@ -81,6 +81,11 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
         ),
         ("senders: {a: {token_env: SPLUNK, basic: {username: u, password_env: SPLUNK}}}", "a sender can authenticate in one way only"),
         ("mute: [{from: 2026-11-21T02:00:00Z, to: 2026-11-20T02:00:00Z}]", "this mute ends before it begins"),
+        (
+            "mute: [{from: 20260301, to: 2026-03-02}]",
+            'mute[0].from: "20260301" is not a time; write 2026-03-01 or 2026-03-01T12:00:00Z',
+        ),
+        ("mute: [{from: '0001-01-01T00:00:00+01:00', to: 2026-03-02}]", '"0001-01-01T00:00:00+01:00" is not a time'),
     ],
 )
 def test_mistakes_are_reported_with_their_place_and_cure(directory: ConfigDirectory, text: str, reported: str) -> None:

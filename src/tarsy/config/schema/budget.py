@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from decimal import Decimal
 from functools import reduce
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, Field, TypeAdapter, WithJsonSchema
 
-from tarsy.config.schema.values import Count, Duration, Name, Section, Switch, refuse
+from tarsy.config.schema.values import Count, Duration, Moment, Name, Section, Switch, refuse
 from tarsy.domain.budget import CONCLUSION_TOKENS, SHORTEST_ANSWER, UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
 
@@ -20,21 +20,6 @@ Dollars = Annotated[
     Field(ge=0, le=MOST_DOLLARS, allow_inf_nan=False),
     WithJsonSchema({"type": "number", "minimum": 0, "maximum": MOST_DOLLARS}),
 ]
-
-
-def _moment(value: object) -> object:
-    """Parse a date or time; a date means its first moment, in UTC. YAML has parsed some of them already."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError as error:
-            raise refuse(f'"{value}" is not a time', "write 2026-03-01 or 2026-03-01T12:00:00Z") from error
-    if isinstance(value, datetime):
-        return value if value.tzinfo else value.replace(tzinfo=UTC)
-    return datetime.combine(value, time(), UTC) if isinstance(value, date) else value
-
-
-Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
 class Rate(Section):

@@ -1,7 +1,6 @@
 """The `senders`, `routes` and `mute` entries: who may send alerts, how they are read, and what happens to them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, cast
 
@@ -9,7 +8,7 @@ import jmespath
 from jmespath.functions import Functions
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tarsy.config.schema.values import AlertTypeName, Duration, DurationOrZero, Name, Section, ServerName, Text, refuse
+from tarsy.config.schema.values import AlertTypeName, Duration, DurationOrZero, Moment, Name, Section, ServerName, Text, refuse
 from tarsy.domain.route import REOPEN_AFTER, REPEAT_INTERVAL, MatcherError, OnResolved, RouteAction, parse_matchers
 
 
@@ -122,10 +121,6 @@ def _matchers(text: str) -> str:
 
 
 Matchers = Annotated[Text, AfterValidator(_matchers)]
-UtcMoment = Annotated[
-    datetime,
-    AfterValidator(lambda moment: moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)),
-]
 # Ten steps of ten minutes each: more than any severity is worth.
 Priority = Annotated[int, Field(strict=True, ge=0, le=9)]
 
@@ -183,8 +178,8 @@ class RouteConfig(Section):
 
 
 class MuteConfig(Section):
-    starts: UtcMoment = Field(alias="from", description="When it begins.")
-    ends: UtcMoment = Field(alias="to", description="When it ends.")
+    starts: Moment = Field(alias="from", description="When it begins.")
+    ends: Moment = Field(alias="to", description="When it ends.")
     match: tuple[Matchers, ...] = Field(default=(), description="Which alerts; unset: all.")
     reason: Text = Field(default="maintenance", description="Shown with muted alerts.")
 

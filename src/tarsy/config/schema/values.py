@@ -3,7 +3,9 @@
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -92,6 +94,17 @@ def parse_duration(value: object) -> float:
     # Python does not write integers of thousands of digits.
     shown = f': "{clip(str(value), 40)}"' if isinstance(value, str) or (isinstance(value, int | float) and value < LONGEST_SECONDS) else ""
     raise refuse(f"this is not a duration{shown}", "write 90s, 15m, 1h30m, 500ms or a number of seconds")
+
+
+def _moment(value: object) -> datetime:
+    """Parse a date or time, in UTC unless it names a zone; a date means its first moment."""
+    if isinstance(value, str):
+        with suppress(ValueError, OverflowError):
+            # RFC 3339 allows small letters.
+            moment = datetime.fromisoformat(value.upper())
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    # Pydantic would read a number as seconds since 1970.
+    raise refuse(f'"{value}" is not a time', "write 2026-03-01 or 2026-03-01T12:00:00Z")
 
 
 def as_text(value: str | float) -> str:
@@ -193,6 +206,7 @@ _DURATION_SCHEMA = {
 
 Duration = Annotated[float, BeforeValidator(parse_duration), AfterValidator(_positive), WithJsonSchema(_DURATION_SCHEMA)]
 DurationOrZero = Annotated[float, BeforeValidator(parse_duration), WithJsonSchema(_DURATION_SCHEMA)]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
 Text = Annotated[str, BeforeValidator(_as_text)]
 Name = Annotated[str, BeforeValidator(_as_text), AfterValidator(_not_blank)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
