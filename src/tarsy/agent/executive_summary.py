@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tarsy.agent.evidence.figures import any_agrees, between, clocks, counts, figures
 from tarsy.agent.evidence.names import is_seen, names
+from tarsy.agent.evidence.verdict import NO_TIME
 from tarsy.agent.prompt.stage_context import judged_text
 from tarsy.domain.action import Action
 from tarsy.domain.citation import citations
@@ -78,16 +79,17 @@ class SummarySource:
         if self.judged is None:
             return ""
         verdict = self.judged.verdict
-        mechanism = verdict.mechanism.strip().rstrip(".")
         match verdict.outcome:
             case VerdictOutcome.FAULT:
                 where = f" in {verdict.object}" if verdict.object else ""
-                since = f", since {verdict.since}" if verdict.since else ""
-                first = f"{_FOUND[self.judged.confidence]} fault{where}{since}: {mechanism}."
+                since = f", since {verdict.since}" if verdict.since and verdict.since.lower() not in NO_TIME else ""
+                found = f"{_FOUND[self.judged.confidence]} fault{where}{since}"
             case VerdictOutcome.NO_FAULT:
-                first = f"No fault was found: {mechanism}."
+                found = "No fault was found"
             case VerdictOutcome.INCONCLUSIVE:
-                first = f"The investigation was inconclusive: {mechanism}."
+                found = "The investigation was inconclusive"
+        mechanism = verdict.mechanism.strip().rstrip(".")
+        first = f"{found}: {mechanism}." if mechanism else f"{found}."
         step = next((line for line in self.do_now.splitlines() if re.search(r"\w", line) and not line.startswith("```")), "")
         step = clip(re.sub(r"^(?:[\s>*+-]|\d+[.)]\s)+", "", step).replace("**", "").replace("`", "").rstrip(":"), _LONGEST_STEP, notice="…")
         still = _STILL[verdict.still_happening] if verdict.outcome is VerdictOutcome.FAULT else ""

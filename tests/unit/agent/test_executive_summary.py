@@ -91,6 +91,20 @@ def test_code_writes_what_is_wrong_how_sure_that_is_and_what_to_do() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("outcome", "written"),
+    [
+        (VerdictOutcome.FAULT, "Suspected fault in Deployment/shop/cart. It is still happening."),
+        (VerdictOutcome.NO_FAULT, "No fault was found."),
+        (VerdictOutcome.INCONCLUSIVE, "The investigation was inconclusive."),
+    ],
+)
+@pytest.mark.parametrize("since", ["", "unknown", "None"])
+def test_code_leaves_out_a_mechanism_and_a_time_that_the_verdict_lacks(outcome: VerdictOutcome, written: str, since: str) -> None:
+    verdict = replace(VERDICT, outcome=outcome, mechanism=" ", since=since)
+    assert summary_source("", JudgedVerdict(verdict, Confidence.LOW), None).written() == written
+
+
 @pytest.mark.parametrize("step", ["3 pods have to be restarted.", "10.20.11.52 has to be drained."])
 def test_a_step_that_begins_with_a_number_keeps_it(step: str) -> None:
     found = summary_source(f"## Do now\n1. {step}", JudgedVerdict(VERDICT, Confidence.HIGH), None)

@@ -32,6 +32,8 @@ _IDS = re.compile(rf"\b{ID_PATTERN}")
 _FIELD = re.compile(r"^[A-Za-z][A-Za-z_ ]{1,23}?[ \t]*:", re.MULTILINE)
 # To YAML 1.1, `14:05` is a number in base 60.
 _BARE_CLOCK = re.compile(r"(:[ \t]+)(\d{1,2}(?::\d\d){1,2})(?=[ \t]*$)", re.MULTILINE)
+# What a model writes as the time that it does not know.
+NO_TIME = frozenset({"unknown", "none"})
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d")
 _OUTCOMES: Mapping[str, VerdictOutcome] = {
     "fault": VerdictOutcome.FAULT,
@@ -110,7 +112,7 @@ def _problems(fields: Mapping[str, Any]) -> Iterator[str]:
         if (given not in ("", None) or name == "outcome") and _key(given) not in values:
             yield f"{name}: {_text(given) or 'nothing'} is none of {', '.join(_STATED[name])}"
     since = _text(fields.get("since"))
-    if since and since.lower() not in {"unknown", "none"} and not _DATE.search(since):
+    if since and since.lower() not in NO_TIME and not _DATE.search(since):
         yield f"since: {since} is no time such as 2026-03-10T09:12:41Z"
     if _OUTCOMES.get(_key(fields.get("outcome", ""))) is VerdictOutcome.FAULT:
         yield from (
