@@ -283,9 +283,9 @@ def _since(since: str) -> str:
     """Return a time with a zone as people read it, and any other text as the agent wrote it."""
     try:
         at = datetime.fromisoformat(since)
-    except ValueError:
+        return utc_time(at) if at.tzinfo else since
+    except (ValueError, OverflowError):
         return since
-    return utc_time(at) if at.tzinfo else since
 
 
 def no_analysis(report: Report) -> str:

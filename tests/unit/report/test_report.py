@@ -347,6 +347,11 @@ def test_what_there_is_no_room_for_is_named() -> None:
     assert "## A102\n\nLeft out for length." in as_markdown(made)
 
 
+def test_a_time_that_is_none_in_utc_is_shown_as_the_agent_wrote_it() -> None:
+    judged = JudgedVerdict(Verdict(outcome=VerdictOutcome.FAULT, since="0001-01-01T00:00:00+01:00"), Confidence.LOW, "")
+    assert "<td>0001-01-01T00:00:00+01:00</td>" in as_html(report("Full.", verdict=judged))
+
+
 def test_a_verdict_is_shown_in_words_and_its_time_in_utc() -> None:
     judged = JudgedVerdict(Verdict(outcome=VerdictOutcome.FAULT, since="2026-03-10T10:12:41+01:00"), Confidence.LOW, "")
     page = as_html(report("Full.", verdict=judged))
