@@ -82,7 +82,7 @@ class _Page:
                 text = f"*No effect*: {reason}. {text}"
             elif key.get("x-later"):
                 text = f"*Later.* {text}"
-            rows.append(f"| `{name}` | {self._kind(key)} | {_default(key, required=name in required)} | {text} |")
+            rows.append(f"| `{name}` | {self._kind(key)} | {self._default(key, required=name in required)} | {text} |")
         yield "\n".join(
             [f"### `{path}`", "", str(prop.get("description", "")), "", "| key | value | default | |", "|---|---|---|---|", *rows]
         )
@@ -118,18 +118,17 @@ class _Page:
             return f"list of {_PLURALS.get(inner, inner)}" if inner else "list"
         return _KINDS.get(prop.get("x-kind") or prop.get("type", ""), "")
 
-
-def _default(prop: dict[str, Any], *, required: bool) -> str:
-    if required:
-        return "required"
-    default = prop.get("default")
-    if default is None or default in ({}, [], "") or as_mapping(default) is not None:
-        return ""
-    if "duration" in str(prop):
-        return f"`{_as_duration(float(default))}`"
-    if (items := as_list(default)) is not None:
-        return ", ".join(f"`{item}`" for item in items)
-    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    def _default(self, prop: dict[str, Any], *, required: bool) -> str:
+        if required:
+            return "required"
+        default = prop.get("default")
+        if default is None or default in ({}, [], "") or as_mapping(default) is not None:
+            return ""
+        if self._followed(prop).get("x-kind") == "duration":
+            return f"`{_as_duration(float(default))}`"
+        if (items := as_list(default)) is not None:
+            return ", ".join(f"`{item}`" for item in items)
+        return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
 def _as_duration(seconds: float) -> str:
