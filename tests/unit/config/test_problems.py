@@ -137,6 +137,7 @@ def test_a_file_with_many_different_mistakes_yields_a_line_for_each(directory: C
             "write 90s or more, or shorten heartbeat_interval",
         ),
         ("system: {trusted_proxies: [proxy]}", '"proxy" is not an address or network', "write 10.1.2.3 or 10.0.0.0/8"),
+        ("system: {allowed_ws_origins: ['https://*.example.com', '*']}", "this is not a web address", "write http://… or https://…"),
         (
             "system: {allowed_ws_origins: ['https://h/path']}",
             '"https://h/path" is not an origin',

@@ -68,7 +68,8 @@ class SystemConfig(Section):
         description="Public address of the dashboard. TARSy trusts pages from this origin and accepts requests for its host name.",
     )
     allowed_ws_origins: tuple[Origin, ...] = Field(
-        default=(), description="Further origins whose pages may write and open the live connection; `*` allows any."
+        default=(),
+        description="Further origins whose pages may write and open the live connection. `*` stands for any characters: `https://*.example.com`.",
     )
     trusted_proxies: tuple[Network, ...] = Field(
         default=(), description="Addresses or networks of proxies whose `X-Forwarded-*` identity headers TARSy believes."
