@@ -14,13 +14,16 @@ from uuid import UUID, uuid5
 
 import anyio
 import structlog
+from pydantic import ValidationError
 
 from tarsy.api.auth import Identity, IdentityKind
 from tarsy.api.permissions import require
-from tarsy.api.problems import problem_response
+from tarsy.api.problems import ProblemKind, RequestRefusedError, problem_response
+from tarsy.api.schemas.followups import Question
 from tarsy.api.services import Services
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.approval import ApprovalState
+from tarsy.domain.followup import MAX_CHAT_CHARACTERS
 from tarsy.domain.session import SlackThread
 from tarsy.notify.policy import SlackApp
 from tarsy.notify.senders.slack import Button
@@ -165,8 +168,8 @@ def parse_interaction(payload: Mapping[str, Any]) -> SlackRequest | None:  # noq
                     return None
         case {
             "type": "view_submission",
-            "view": {"callback_id": "tarsy-question", "private_metadata": str(subject), "state": {"values": values}},
-        } if _is_id((about := subject.split(" "))[0]):
+            "view": {"callback_id": str(form), "private_metadata": str(subject), "state": {"values": values}},
+        } if form == _FORM and _is_id((about := subject.split(" "))[0]):
             thread = SlackThread(channel=about[1], ts=about[2]) if len(about) == 3 else None
             return Ask(about[0], str(values[_BLOCK][_INPUT]["value"] or ""), thread)
         case _:
@@ -306,6 +309,11 @@ async def _perform(services: Services, author: str, request: SlackRequest) -> st
             await _open_form(services, session_id, trigger_id, thread)
             return ""
         case Ask(session_id, question, thread, message_id):
+            try:
+                Question(content=question)
+            except ValidationError as error:
+                wanted = f"Write a question of 1 to {MAX_CHAT_CHARACTERS:,} characters."
+                raise RequestRefusedError(ProblemKind.BAD_REQUEST, wanted) from error
             await services.repositories.chats.ask(
                 session_id, services.mask(question), author=author, message_id=message_id, slack_thread=thread
             )

@@ -314,16 +314,17 @@ async def test_the_form_asks_a_question_about_a_session(database_url: str) -> No
         [opened] = world.slack.seen
         assert (opened.path, opened.body["trigger_id"]) == ("/api/views.open", "t1")
         view = json.loads(opened.body["view"])
-        sent = {
-            "type": "view_submission",
-            "user": {"id": "U1"},
-            "view": {**view, "state": {"values": {"question": {"text": {"value": "why?"}}}}},
-        }
-        answer = (await world.send(payload=json.dumps(sent))).json()
-        assert (
-            answer["view"]["blocks"][0]["text"]["text"]
-            == f"TARSy answers in the thread and on the session's page: https://tarsy.example/sessions/{session_id}"
-        )
+
+        async def send_form(text: str | None) -> str:
+            values = {"question": {"text": {"value": text}}}
+            sent = {"type": "view_submission", "user": {"id": "U1"}, "view": {**view, "state": {"values": values}}}
+            answer = await world.send(payload=json.dumps(sent))
+            return answer.json()["view"]["blocks"][0]["text"]["text"]
+
+        for text in (None, " \n", "x" * 100_001, "a\0b"):
+            assert await send_form(text) == "Write a question of 1 to 100,000 characters."
+        answered = f"TARSy answers in the thread and on the session's page: https://tarsy.example/sessions/{session_id}"
+        assert await send_form("why?") == answered
         [asked] = await world.intake.rows("SELECT content, author, slack_thread FROM chat_user_messages")
         assert dict(asked) == {"content": "why?", "author": "slack:U1", "slack_thread": {"channel": "C2", "ts": "1.0"}}
 
