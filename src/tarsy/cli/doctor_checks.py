@@ -153,9 +153,8 @@ def check_configuration(loaded: LoadedConfig) -> Iterator[Finding]:
     config = loaded.config
     sizes = f"chains: {', '.join(config.chains)}; tool servers: {', '.join(config.mcp_servers)}"
     yield ok("configuration", f"{loaded.place or 'built-in, there is no config/tarsy.yaml'}; {sizes}")
-    # The checks of models and tools report these.
-    reported = ("no model is configured", "is used by chain")
-    yield from (warn("configuration", str(w)) for w in loaded.warnings if not any(part in w.message for part in reported))
+    # What the environment lacks is reported by the checks of models and tools.
+    yield from (warn("configuration", str(warning)) for warning in loaded.warnings if not warning.of_environment)
 
 
 def check_login(host: str, settings: Settings, config: Config) -> Iterator[Finding]:

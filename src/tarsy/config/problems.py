@@ -17,6 +17,8 @@ class Problem:
     path: str
     message: str
     remedy: str = ""
+    # Whether the environment lacks something, not a file: a model, or a variable of a built-in tool server.
+    of_environment: bool = False
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.cli.doctor_checks import check_default_model
+from tarsy.cli.doctor_checks import check_configuration, check_default_model
 from tarsy.cli.environment import process_environment, process_settings
 from tarsy.config.load.loader import load_config
 
@@ -18,6 +18,15 @@ def test_keys_and_settings_may_stand_beside_the_configuration(tmp_path: Path, mo
     environment = process_environment()
     assert (environment["OPENAI_API_KEY"], environment["XAI_API_KEY"]) == ("near", "far")
     assert process_settings().api_tokens == "alice=a"
+
+
+def test_the_doctor_reports_what_the_environment_lacks_once_and_every_other_warning(tmp_path: Path) -> None:
+    variants = "{kubernetes-server: {label: is used by chain, variants: {eu: kubernetes-server}}}"
+    (tmp_path / "tarsy.yaml").write_text(f"routes: [{{name: a, group_by: [pod], tool_servers: {variants}}}]\n")
+    loaded = load_config(tmp_path, {})
+    assert len(loaded.warnings) == 3
+    [_, warning] = check_configuration(loaded)
+    assert 'alerts with different labels "is used by chain"' in warning.text
 
 
 def test_the_doctor_shows_no_password_of_a_models_address(tmp_path: Path) -> None:

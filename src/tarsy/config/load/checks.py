@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -180,7 +180,8 @@ def check_config(config: Config, in_use: UsedEntries, files: ConfigFiles, env: M
     ]
     if config.default_provider is None and in_use.needs_default_provider:
         hint = model_setup_hint(vendor_variables())
-        remarks.append(files.providers.problem((), "no model is configured", f"{hint[0].lower()}{hint[1:]}"))
+        missing = files.providers.problem((), "no model is configured", f"{hint[0].lower()}{hint[1:]}")
+        remarks.append(replace(missing, of_environment=True))
     wanted = config.defaults.alert_type
     if wanted not in config.chains.alert_types:
         remarks.append(files.tarsy.problem(("defaults",), f'no chain handles the default alert type "{wanted}"', "set defaults.alert_type"))
@@ -324,8 +325,11 @@ def _unset_server_variables(
                 message = f'MCP server "{name}" is used by chain "{chain_id}", but the environment variable {variable} is not set'
                 remedy = f"set {variable}, or override the server's transport"
                 place = (*entry, "transport", *path) if in_file else chain
-                is_mistake = in_file or files.tarsy.holds(chain)
-                (mistakes if is_mistake else remarks).append(files.tarsy.problem(place, message, remedy))
+                missing = files.tarsy.problem(place, message, remedy)
+                if in_file or files.tarsy.holds(chain):
+                    mistakes.append(missing)
+                else:
+                    remarks.append(replace(missing, of_environment=True))
     return mistakes, remarks if not files.tarsy.holds(("agent_chains",)) else []
 
 
