@@ -123,7 +123,15 @@ def test_a_live_model_without_its_key_is_reported_before_anything_else(tarsy: Ta
 def test_what_cannot_be_replayed_is_explained_in_a_sentence(tarsy: Tarsy, server: Served, tmp_path: Path) -> None:
     (tmp_path / "no-outcome.yaml").write_text("tarsy_recording: 1\ncalls: []\n")
     (tmp_path / "no-recording.yaml").write_text("kind: Pod\n")
-    for file, part in (("no-outcome.yaml", "holds no chain"), ("no-recording.yaml", "is not a recording of TARSy")):
+    given = "inputs: [{track: t, turn: 0, kind: ceiling, fields: {room: %s}}]\n"
+    (tmp_path / "no-room.yaml").write_text(given % "null")
+    (tmp_path / "endless-room.yaml").write_text(given % ".inf")
+    for file, part in (
+        ("no-outcome.yaml", "holds no chain"),
+        ("no-recording.yaml", "is not a recording of TARSy"),
+        ("no-room.yaml", "has a number as `room`"),
+        ("endless-room.yaml", "has a number as `room`"),
+    ):
         run = tarsy("replay", file, cwd=tmp_path)
         assert run.returncode == 1
         assert part in run.stderr

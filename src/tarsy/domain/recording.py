@@ -179,7 +179,7 @@ class Recording(Recorded):
     calls: tuple[RecordedCall, ...] = ()
     catalogs: tuple[RecordedCatalog, ...] = ()
     tools: tuple[RecordedTool, ...] = ()
-    # None in version 1.
+    # Empty in version 1.
     inputs: tuple[RecordedInput, ...] = ()
     # Texts of the chain's skills by hash.
     skills: Mapping[str, str] = {}

@@ -194,7 +194,11 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
             return ReadAt(name, _moment(fields))
         case InputKind.CEILING:
             account, limit, description, detail = (str(fields.get(key, "")) for key in ("account", "limit", "told", "detail"))
-            return CeilingMet(name, account, limit, description, detail, int(fields.get("room", 0)))
+            try:
+                room = int(fields.get("room", 0))
+            except (TypeError, OverflowError) as error:
+                raise ValueError("an input that met a ceiling has a number as `room`") from error
+            return CeilingMet(name, account, limit, description, detail, room)
         case InputKind.NOTE:
             try:
                 note_kind, number, author, text = (
@@ -205,7 +209,7 @@ def input_of(kind: InputKind, name: str, fields: Mapping[str, Any]) -> RunInput:
                 )
                 note = Note(number=number, kind=note_kind, author=author, text=text, at=_moment(fields))
                 return DeliveredNote(note, held=bool(fields["held"]))
-            except (KeyError, TypeError) as error:
+            except (KeyError, TypeError, OverflowError) as error:
                 raise ValueError("an input that is a note has `number`, `kind`, `author`, `text`, `at` and `held`") from error
         case InputKind.CUT_SHORT:
             try:
@@ -229,4 +233,4 @@ def _moment(fields: Mapping[str, Any]) -> datetime:
     try:
         return datetime.fromisoformat(fields["at"])
     except (KeyError, TypeError) as error:
-        raise ValueError("an input that tells a time says it as `at`") from error
+        raise ValueError("an input with a time has it in `at`") from error
