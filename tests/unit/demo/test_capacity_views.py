@@ -145,6 +145,7 @@ def test_a_flooded_log_hides_what_was_logged_before_it() -> None:
         ("(1 + 2) * 3", "{}  9"),
         ("max_over_time(memory[1h]) - min_over_time(memory[1h])", '{pod="a"}  50'),
         ("gone", "Empty result"),
+        ('rate(requests_total{code="500"}[ 5m ])', '{code="500",pod="a"}  0.1'),
     ],
 )
 def test_promql_is_evaluated_at_the_worlds_now(query: str, shown: str) -> None:
@@ -155,6 +156,7 @@ def test_promql_is_evaluated_at_the_worlds_now(query: str, shown: str) -> None:
     ("query", "shown"),
     [
         ("rate(memory)", "rate takes a selector with a range"),
+        ("sum((requests_total - 200) * (1 / 0))", "zero or too large"),
         ("sum(memory", '")" is missing at its end'),
         ("memory limit", '"limit" is not expected there'),
         ("nothing", "Metrics: gone, limit, memory, requests_total"),

@@ -80,6 +80,7 @@ def test_a_log_is_cut_to_its_tail_and_searched() -> None:
     assert pods.pods_log(WORLD, "shop", "cart-1", "", False, 2, "") == "two\nthree (ERROR)"
     assert pods.pods_log(WORLD, "shop", "cart-1", "", False, 9, "error") == "three (ERROR)"
     assert pods.pods_log(WORLD, "shop", "cart-1", "", False, 9, "(ERROR") == "three (ERROR)"
+    assert pods.pods_log(WORLD, "shop", "cart-1", "", False, 9, "(error") == "three (ERROR)"
     assert pods.pods_log(WORLD, "shop", "cart-1", "proxy", False, 9, "") == "(no log lines)"
 
 

@@ -139,7 +139,7 @@ def pods_log(
     try:
         pattern = re.compile(grep, re.IGNORECASE)
     except re.error:
-        pattern = re.compile(re.escape(grep))
+        pattern = re.compile(re.escape(grep), re.IGNORECASE)
     lines = [line for line in lines if pattern.search(line)]
     return "\n".join(lines[-tail:]) if lines else "(no log lines)" if not grep else f'(no log lines match "{grep}")'
 

@@ -46,7 +46,8 @@ def promql_query(
     """Evaluate a PromQL expression at this moment."""
     try:
         value = _Evaluation(world, query).whole()
-    except (ArithmeticError, RecursionError) as error:
+    # The sum of two infinities is a ValueError.
+    except (ArithmeticError, ValueError, RecursionError) as error:
         raise _unreadable(query, "a number in it is zero or too large, or it is nested too deeply") from error
     if not value:
         return "Empty result: no series match, or none fulfils the condition."
@@ -176,7 +177,8 @@ class _Evaluation:
         if selector.kind != "selector" or span.kind != "range":
             raise _unreadable(self._query, f"{name} takes a selector with a range, such as {name}(up[5m])")
         self._expect(")")
-        seconds = float(span.text[1:-2].strip()) * _UNITS[span.text.rstrip("] ")[-1]]
+        length = span.text.strip("[]").strip()
+        seconds = float(length[:-1]) * _UNITS[length[-1]]
         times = [self._world.now - timedelta(seconds=seconds * (1 - step / _STEPS)) for step in range(_STEPS + 1)]
         result: dict[Labels, float] = {}
         for series in matching(self._world, selector.text)[1]:
