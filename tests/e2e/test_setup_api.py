@@ -95,6 +95,17 @@ async def test_a_key_that_answers_is_kept_for_its_owner_alone_and_used_at_once(d
     assert stat.S_IMODE((here / ".env").stat().st_mode) == 0o600
 
 
+async def test_a_vendor_whose_provider_has_another_type_takes_no_key(database_url: str, here: Path) -> None:
+    (here / "config").mkdir()
+    entry = {"type": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    (here / "config" / "llm-providers.yaml").write_text(yaml.safe_dump({"llm_providers": {"xai-default": entry}}))
+    async with empty_installation(database_url) as http:
+        vendors = (await http.get("/api/v1/setup")).json()["vendors"]
+        assert {vendor["name"] for vendor in vendors} == {"google", "openai", "anthropic"}
+        refused = await http.post("/api/v1/setup/key", json={"vendor": "xai", "key": KEY})
+        assert (refused.status_code, "there are anthropic, google, openai" in refused.text) == (400, True)
+
+
 async def test_a_key_that_is_refused_is_not_kept_and_not_quoted(database_url: str, here: Path) -> None:
     async with vendor_server() as vendor:
         provide(here, vendor)

@@ -12,7 +12,7 @@ from tarsy.config.problems import ConfigError
 from tarsy.config.resolve.resolved import ResolvedProvider, fitting_backend, resolved_provider
 from tarsy.config.schema import documents
 from tarsy.config.schema.providers import USUAL_KEYS, LLMProviderConfig
-from tarsy.domain.llm import LLMBackend, ProviderType
+from tarsy.domain.llm import LLMBackend
 from tarsy.llm.in_process import in_process_client
 from tarsy.settings import Settings
 from tarsy.setup.access import SetupAccess
@@ -73,12 +73,8 @@ class SetupService:
 
     def vendors(self) -> Sequence[Vendor]:
         """Return the vendors of the built-in providers that need nothing but a key, in the order of preference."""
-        found: dict[str, Vendor] = {}
-        for name, provider in self._built_in_providers().items():
-            if provider.type in USUAL_KEYS:
-                variable = provider.needed_variables()[0]
-                found.setdefault(provider.type.value, Vendor(provider.type.value, variable, provider.model or name))
-        return tuple(found.values())
+        providers = self._providers_by_vendor().items()
+        return tuple(Vendor(vendor, provider.needed_variables()[0], provider.model or name) for vendor, (name, provider) in providers)
 
     def has_variable(self, variable: str) -> bool:
         return bool(self.loaded().env.get(variable, "").strip())
@@ -89,12 +85,11 @@ class SetupService:
         Raises:
             StepRefusedError: there is no such vendor, or the key cannot be stored where it would take effect.
         """
-        named = {kind.value for kind in USUAL_KEYS}
-        if vendor not in named:
-            raise StepRefusedError(f"There is no vendor {vendor!r} that takes a key; there are {', '.join(sorted(named))}.")
+        providers = self._providers_by_vendor()
+        if vendor not in providers:
+            raise StepRefusedError(f"There is no vendor {vendor!r} that takes a key; there are {', '.join(sorted(providers))}.")
+        name, provider = providers[vendor]
         config, key = self.loaded().config, key.strip()
-        kind = ProviderType(vendor)
-        name, provider = next((name, provider) for name, provider in self._built_in_providers().items() if provider.type is kind)
         variable = provider.needed_variables()[0]
         if service := self.settings.llm_service_addr:
             raise StepRefusedError(f"The LLM service at {service} calls the models and has the keys. Set {variable} there and restart it.")
@@ -141,9 +136,14 @@ class SetupService:
                 checked = checked.without(value)
             return await self._write(changes, checked) if checked.ok else checked
 
-    def _built_in_providers(self) -> Mapping[str, LLMProviderConfig]:
+    def _providers_by_vendor(self) -> Mapping[str, tuple[str, LLMProviderConfig]]:
+        """Return the first built-in provider of each vendor, with its name. The operator may have given it another type."""
         configured = self.loaded().config.llm_providers
-        return {name: configured[name] for name in documents.LLM_PROVIDERS if name in configured}
+        found: dict[str, tuple[str, LLMProviderConfig]] = {}
+        for name in documents.LLM_PROVIDERS:
+            if configured[name].type in USUAL_KEYS:
+                found.setdefault(configured[name].type.value, (name, configured[name]))
+        return found
 
     async def _check_model(self, provider: ResolvedProvider, backend: LLMBackend, more: Mapping[str, str]) -> StepOutcome:
         client = in_process_client(env={**self.loaded().env, **more})
