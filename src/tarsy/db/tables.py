@@ -508,7 +508,7 @@ run_inputs = sa.Table(
     sa.Column("turn", sa.Integer, nullable=False),
     # Not limited by a constraint: a new kind of input needs no migration.
     sa.Column("kind", sa.Text, nullable=False),
-    # Its number among those of its kind in that turn.
+    # Distinguishes it among those of its kind in that turn, see `place_of`: the id of evidence or of a note, or a call.
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("fields", JSONB, nullable=False),
     sa.PrimaryKeyConstraint("execution_id", "turn", "kind", "name"),
@@ -560,7 +560,7 @@ usage_days = sa.Table(
     "usage_days",
     metadata,
     sa.Column("day", sa.Date, nullable=False),
-    # The process that writes the row; readers sum over all of them.
+    # The shard of the database connection that writes the row; readers sum over all of them.
     sa.Column("shard", sa.SmallInteger, nullable=False),
     sa.Column("chain_id", sa.Text, nullable=False),
     sa.Column("alert_type", sa.Text, nullable=False),

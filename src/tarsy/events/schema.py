@@ -1,6 +1,6 @@
 """The shape of every message a client may get, as models that yield JSON Schema. `python -m tarsy.events.schema` prints it.
 
-The events are made in `tarsy.domain.announce`; a test holds both against each other.
+The events are made in `tarsy.domain.live_events`; a test holds both against each other.
 """
 
 import json
