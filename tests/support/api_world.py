@@ -44,6 +44,7 @@ from tarsy.db.notifications import ReloadNotices
 from tarsy.db.outbox import Outbox
 from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
+from tarsy.db.session.admission import Admission
 from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.tool_pins import ToolPinRepository
@@ -142,10 +143,9 @@ def services_on(
     sns: SnsClient | None = None,
     metrics: DeliveryMetrics | None = None,
 ) -> Services:
-    repositories = SessionRepositories.on(engine)
-    submissions = SubmissionService(
-        chains=FixedChains(), store=repositories.sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=max_queue_size
-    )
+    admission = Admission(engine, max_queue_size=max_queue_size)
+    repositories = SessionRepositories.on(engine, admission)
+    submissions = SubmissionService(chains=FixedChains(), store=repositories.sessions, mask=MASK, default_alert_type="kubernetes")
     sample = Sample(
         name="oom",
         title="Out of memory",
@@ -164,7 +164,7 @@ def services_on(
         submissions=submissions,
         samples=lambda: (sample,),
         incidents=IncidentServices(
-            service=IncidentService.build(engine, policy, submissions, tool_server, sns=sns, metrics=metrics),
+            service=IncidentService.build(engine, policy, submissions, admission, tool_server, sns=sns, metrics=metrics),
             repository=IncidentRepository(engine),
             mutes=MuteRepository(engine),
             changes=ChangeRepository(engine),

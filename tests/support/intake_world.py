@@ -14,6 +14,7 @@ from support.api_world import MASK, FixedChains, tool_server
 from support.claims import take
 from tarsy.db.connection import create_engine
 from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.admission import Admission
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.alert import Alert, AlertStatus, Severity
 from tarsy.domain.citation import CitationCounts
@@ -23,7 +24,7 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Step
 from tarsy.domain.verdict import JudgedVerdict
 from tarsy.domain.work import Claimed
-from tarsy.intake.acceptance import AlertAcceptance
+from tarsy.intake.acceptance import AlertAcceptance, NoMetrics
 from tarsy.intake.answer import Answer
 from tarsy.intake.commands import IncidentCommands
 from tarsy.intake.delivery import Delivery
@@ -69,20 +70,22 @@ class IntakeWorld:
     @property
     def investigations(self) -> Investigations:
         sessions = SessionRepository(self.engine)
-        submissions = SubmissionService(
-            chains=self.chains, store=sessions, mask=MASK, default_alert_type="kubernetes", max_queue_size=self.max_queue_size
-        )
+        submissions = SubmissionService(chains=self.chains, store=sessions, mask=MASK, default_alert_type="kubernetes")
         return Investigations(submissions, self.routes, tool_server)
+
+    @property
+    def admission(self) -> Admission:
+        return Admission(self.engine, max_queue_size=self.max_queue_size)
 
     def policy(self) -> Policy:
         return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")
 
     def acceptance(self) -> AlertAcceptance:
         """A new one, as another replica has it."""
-        return AlertAcceptance(self.engine, self.policy(), self.investigations, MASK, self.clock)
+        return AlertAcceptance(self.engine, self.policy(), self.investigations, self.admission, MASK, self.clock, NoMetrics())
 
     def commands(self) -> IncidentCommands:
-        return IncidentCommands(self.engine, self.policy(), self.investigations, self.clock)
+        return IncidentCommands(self.engine, self.policy(), self.investigations, self.admission, self.clock)
 
     def maintenance(self) -> IncidentMaintenance:
         return IncidentMaintenance(self.engine, self.policy(), self.commands(), self.acceptance())

@@ -11,6 +11,7 @@ from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
 from tarsy.db.run.journal import Deliver
 from tarsy.db.run.timeline import TimelineRepository
 from tarsy.db.run.trace import InteractionRepository
+from tarsy.db.session.admission import Admission
 from tarsy.db.session.followups import ChatRepository, ScoreRepository
 from tarsy.db.session.forks import ForkRepository
 from tarsy.db.session.notes import NoteRepository
@@ -34,10 +35,10 @@ class SessionRepositories:
     recordings: RecordingSource
 
     @classmethod
-    def on(cls, engine: AsyncEngine, *, deliver: Deliver | None = None) -> Self:
+    def on(cls, engine: AsyncEngine, admission: Admission, *, deliver: Deliver | None = None) -> Self:
         """Return the repositories on one database; `deliver` receives the events that they commit."""
         return cls(
-            sessions=SessionRepository(engine, deliver=deliver),
+            sessions=SessionRepository(engine, admission, deliver=deliver),
             timeline=TimelineRepository(engine),
             interactions=InteractionRepository(engine),
             evidence=EvidenceRepository(engine),
@@ -47,6 +48,6 @@ class SessionRepositories:
             notes=NoteRepository(engine),
             reviews=ReviewRepository(engine),
             approvals=ApprovalRepository(engine, deliver or (lambda _events: None)),
-            forks=ForkRepository(engine),
+            forks=ForkRepository(engine, admission),
             recordings=RecordingSource(engine),
         )

@@ -74,8 +74,8 @@ async def pipeline(
 
 
 def isolated(loaded: LoadedConfig, jobs: int) -> LoadedConfig:
-    """Return the configuration with `jobs` workers, and without the budgets and traces of the installation."""
-    queue = loaded.config.queue.model_copy(update={"worker_count": jobs, "max_concurrent_sessions": jobs})
+    """Return the configuration with `jobs` workers, and without the limits, budgets and traces of the installation."""
+    queue = loaded.config.queue.model_copy(update={"worker_count": jobs, "max_concurrent_sessions": jobs, "max_queue_size": None})
     env = {name: value for name, value in loaded.env.items() if not name.startswith("OTEL_")}
     system = loaded.config.system.model_copy(update={"budgets": ()})
     return replace(loaded, config=replace(loaded.config, queue=queue, system=system), env=env)

@@ -26,7 +26,7 @@ from tarsy.db.incident.state import (
     write_members,
 )
 from tarsy.db.outbox import publish_for
-from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_investigations
+from tarsy.db.session.admission import Admission, NewInvestigation, store_investigations
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import InvestigationState, identity_of
@@ -98,9 +98,10 @@ class AlertAcceptance:
     engine: AsyncEngine
     policy: Policy
     investigations: Investigations
+    admission: Admission
     mask: Callable[[str], str]
     clock: Clock
-    metrics: DeliveryMetrics = field(default_factory=NoMetrics)
+    metrics: DeliveryMetrics
     _batches: Batcher[PreparedDelivery, Answer] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -214,7 +215,7 @@ class AlertAcceptance:
                 unit.keep_investigation(incident_id, session_id)
         planned = sorted(unit.planned.items(), key=lambda item: -item[1].schedule.priority)
         wanted = min(len(planned), MAX_NEW_INVESTIGATIONS)
-        room = await room_in_queue(connection, self.investigations.submissions.max_queue_size, wanted)
+        room = await self.admission.room(connection, wanted)
         for incident_id, _ in planned[room:]:
             # The incident keeps its alerts; maintenance starts its investigation when there is room.
             unit.drop_investigation(incident_id)

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, add_audit_entry, request_origin
-from tarsy.db.errors import ConflictError, NotFoundError, QueueFullError
+from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.rows import member_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents
 from tarsy.db.outbox import publish_for
-from tarsy.db.session.admission import NewInvestigation, room_in_queue, store_investigations
+from tarsy.db.session.admission import Admission, NewInvestigation, store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
@@ -42,6 +42,7 @@ class IncidentCommands:
     engine: AsyncEngine
     policy: Policy
     investigations: Investigations
+    admission: Admission
     clock: Clock
 
     async def investigate(self, incident_id: str, *, actor: str) -> str:
@@ -58,9 +59,7 @@ class IncidentCommands:
                 raise ConflictError(
                     f"Session {incident.session_id} is already investigating this incident: wait for it, or cancel it first."
                 )
-            limit = self.investigations.submissions.max_queue_size
-            if not await room_in_queue(connection, limit, 1):
-                raise QueueFullError(limit or 0)
+            await self.admission.require_room(connection)
             changed, events = await self.start_investigation(connection, incident, actor, repeats=0, by_person=True)
             await self._write_and_publish(
                 connection, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": changed.session_id}

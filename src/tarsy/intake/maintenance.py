@@ -21,7 +21,6 @@ from tarsy.db.incident.mutes import mutes_at
 from tarsy.db.incident.rows import member_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import publish_for
-from tarsy.db.session.admission import room_in_queue
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
@@ -191,7 +190,7 @@ class IncidentMaintenance:
             muted = muted_by(alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, incident.key)
             route = route_for(alert, self.policy.routes)
             due = None if muted else due_investigation(route, incident, incident.severity.priority, now)
-            if due is None or not await room_in_queue(connection, self.commands.investigations.submissions.max_queue_size, 1):
+            if due is None or not await self.commands.admission.room(connection, 1):
                 return
             changed, events = await self.commands.start_investigation(connection, incident, AUTHOR, repeats=due.repeats)
             await write_incidents(connection, [changed])

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.config.problems import nearest
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.db.incident.refusals import RefusalRepository
+from tarsy.db.session.admission import Admission
 from tarsy.intake.acceptance import AlertAcceptance, DeliveryMetrics, NoMetrics
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
 from tarsy.intake.adapters.registry import ADAPTERS, UNKNOWN_SOURCE, matching_adapter, parse_delivery
@@ -66,18 +67,17 @@ class IncidentService:
         engine: AsyncEngine,
         policy: Policy,
         submissions: SubmissionService,
+        admission: Admission,
         server: Callable[[str], ResolvedMcpServer],
         *,
-        clock: Clock | None = None,
         sns: SnsClient | None = None,
         metrics: DeliveryMetrics | None = None,
     ) -> Self:
         """Build the service and its parts; `server` returns the tool server of a name."""
-        clock = clock or SystemClock()
+        clock, metrics = SystemClock(), metrics or NoMetrics()
         investigations = Investigations(submissions, policy.routes, server)
-        commands = IncidentCommands(engine, policy, investigations, clock)
-        metrics = metrics or NoMetrics()
-        acceptance = AlertAcceptance(engine, policy, investigations, submissions.mask, clock, metrics)
+        commands = IncidentCommands(engine, policy, investigations, admission, clock)
+        acceptance = AlertAcceptance(engine, policy, investigations, admission, submissions.mask, clock, metrics)
         return cls(
             policy=policy,
             acceptance=acceptance,

@@ -31,7 +31,7 @@ class ProgressReporter(Protocol):
 
 
 class SessionStore(Protocol):
-    async def insert(self, session: NewSession, *, max_queue_size: int | None) -> None: ...
+    async def insert(self, session: NewSession) -> None: ...
 
     async def submitted(self, session_id: str) -> tuple[str, str] | None:
         """Return the type and the text of a session's alert; None if there is no such session."""

@@ -94,7 +94,6 @@ class SubmissionService:
     default_alert_type: str
     # Returns the alert that the models of a chain were recorded on; None if they take any.
     recorded_alert: Callable[[ResolvedChain], str | None] = lambda _chain: None
-    max_queue_size: int | None = None
     runbooks: RunbookSource = field(default_factory=RunbookSource)
     clock: Clock = field(default_factory=SystemClock)
 
@@ -131,7 +130,7 @@ class SubmissionService:
             slack_thread=submission.slack_thread,
             created_at=self.clock.now(),
         )
-        await self.store.insert(session, max_queue_size=self.max_queue_size)
+        await self.store.insert(session)
         if submission.idempotency_key:
             # A request with the same key may have been stored first.
             await self._was_submitted(session_id, alert_type, masked)

@@ -208,8 +208,8 @@ class MeasuredStore:
         self._inner = inner
         self._times = times
 
-    async def insert(self, session: NewSession, *, max_queue_size: int | None = None) -> None:
-        await self._inner.insert(session, max_queue_size=max_queue_size)
+    async def insert(self, session: NewSession) -> None:
+        await self._inner.insert(session)
         self._times.submitted(session)
 
     async def submitted(self, session_id: str) -> tuple[str, str] | None:

@@ -38,6 +38,7 @@ from tarsy.db.retry import is_transient
 from tarsy.db.run.evidence import StoredResults
 from tarsy.db.run.history import SessionHistory
 from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.admission import Admission
 from tarsy.db.sign_ins import SignInRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.spending import PostgresSpendingStore
@@ -198,7 +199,8 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
 def build_services(infrastructure: Infrastructure, configured: Configured, pool: WorkerPool | None, reload: Reload) -> Services:
     config, settings, loaded = configured.config, configured.settings, configured.loaded
     engine, pod_id, telemetry = infrastructure.database.engine, infrastructure.pod_id, infrastructure.telemetry
-    repositories = SessionRepositories.on(engine, deliver=infrastructure.deliver)
+    admission = Admission(engine, max_queue_size=config.queue.max_queue_size)
+    repositories = SessionRepositories.on(engine, admission, deliver=infrastructure.deliver)
     reloads = ReloadNotices(engine, pod_id=pod_id)
     submissions = SubmissionService(
         chains=CombinedChains(
@@ -209,7 +211,6 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         runbooks=configured.runbooks,
         default_alert_type=config.defaults.alert_type,
         recorded_alert=partial(recorded_alert, recording_loader(RecordingFiles())),
-        max_queue_size=config.queue.max_queue_size,
     )
     gauges = ProcessGauges(
         metrics=telemetry.metrics,
@@ -236,6 +237,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
                 engine,
                 policy_of(config, loaded.env),
                 submissions,
+                admission,
                 partial(resolved_server, config),
                 metrics=CountedIntake(telemetry.metrics),
             ),

@@ -19,6 +19,7 @@ from support.queue_scenario import Scenario
 from tarsy.db.errors import QueueFullError
 from tarsy.db.retry import retrying
 from tarsy.db.run.journal import PostgresJournal
+from tarsy.db.session.admission import Admission
 from tarsy.db.session.followups import ScoreRepository
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.queue import CLAIM_LOCK, UNREADABLE, WorkQueue
@@ -106,12 +107,12 @@ async def test_an_error_of_the_database_is_not_held_against_the_session_that_is_
 
 
 async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: AsyncEngine, made: Scenario) -> None:
-    repository = SessionRepository(engine)
+    repository = SessionRepository(engine, Admission(engine, max_queue_size=10))
     outcomes: list[bool] = []
 
     async def submit() -> None:
         try:
-            await repository.insert(made.session(), max_queue_size=10)
+            await repository.insert(made.session())
         except QueueFullError:
             outcomes.append(False)
         else:

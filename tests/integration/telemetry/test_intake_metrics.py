@@ -1,12 +1,13 @@
 """What monitoring systems say is in /metrics: counted once it is stored, and by what became of it."""
 
+from dataclasses import replace
+
 from prometheus_client import generate_latest
 
-from support.api_world import MASK, world
+from support.api_world import world
 from support.intake_world import RESOLVED, alert, delivery, intake_world
 from support.scraped import value
 from tarsy.domain.alert import Change, ChangeOutcome
-from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.authentication import Token
 from tarsy.intake.policy import Policy
 from tarsy.telemetry.measured_requests import CountedIntake
@@ -17,7 +18,7 @@ async def test_alerts_are_counted_by_what_became_of_them_and_repeated_requests_a
     metrics = Metrics()
     change = Change(source="monitor", fingerprint="c", title="Deploy", outcome=ChangeOutcome.SUCCEEDED, body="{}")
     async with intake_world(database_url) as ground:
-        acceptance = AlertAcceptance(ground.engine, ground.policy(), ground.investigations, MASK, ground.clock, CountedIntake(metrics))
+        acceptance = replace(ground.acceptance(), metrics=CountedIntake(metrics))
         reported = delivery(alert("f1"), alert("f2", problem="other"), changes=(change,), delivery_id="d1")
         for _ in range(3):
             await acceptance.accept(reported, author="monitor")

@@ -130,7 +130,7 @@ async def fork_session(session_id: SessionId, wanted: ForkRequest, services: Ser
         created_at=SystemClock().now(),
     )
     hint = services.mask(wanted.hint) if wanted.hint else None
-    await repositories.forks.store(forked, plan, use=use, hint=hint, max_queue_size=system.queue.max_queue_size)
+    await repositories.forks.store(forked, plan, use=use, hint=hint)
     log.info("session.forked", session_id=forked.id, forked_from=session.id, author=author)
     return AlertAccepted(session_id=UUID(forked.id), status=SessionStatus.PENDING)
 

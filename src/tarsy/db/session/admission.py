@@ -59,42 +59,48 @@ class NewInvestigation:
 
 
 class Admission:
-    """Stores submissions as pending sessions and wakes the workers."""
+    """Admits sessions to a queue in which at most `max_queue_size` wait: stores submissions as pending sessions and wakes the workers."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, *, max_queue_size: int | None = None) -> None:
         self._engine = engine
+        self._max_queue_size = max_queue_size
         self._batcher = Batcher(
             self._store, max_batch=MAX_BATCH, seconds=STORE_SECONDS, concurrency=CONCURRENT_BATCHES, min_batch=MIN_BATCH
         )
 
-    async def admit(self, session: NewSession, *, max_queue_size: int | None) -> None:
+    async def admit(self, session: NewSession) -> None:
         """Store one submission.
 
         Raises:
-            QueueFullError: `max_queue_size` sessions wait already.
+            QueueFullError: the queue is full.
         """
-        if not await self._batcher.submit((NewInvestigation(session, origin=request_origin.get()), max_queue_size)):
-            raise QueueFullError(max_queue_size or 0)
+        if not await self._batcher.submit(NewInvestigation(session, origin=request_origin.get())):
+            raise QueueFullError(self._max_queue_size or 0)
 
-    async def _store(self, submissions: Sequence[tuple[NewInvestigation, int | None]]) -> Sequence[bool]:
+    async def room(self, connection: AsyncConnection, wanted: int) -> int:
+        """Return how many of `wanted` sessions the queue takes. With a limit, other submissions wait until the transaction ends."""
+        if self._max_queue_size is None or not wanted:
+            return wanted
+        await connection.execute(_QUEUE_LOCK)
+        waiting = (await connection.execute(_WAITING, {"limit": self._max_queue_size})).scalar_one()
+        return max(0, min(self._max_queue_size - waiting, wanted))
+
+    async def require_room(self, connection: AsyncConnection) -> None:
+        """Check that the queue takes one more session.
+
+        Raises:
+            QueueFullError: it does not.
+        """
+        if not await self.room(connection, 1):
+            raise QueueFullError(self._max_queue_size or 0)
+
+    async def _store(self, submissions: Sequence[NewInvestigation]) -> Sequence[bool]:
         """Store as many sessions as there is room for, the first first; return for each whether it was stored."""
-        # All have the same configuration, hence the same limit.
-        limit = submissions[0][1]
         async with self._engine.begin() as connection:
             await connection.execute(sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'"))
-            room = await room_in_queue(connection, limit, len(submissions))
-            if admitted := [new for new, _ in submissions[:room]]:
-                await publish_for(connection, await store_investigations(connection, admitted))
+            room = await self.room(connection, len(submissions))
+            await publish_for(connection, await store_investigations(connection, submissions[:room]))
         return [place < room for place in range(len(submissions))]
-
-
-async def room_in_queue(connection: AsyncConnection, limit: int | None, wanted: int) -> int:
-    """Return how many of `wanted` sessions the queue takes. With a limit, other submissions wait until the transaction ends."""
-    if limit is None or not wanted:
-        return wanted
-    await connection.execute(_QUEUE_LOCK)
-    waiting = (await connection.execute(_WAITING, {"limit": limit})).scalar_one()
-    return max(0, min(limit - waiting, wanted))
 
 
 async def store_investigations(connection: AsyncConnection, new: Sequence[NewInvestigation]) -> list[tuple[str, LiveEvent]]:

@@ -10,9 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.audit import AuditAction, add_audit_entry
-from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
-from tarsy.db.session.admission import NewInvestigation, enqueue_investigations, insert_sessions, room_in_queue
+from tarsy.db.session.admission import Admission, NewInvestigation, enqueue_investigations, insert_sessions
 from tarsy.db.session.notes import NewNote, store_notes
 from tarsy.db.tables import (
     Id,
@@ -63,20 +62,18 @@ _CALLING_MESSAGE = sa.text(
 
 
 class ForkRepository:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, admission: Admission) -> None:
         self._engine = engine
+        self._admission = admission
 
-    async def store(
-        self, session: NewSession, plan: ForkPlan, *, use: ModelUse | None, hint: str | None, max_queue_size: int | None
-    ) -> None:
+    async def store(self, session: NewSession, plan: ForkPlan, *, use: ModelUse | None, hint: str | None) -> None:
         """Store `session` with the steps that `plan` keeps, and wake a worker. `hint` is a note for the first new call.
 
         Raises:
-            QueueFullError: `max_queue_size` sessions wait already.
+            QueueFullError: the queue is full.
         """
         async with self._engine.begin() as connection:
-            if not await room_in_queue(connection, max_queue_size, 1):
-                raise QueueFullError(max_queue_size or 0)
+            await self._admission.require_room(connection)
             await insert_sessions(connection, [session])
             # The execution that dispatched the other comes first.
             continued = {plan.execution.id: list(_before_call(plan.place))}

@@ -61,20 +61,20 @@ class StoredDetail:
 class SessionRepository:
     """`deliver` passes committed events to this process's own subscribers at once."""
 
-    def __init__(self, engine: AsyncEngine, *, deliver: Deliver | None = None) -> None:
+    def __init__(self, engine: AsyncEngine, admission: Admission | None = None, *, deliver: Deliver | None = None) -> None:
         self._engine = engine
         self._autocommit = autocommit(engine)
         self._deliver = deliver
-        self._admission = Admission(engine)
+        self._admission = admission or Admission(engine)
 
-    async def insert(self, session: NewSession, *, max_queue_size: int | None = None) -> None:
+    async def insert(self, session: NewSession) -> None:
         """Store a submission as a pending session and wake a worker.
 
         Raises:
-            QueueFullError: `max_queue_size` sessions wait already.
+            QueueFullError: the queue is full.
         """
         try:
-            await self._admission.admit(session, max_queue_size=max_queue_size)
+            await self._admission.admit(session)
         except DBAPIError as error:
             # Ids are random, except for requests with an idempotency key: this one was sent twice, and the other was faster.
             if not isinstance(driver_error(error), asyncpg.UniqueViolationError) or await self.submitted(session.id) is None:
