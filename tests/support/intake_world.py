@@ -34,6 +34,8 @@ from tarsy.intake.policy import Policy, Route
 from tarsy.kit.clock import FixedClock
 from tarsy.session.chains import ChainSource
 from tarsy.session.submission import SubmissionService
+from tarsy.telemetry.measured_work import SessionTimes, measured_delivery
+from tarsy.telemetry.metrics import Metrics
 
 FIRING, RESOLVED = AlertStatus.FIRING, AlertStatus.RESOLVED
 # One problem, however many alerts tell of it; and no waiting for more of them, so that a worker can begin.
@@ -65,7 +67,11 @@ class IntakeWorld:
     max_queue_size: int | None = None
     chains: ChainSource = field(default_factory=FixedChains)
     # A little ago: what may begin now may also begin by the clock of PostgreSQL, which claims go by, if the machine's is set back meanwhile.
+    metrics: Metrics = field(default_factory=Metrics)
     clock: FixedClock = field(default_factory=lambda: FixedClock(datetime.now(UTC) - timedelta(seconds=10)))
+
+    def __post_init__(self) -> None:
+        self.times = SessionTimes(self.metrics.sessions)
 
     @property
     def investigations(self) -> Investigations:
@@ -75,7 +81,8 @@ class IntakeWorld:
 
     @property
     def admission(self) -> Admission:
-        return Admission(self.engine, max_queue_size=self.max_queue_size)
+        deliver = measured_delivery(lambda _events: None, self.times)
+        return Admission(self.engine, max_queue_size=self.max_queue_size, deliver=deliver, submitted=self.times.submitted)
 
     def policy(self) -> Policy:
         return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")

@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.review import ReviewRepository
 from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
-from tarsy.db.run.journal import Deliver
 from tarsy.db.run.timeline import TimelineRepository
 from tarsy.db.run.trace import InteractionRepository
 from tarsy.db.session.admission import Admission
@@ -35,10 +34,10 @@ class SessionRepositories:
     recordings: RecordingSource
 
     @classmethod
-    def on(cls, engine: AsyncEngine, admission: Admission, *, deliver: Deliver | None = None) -> Self:
-        """Return the repositories on one database; `deliver` receives the events that they commit."""
+    def on(cls, engine: AsyncEngine, admission: Admission) -> Self:
+        """Return the repositories on one database; `admission` receives the sessions and events that they commit."""
         return cls(
-            sessions=SessionRepository(engine, admission, deliver=deliver),
+            sessions=SessionRepository(engine, admission),
             timeline=TimelineRepository(engine),
             interactions=InteractionRepository(engine),
             evidence=EvidenceRepository(engine),
@@ -47,7 +46,7 @@ class SessionRepositories:
             scores=ScoreRepository(engine),
             notes=NoteRepository(engine),
             reviews=ReviewRepository(engine),
-            approvals=ApprovalRepository(engine, deliver or (lambda _events: None)),
+            approvals=ApprovalRepository(engine, admission.deliver),
             forks=ForkRepository(engine, admission),
             recordings=RecordingSource(engine),
         )

@@ -30,6 +30,7 @@ from tarsy.db.session.admission import Admission, NewInvestigation, store_invest
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import InvestigationState, identity_of
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.route import RouteAction
 from tarsy.intake.answer import Answer, Result, answer_from, summarise
 from tarsy.intake.delivery import Delivery
@@ -62,8 +63,6 @@ class DeliveryMetrics(Protocol):
 
     def changed(self, source: str, changes: int) -> None: ...
 
-    def investigated(self, alert_type: str) -> None: ...
-
     def refused(self, source: str, reason: str) -> None: ...
 
 
@@ -71,8 +70,6 @@ class NoMetrics:
     def accepted(self, source: str, action: str, alerts: int) -> None: ...
 
     def changed(self, source: str, changes: int) -> None: ...
-
-    def investigated(self, alert_type: str) -> None: ...
 
     def refused(self, source: str, reason: str) -> None: ...
 
@@ -179,7 +176,7 @@ class AlertAcceptance:
                         await anyio.lowlevel.checkpoint()
             await store_changes(connection, [change for prepared in new.values() for change in prepared.changes], now)
             chains = {alert_type: chain for prepared in new.values() for alert_type, chain in prepared.chains.items()}
-            await self._write_changes(connection, unit, chains)
+            started, published = await self._write_changes(connection, unit, chains)
             written = {
                 prepared: Answer(
                     source=prepared.delivery.source,
@@ -192,18 +189,22 @@ class AlertAcceptance:
                 for prepared in new.values()
             }
             await store_answers(connection, {one.key: answer.as_json() for one, answer in written.items() if one.key}, now)
+        self.admission.committed(started, published)
         for answer in written.values():
             for result in answer.results:
                 self.metrics.accepted(answer.source, result.action, result.alerts)
             if answer.changes:
                 self.metrics.changed(answer.source, answer.changes)
-        for incident_id in unit.planned:
-            self.metrics.investigated(unit.incidents[incident_id].alert_type)
         answers |= {prepared.key: answer for prepared, answer in written.items() if prepared.key}
         return [written[prepared] if prepared in written else answers[prepared.key or ""] for prepared in batch]
 
-    async def _write_changes(self, connection: AsyncConnection, unit: UnitOfWork, chains: Mapping[str, ResolvedChain]) -> None:
-        """Write everything that has changed. Every writer locks work before it publishes, so that no two wait for each other."""
+    async def _write_changes(
+        self, connection: AsyncConnection, unit: UnitOfWork, chains: Mapping[str, ResolvedChain]
+    ) -> tuple[list[NewInvestigation], list[StoredLiveEvent]]:
+        """Write everything that has changed. Return the new sessions and the events that were published.
+
+        Every writer locks work before it publishes, so that no two wait for each other.
+        """
         pending = [
             incident.session_id
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
@@ -240,7 +241,7 @@ class AlertAcceptance:
         await write_incidents(connection, incidents)
         await write_members(connection, list(unit.rows.values()), set(unit.retired))
         await count_activity(connection, unit.activity, unit.now)
-        started = await store_investigations(connection, sessions)
+        announced = await store_investigations(connection, sessions)
         await raise_priorities(
             connection, {session_id: priority for session_id, priority in unit.priorities.items() if session_id in waiting}
         )
@@ -250,9 +251,11 @@ class AlertAcceptance:
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
             if incident.session_id and incident.session_id not in waiting
         ]
-        await publish_for(connection, await store_updates(connection, updates, unit.now))
+        published = await publish_for(connection, await store_updates(connection, updates, unit.now))
         # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
-        await cancel_investigations(connection, [session_id for session_id in unit.cancelled.values() if session_id in waiting])
-        await publish_for(connection, started)
+        cancelled = [session_id for session_id in unit.cancelled.values() if session_id in waiting]
+        published += await cancel_investigations(connection, cancelled)
+        published += await publish_for(connection, announced)
         for some in batches(incidents):
-            await publish_for(connection, [(None, live_events.incident_changed(incident, unit.now)) for incident in some])
+            published += await publish_for(connection, [(None, live_events.incident_changed(incident, unit.now)) for incident in some])
+        return sessions, published

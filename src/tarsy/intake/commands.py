@@ -18,8 +18,9 @@ from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Incident, InvestigationState, Member
-from tarsy.domain.live_events import LiveEvent
+from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.status import SessionStatus
+from tarsy.intake.decision import Schedule
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.updates import store_updates
@@ -60,34 +61,34 @@ class IncidentCommands:
                     f"Session {incident.session_id} is already investigating this incident: wait for it, or cancel it first."
                 )
             await self.admission.require_room(connection)
-            changed, events = await self.start_investigation(connection, incident, actor, repeats=0, by_person=True)
-            await self._write_and_publish(
-                connection, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": changed.session_id}
+            members = await _members_of(connection, incident.id, limit=1)
+            if not members:
+                raise ConflictError("This incident has no alerts left to investigate.")
+            schedule = Schedule(route_for(members[0].alert, self.policy.routes).priority_of(incident.severity))
+            changed, new = self.with_investigation(incident, members[0], schedule, actor, by_person=True)
+            events = await store_investigations(connection, [new])
+            published = await self._write_and_publish(
+                connection, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": new.session.id}
             )
-        return changed.session_id or ""
+        self.admission.committed([new], published)
+        return new.session.id
 
-    async def start_investigation(
-        self, connection: AsyncConnection, incident: Incident, author: str, *, repeats: int, by_person: bool = False
-    ) -> tuple[Incident, Events]:
-        """Store an investigation of a locked incident. Return the incident, which the caller has to write, and the events to publish."""
-        members = await _members_of(connection, incident.id, limit=1)
-        if not members:
-            raise ConflictError("This incident has no alerts left to investigate.")
-        alert, now = members[0].alert, self.clock.now()
+    def with_investigation(
+        self, incident: Incident, cause: Member, schedule: Schedule, author: str, *, by_person: bool = False
+    ) -> tuple[Incident, NewInvestigation]:
+        """Return the incident with a new investigation because of the alert `cause`, and that investigation. The caller stores both."""
         session = self.investigations.session(
             incident,
-            members[0],
-            now,
+            cause,
+            self.clock.now(),
             session_id=str(uuid4()),
             author=author,
-            runbook_url=self.investigations.runbook_of(alert),
+            runbook_url=self.investigations.runbook_of(cause.alert),
             by_person=by_person,
         )
-        route = route_for(alert, self.policy.routes)
-        priority = incident.severity.priority if route.priority is None else route.priority
-        events = await store_investigations(connection, [NewInvestigation(session, priority, origin=request_origin.get())])
         pending = {"session_id": session.id, "session_status": SessionStatus.PENDING, "session_started": False}
-        return replace(incident, **pending, reinvestigations=repeats), events
+        changed = replace(incident, **pending, reinvestigations=schedule.repeats)
+        return changed, NewInvestigation(session, schedule.priority, origin=request_origin.get())
 
     async def resolve(self, incident_id: str, *, actor: str) -> None:
         """Resolve an incident and its alerts, and cancel its investigation if that has not started. An alert that fires again reopens it.
@@ -105,7 +106,10 @@ class IncidentCommands:
             await connection.execute(sa.update(alerts).where(firing).values(resolved))
             changed, waiting = await self._without_pending(connection, replace(incident, resolved_at=self.clock.now(), firing=0))
             events = await self._inform_running(connection, changed, f"{actor} has declared the incident over.")
-            await self._write_and_publish(connection, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {}, cancelled=waiting)
+            published = await self._write_and_publish(
+                connection, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {}, cancelled=waiting
+            )
+        self.admission.deliver(published)
 
     async def merge(self, incident_id: str, other_id: str, *, actor: str) -> None:
         """Make the incident `other_id` part of `incident_id`: its alerts, its sessions, and later events of its alerts.
@@ -132,9 +136,10 @@ class IncidentCommands:
                 merged,
                 f"{actor} has found another incident to be part of this one, with {other.firing} of its alerts firing: {other.title}",
             )
-            await self._write_and_publish(
+            published = await self._write_and_publish(
                 connection, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id}, cancelled=waiting
             )
+        self.admission.deliver(published)
 
     async def split(self, incident_id: str, alert_ids: Sequence[str], *, actor: str) -> str:
         """Move some alerts to a new incident, and return its id.
@@ -181,9 +186,10 @@ class IncidentCommands:
             waiting = set[str]()
             if rest.resolved_at is not None and incident.resolved_at is None:
                 rest, waiting = await self._without_pending(connection, rest)
-            await self._write_and_publish(
+            published = await self._write_and_publish(
                 connection, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id}, cancelled=waiting
             )
+        self.admission.deliver(published)
         return new.id
 
     async def _locked(self, connection: AsyncConnection, incident_id: str) -> Incident:
@@ -218,13 +224,14 @@ class IncidentCommands:
         details: dict[str, object],
         *,
         cancelled: Collection[str] = (),
-    ) -> None:
+    ) -> list[StoredLiveEvent]:
         await write_incidents(connection, changed)
         await add_audit_entry(connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
-        await publish_for(connection, events)
+        published = await publish_for(connection, events)
         # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
-        await cancel_investigations(connection, sorted(cancelled), reason=f"Cancelled with its incident by {actor}.")
-        await publish_for(connection, [(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed])
+        published += await cancel_investigations(connection, sorted(cancelled), reason=f"Cancelled with its incident by {actor}.")
+        changes = [(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed]
+        return [*published, *await publish_for(connection, changes)]
 
 
 async def _members_of(connection: AsyncConnection, incident_id: str, *, limit: int | None = None) -> list[Member]:

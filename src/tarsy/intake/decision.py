@@ -163,7 +163,7 @@ def resolution(route: Route, incident: Incident) -> Resolve:
 def _firing(
     event: Alert, after: KnownAlert, route: Route, incident: Incident | None, now: datetime, *, is_member: bool, was_firing: bool
 ) -> Action:
-    priority = route.priority_of(event)
+    priority = route.priority_of(event.severity)
     if incident is None or (incident.resolved_at is not None and now - incident.resolved_at > route.reopen_after):
         return OpenIncident(Schedule(priority, route.wait_for(event) or None))
     running, new = incident.investigation is InvestigationState.RUNNING, not is_member

@@ -66,7 +66,7 @@ def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
         return
     yield (
         f"a new incident is investigated as {route.alert_type or policy.default_alert_type}, after {_time(route.wait_for(alert))}, "
-        f"with priority {route.priority_of(alert)}"
+        f"with priority {route.priority_of(alert.severity)}"
     )
     chosen, absent = labelled_servers(alert, route)
     for server, variant in chosen.items():

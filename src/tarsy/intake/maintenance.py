@@ -21,10 +21,12 @@ from tarsy.db.incident.mutes import mutes_at
 from tarsy.db.incident.rows import member_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import publish_for
+from tarsy.db.session.admission import store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Member, muted_by
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, REPEAT_INTERVAL, OnResolved
 from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.adapters.registry import sends_resolved
@@ -146,15 +148,17 @@ class IncidentMaintenance:
             changed = replace(incident, firing=max(0, incident.firing - 1), resolved_at=now if decided.last else None)
             may_begin = incident.may_be_cancelled and route.on_resolved is not OnResolved.IGNORE
             waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id and may_begin else [])
+            published: list[StoredLiveEvent] = []
             if decided.cancel_pending and waiting:
-                await cancel_investigations(connection, sorted(waiting))
+                published += await cancel_investigations(connection, sorted(waiting))
                 changed = replace(changed, session_id=None)
             await write_incidents(connection, [changed])
             # Also an investigation that a worker has claimed since the incident was read.
             informed = decided.note or (may_begin and not waiting)
             text = update_text([AlertUpdate(UpdateKind.SILENT, member.alert, member.known.severity)], changed)
             notes = await store_updates(connection, [(changed, text)] if informed else [], now)
-            await publish_for(connection, [*notes, (None, live_events.incident_changed(changed, now))])
+            published += await publish_for(connection, [*notes, (None, live_events.incident_changed(changed, now))])
+        self.commands.admission.deliver(published)
 
     async def _due(self) -> Sequence[str]:
         """Return open incidents that may be due for an investigation, some of them in each round. The decision itself is made under the lock."""
@@ -186,15 +190,17 @@ class IncidentMaintenance:
             row = (await connection.execute(_FIRST_FIRING, {"id": incident.id})).mappings().one_or_none()
             if row is None:
                 return
-            alert = member_of(row).alert
-            muted = muted_by(alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, incident.key)
-            route = route_for(alert, self.policy.routes)
-            due = None if muted else due_investigation(route, incident, incident.severity.priority, now)
+            cause = member_of(row)
+            muted = muted_by(cause.alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, incident.key)
+            route = route_for(cause.alert, self.policy.routes)
+            due = None if muted else due_investigation(route, incident, route.priority_of(incident.severity), now)
             if due is None or not await self.commands.admission.room(connection, 1):
                 return
-            changed, events = await self.commands.start_investigation(connection, incident, AUTHOR, repeats=due.repeats)
+            changed, new = self.commands.with_investigation(incident, cause, due, AUTHOR)
+            events = await store_investigations(connection, [new])
             await write_incidents(connection, [changed])
-            await publish_for(connection, [*events, (None, live_events.incident_changed(changed, now))])
+            published = await publish_for(connection, [*events, (None, live_events.incident_changed(changed, now))])
+        self.commands.admission.committed([new], published)
 
 
 async def _firing_after(

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.routes import RouteConfig, SenderConfig
-from tarsy.domain.alert import Alert
+from tarsy.domain.alert import Alert, Severity
 from tarsy.domain.incident import Mute
 from tarsy.domain.route import (
     EACH,
@@ -72,8 +72,8 @@ class Route:
     def accepts(self, alert: Alert) -> bool:
         return all_accept(self.match, alert)
 
-    def priority_of(self, alert: Alert) -> int:
-        return alert.severity.priority if self.priority is None else self.priority
+    def priority_of(self, severity: Severity) -> int:
+        return severity.priority if self.priority is None else self.priority
 
     def wait_for(self, alert: Alert) -> timedelta:
         """Return how long an investigation waits for further alerts of its incident."""

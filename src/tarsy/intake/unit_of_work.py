@@ -173,7 +173,7 @@ class UnitOfWork:
         if action.schedule:
             self._plan(incident_id, action.schedule, incoming)
         # A pending investigation gets the priority of the worst alert.
-        incident, priority = self.incidents[incident_id], incoming.route.priority_of(incoming.sent)
+        incident, priority = self.incidents[incident_id], incoming.route.priority_of(incoming.sent.severity)
         if incident_id in self.planned:
             planned = self.planned[incident_id]
             schedule = replace(planned.schedule, priority=max(planned.schedule.priority, priority))

@@ -43,20 +43,15 @@ class CountedIntake:
 
     def __init__(self, metrics: Metrics) -> None:
         self._intake = metrics.intake
-        self._submitted = metrics.sessions.submitted
         self._source = BoundedLabel()
         # The name of a sender is part of the URL, which strangers can make up: theirs must not take the place of others.
         self._refused_source = BoundedLabel()
-        self._alert_type = BoundedLabel()
 
     def accepted(self, source: str, action: str, alerts: int) -> None:
         self._intake.alerts.labels(self._source(source), action).inc(alerts)
 
     def changed(self, source: str, changes: int) -> None:
         self._intake.changes.labels(self._source(source)).inc(changes)
-
-    def investigated(self, alert_type: str) -> None:
-        self._submitted.labels(self._alert_type(alert_type)).inc()
 
     def refused(self, source: str, reason: str) -> None:
         self._intake.refused.labels(self._refused_source(source), reason).inc()

@@ -1,4 +1,4 @@
-"""Metrics and spans of sessions and work: decorators around the ports of the queue, the journal and the session store."""
+"""Metrics and spans of sessions and work: decorators around the ports of the queue and the journal."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
 from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, WorkRules
 from tarsy.queue.handler import OrphanRecovery, Queue
-from tarsy.session.ports import SessionStore
 from tarsy.telemetry.metrics import BoundedLabel, Metrics, SessionMetrics
 from tarsy.telemetry.traced_runs import RunSpans
 
@@ -199,21 +198,6 @@ class MeasuredRecovery:
         for one in recovered:
             self._recovered.labels(one.claim.kind, "given_up" if one.given_up else "continued").inc()
         return recovered, events
-
-
-class MeasuredStore:
-    """Counts submitted sessions."""
-
-    def __init__(self, inner: SessionStore, times: SessionTimes) -> None:
-        self._inner = inner
-        self._times = times
-
-    async def insert(self, session: NewSession) -> None:
-        await self._inner.insert(session)
-        self._times.submitted(session)
-
-    async def submitted(self, session_id: str) -> tuple[str, str] | None:
-        return await self._inner.submitted(session_id)
 
 
 def measured_delivery(

@@ -65,7 +65,7 @@ from tarsy.settings import Settings
 from tarsy.setup.service import SetupService
 from tarsy.telemetry.exposition import ProcessGauges
 from tarsy.telemetry.measured_requests import CountedIntake
-from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredStore
+from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue
 from tarsy.telemetry.traced_calls import TracedModel, TracedToolServers
 from tarsy.telemetry.traced_runs import TracedHistory
 from tarsy.tools.masking.masker import Masker, Unmasked
@@ -199,14 +199,16 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
 def build_services(infrastructure: Infrastructure, configured: Configured, pool: WorkerPool | None, reload: Reload) -> Services:
     config, settings, loaded = configured.config, configured.settings, configured.loaded
     engine, pod_id, telemetry = infrastructure.database.engine, infrastructure.pod_id, infrastructure.telemetry
-    admission = Admission(engine, max_queue_size=config.queue.max_queue_size)
-    repositories = SessionRepositories.on(engine, admission, deliver=infrastructure.deliver)
+    admission = Admission(
+        engine, max_queue_size=config.queue.max_queue_size, deliver=infrastructure.deliver, submitted=telemetry.times.submitted
+    )
+    repositories = SessionRepositories.on(engine, admission)
     reloads = ReloadNotices(engine, pod_id=pod_id)
     submissions = SubmissionService(
         chains=CombinedChains(
             (ConfiguredChains(config, infrastructure.tools.monitor.known_tools), SampleChains(config, settings.replay_speed))
         ),
-        store=MeasuredStore(repositories.sessions, telemetry.times),
+        store=repositories.sessions,
         mask=configured.mask,
         runbooks=configured.runbooks,
         default_alert_type=config.defaults.alert_type,

@@ -20,6 +20,7 @@ from support.agent_scenario import (
     stage,
 )
 from support.claims import take
+from support.forking import forking
 from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
 from support.scraped import label_values, value
 from tarsy.db.work.parking import CancelAnswer
@@ -84,6 +85,13 @@ async def test_a_session_that_is_cancelled_before_it_began_is_counted_as_ended(d
         assert await running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester") is CancelAnswer.CANCELLED
         reported = running.services.health.metrics()
     assert value(reported, "tarsy_sessions_ended_total", alert_type="test", status="cancelled") == 1
+
+
+async def test_a_fork_is_counted_as_submitted(database_url: str, tmp_path: Path) -> None:
+    async with forking(database_url, tmp_path, STORY, STORY) as session:
+        assert (await session.fork(1, model="second")).status_code == 202
+        reported = session.running.services.health.metrics()
+    assert value(reported, "tarsy_sessions_submitted_total", alert_type="test") == 2
 
 
 async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str) -> None:

@@ -141,9 +141,9 @@ def test_grouped_alerts_wait_for_their_companions_and_single_ones_do_not() -> No
 
 
 def test_the_worse_is_the_more_urgent() -> None:
-    priorities = [Route(name="r").priority_of(_alert(severity)) for severity in Severity]
+    priorities = [Route(name="r").priority_of(severity) for severity in Severity]
     assert priorities == [4, 3, 2, 1, 0]
-    assert Route(name="r", priority=9).priority_of(_alert(Severity.INFO)) == 9
+    assert Route(name="r", priority=9).priority_of(Severity.INFO) == 9
     assert Severity.WARNING.worst(Severity.HIGH) is Severity.HIGH
 
 

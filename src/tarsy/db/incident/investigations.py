@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.db.tables import work
 from tarsy.db.work.parking import cancel
 from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
 
 NOTHING_FIRES = "No alert of the incident fires any more: cancelled before it began."
@@ -22,10 +23,14 @@ async def lock_waiting(connection: AsyncConnection, session_ids: Sequence[str]) 
     return {row.subject_id for row in found if row.state in {WorkState.READY, WorkState.PARKED}}
 
 
-async def cancel_investigations(connection: AsyncConnection, session_ids: Sequence[str], *, reason: str = NOTHING_FIRES) -> None:
-    """End sessions that wait; their work must be locked already."""
+async def cancel_investigations(
+    connection: AsyncConnection, session_ids: Sequence[str], *, reason: str = NOTHING_FIRES
+) -> list[StoredLiveEvent]:
+    """End sessions that wait, and return the events that were published; their work must be locked already."""
+    published: list[StoredLiveEvent] = []
     for session_id in session_ids:
-        await cancel(connection, INVESTIGATION, session_id, reason=reason)
+        published += (await cancel(connection, INVESTIGATION, session_id, reason=reason))[1]
+    return published
 
 
 async def raise_priorities(connection: AsyncConnection, priorities: Mapping[str, int]) -> None:

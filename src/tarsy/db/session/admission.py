@@ -4,7 +4,7 @@ Every new session is announced on the channel that all processes share, so that 
 transaction for each alert of a storm, every sender would wait for the disk of every other one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -16,11 +16,12 @@ from tarsy.db.batcher import Batcher
 from tarsy.db.errors import QueueFullError
 from tarsy.db.outbox import publish_for
 from tarsy.db.rows import columns
+from tarsy.db.run.journal import Deliver
 from tarsy.db.tables import alert_sessions
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.domain import live_events
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live_events import LiveEvent
+from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
@@ -59,11 +60,23 @@ class NewInvestigation:
 
 
 class Admission:
-    """Admits sessions to a queue in which at most `max_queue_size` wait: stores submissions as pending sessions and wakes the workers."""
+    """Admits sessions to a queue in which at most `max_queue_size` wait: stores submissions as pending sessions and wakes the workers.
 
-    def __init__(self, engine: AsyncEngine, *, max_queue_size: int | None = None) -> None:
+    `deliver` passes committed events to this process's own subscribers at once, and `submitted` is called with each session that was stored.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        max_queue_size: int | None = None,
+        deliver: Deliver = lambda _events: None,
+        submitted: Callable[[NewSession], None] = lambda _session: None,
+    ) -> None:
         self._engine = engine
         self._max_queue_size = max_queue_size
+        self.deliver = deliver
+        self._submitted = submitted
         self._batcher = Batcher(
             self._store, max_batch=MAX_BATCH, seconds=STORE_SECONDS, concurrency=CONCURRENT_BATCHES, min_batch=MIN_BATCH
         )
@@ -94,12 +107,19 @@ class Admission:
         if not await self.room(connection, 1):
             raise QueueFullError(self._max_queue_size or 0)
 
+    def committed(self, admitted: Sequence[NewInvestigation], events: Sequence[StoredLiveEvent]) -> None:
+        """Report the sessions that a transaction has stored, and the events that it has published. Whoever stores sessions calls this."""
+        self.deliver(events)
+        for new in admitted:
+            self._submitted(new.session)
+
     async def _store(self, submissions: Sequence[NewInvestigation]) -> Sequence[bool]:
         """Store as many sessions as there is room for, the first first; return for each whether it was stored."""
         async with self._engine.begin() as connection:
             await connection.execute(sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'"))
             room = await self.room(connection, len(submissions))
-            await publish_for(connection, await store_investigations(connection, submissions[:room]))
+            published = await publish_for(connection, await store_investigations(connection, submissions[:room]))
+        self.committed(submissions[:room], published)
         return [place < room for place in range(len(submissions))]
 
 

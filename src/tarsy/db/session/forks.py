@@ -89,7 +89,9 @@ class ForkRepository:
             await add_audit_entry(
                 connection, actor=session.author, action=AuditAction.SESSION_FORKED, session_id=session.id, details=details
             )
-            await publish_for(connection, await enqueue_investigations(connection, [NewInvestigation(session)]))
+            new = [NewInvestigation(session)]
+            published = await publish_for(connection, await enqueue_investigations(connection, new))
+        self._admission.committed(new, published)
 
 
 def _copies(fork: str, plan: ForkPlan, continued: Mapping[str, list[Part]], use: ModelUse | None) -> Iterator[sa.Insert]:

@@ -16,7 +16,6 @@ from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.rows import session_of
 from tarsy.db.run.actions import read_actions
-from tarsy.db.run.journal import Deliver
 from tarsy.db.run.trace import SessionRun, read_run
 from tarsy.db.session.admission import Admission
 from tarsy.db.session.listing import CANCELLED_BY, SessionFilter, SessionPage, count_by_status, read_page
@@ -59,12 +58,9 @@ class StoredDetail:
 
 
 class SessionRepository:
-    """`deliver` passes committed events to this process's own subscribers at once."""
-
-    def __init__(self, engine: AsyncEngine, admission: Admission | None = None, *, deliver: Deliver | None = None) -> None:
+    def __init__(self, engine: AsyncEngine, admission: Admission | None = None) -> None:
         self._engine = engine
         self._autocommit = autocommit(engine)
-        self._deliver = deliver
         self._admission = admission or Admission(engine)
 
     async def insert(self, session: NewSession) -> None:
@@ -183,8 +179,7 @@ class SessionRepository:
             answer, events = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
             if answer is not CancelAnswer.ALREADY_ENDED and before is not SessionStatus.CANCELLING:
                 await add_audit_entry(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
-        if self._deliver:
-            self._deliver(events)
+        self._admission.deliver(events)
         return answer
 
     async def cancel_matching(self, where: SessionFilter, *, actor: str) -> int:
@@ -231,8 +226,7 @@ class SessionRepository:
                     connection, actor=actor, action=AuditAction.EXECUTION_CANCELLED, session_id=session_id, details=details
                 )
                 await notifications.notify(connection, notifications.CANCEL, execution_id)
-        if self._deliver:
-            self._deliver(woken)
+        self._admission.deliver(woken)
         return CancelAnswer.CANCELLING if is_open else CancelAnswer.ALREADY_ENDED
 
     async def soft_delete(self, session_id: str, *, actor: str) -> None:
