@@ -23,8 +23,7 @@ MAX_RECOVERIES = 3
 async def claim_next(engine: AsyncEngine, rules: WorkRules, *, counted: Sequence[WorkKind] = (), cap: int = 100) -> Claimed[Any] | None:
     """Claim the first work by these rules, and as a worker does, again where the database ended the transaction because the machine stood still."""
     queue = WorkQueue(engine, pod_id="test")
-    found = await retrying(lambda: queue.claim(rules, counted=counted, max_concurrent_sessions=cap))
-    return found[0] if found else None
+    return (await retrying(lambda: queue.claim(rules, counted=counted, max_concurrent_sessions=cap)))[0]
 
 
 async def take(engine: AsyncEngine, kind: WorkKind = INVESTIGATION, *, cap: int = 100) -> Claimed[Any] | None:

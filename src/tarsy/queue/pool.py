@@ -227,12 +227,9 @@ class WorkerPool:
 
     async def _claim(self, handler: Handler[Any]) -> Claimed[Any] | None:
         with anyio.fail_after(ANSWER_SECONDS):
-            found = await self._runner.queue.claim(
+            claimed, events = await self._runner.queue.claim(
                 handler.rules, counted=self._counted, max_concurrent_sessions=self._config.max_concurrent_sessions
             )
-        if found is None:
-            return None
-        claimed, events = found
         self._runner.deliver(events)
         return claimed
 

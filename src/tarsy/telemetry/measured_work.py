@@ -160,14 +160,14 @@ class MeasuredQueue:
 
     async def claim(
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
-        found = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
-        if found:
+    ) -> tuple[Claimed[Any] | None, list[StoredLiveEvent]]:
+        claimed, events = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
+        if claimed:
             self._metrics.claimed.labels(rules.kind).inc()
-            self._telemetry.times.claimed(found[0].claim, found[0].subject)
+            self._telemetry.times.claimed(claimed.claim, claimed.subject)
             if self._telemetry.spans:
-                self._telemetry.spans.claimed(found[0].claim, found[0].subject)
-        return found
+                self._telemetry.spans.claimed(claimed.claim, claimed.subject)
+        return claimed, events
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         return await self._inner.heartbeat(claims)

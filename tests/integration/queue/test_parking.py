@@ -221,6 +221,18 @@ async def test_a_parked_session_is_looked_at_again_when_its_time_has_come(engine
     assert await state(ground, session_id) == ("in_progress", "claimed")
 
 
+async def test_whoever_wakes_work_reports_that_also_if_there_is_no_room_to_claim_it(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    session_id = await ground.submit(made)
+    await release_claim(engine, await claimed(engine), Park("waits a moment", 0))
+    queue = WorkQueue(engine, pod_id="test")
+    taken, events = await queue.claim(SessionExecutor.rules, counted=[INVESTIGATION], max_concurrent_sessions=0)
+    assert taken is None
+    woken = [(event.channel, event.payload["status"]) for event in events]
+    assert woken == [(f"session:{session_id}", "pending"), ("sessions", "pending")]
+
+
 async def test_a_queue_that_never_runs_dry_still_wakes_what_is_due(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     first, second, third = [await ground.submit(made, created_at=datetime(2020, 1, day, tzinfo=UTC)) for day in (1, 2, 3)]
     parked = await claimed(engine)

@@ -24,6 +24,7 @@ from support.forking import forking
 from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
 from support.scraped import label_values, value
 from tarsy.db.work.parking import CancelAnswer
+from tarsy.db.work.queue import UNREADABLE
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import INVESTIGATION
@@ -85,6 +86,17 @@ async def test_a_session_that_is_cancelled_before_it_began_is_counted_as_ended(d
         assert await running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester") is CancelAnswer.CANCELLED
         reported = running.services.health.metrics()
     assert value(reported, "tarsy_sessions_ended_total", alert_type="test", status="cancelled") == 1
+
+
+async def test_a_session_that_cannot_be_read_and_is_given_up_is_counted_as_ended(database_url: str) -> None:
+    async with STORY.running(database_url) as running:
+        async with running.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE alert_sessions SET slack_thread = '5'")
+        for _ in range(UNREADABLE.max_attempts):
+            reported = await run_waiting(running)
+            async with running.engine.begin() as connection:
+                await connection.exec_driver_sql("UPDATE work SET not_before = NULL")
+    assert value(reported, "tarsy_sessions_ended_total", alert_type="test", status="failed") == 1
 
 
 async def test_a_fork_is_counted_as_submitted(database_url: str, tmp_path: Path) -> None:

@@ -98,24 +98,11 @@ class WorkQueue:
 
     async def claim(
         self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
-        """Claim the first work of a kind that can be read, or return None when there is none or no room for it.
+    ) -> tuple[Claimed[Any] | None, list[StoredLiveEvent]]:
+        """Claim the first work of a kind that can be read, or None when there is none or no room for it; return also what was published.
 
         `counted` are the kinds that share `max_concurrent_sessions`.
         """
-        while True:
-            try:
-                return await self._claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
-            except _UnreadableError as unreadable:
-                # The claim was rolled back, so that the session still begins when it can be read. Meanwhile no other work waits for it.
-                async with self._engine.begin() as connection:
-                    row = await lock_work(connection, (work.c.id == unreadable.work_id) & (work.c.state == WorkState.READY.value))
-                    if row:
-                        await release(connection, row, RetryLater(unreadable.retry_after))
-
-    async def _claim(
-        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
         token = str(uuid4())
         parameters = {
             "kind": rules.kind,
@@ -126,21 +113,31 @@ class WorkQueue:
             "token": token,
             "time_limit": rules.time_limit,
         }
-        async with self._autocommit.connect() as connection:
-            # Most of the time there is nothing to claim, and no process has to wait for the lock to find out.
-            found = (await connection.execute(_claimable(rules), parameters)).one()
-        woken = await wake_due(self._engine, rules.kind) if found.due else []
-        if not found.ready and not found.due:
-            return None
-        async with self._lock, self._engine.begin() as connection:
-            await connection.execute(CLAIM_LOCK)
-            row = (await connection.execute(_claim(rules), parameters)).mappings().first()
-            claimed = await self._claimed(connection, rules.kind, row, token) if row else None
-        return (claimed[0], [*woken, *claimed[1]]) if claimed else None
+        published: list[StoredLiveEvent] = []
+        while True:
+            async with self._autocommit.connect() as connection:
+                # Most of the time there is nothing to claim, and no process has to wait for the lock to find out.
+                found = (await connection.execute(_claimable(rules), parameters)).one()
+            if found.due:
+                published += await wake_due(self._engine, rules.kind)
+            elif not found.ready:
+                return None, published
+            try:
+                async with self._lock, self._engine.begin() as connection:
+                    await connection.execute(CLAIM_LOCK)
+                    row = (await connection.execute(_claim(rules), parameters)).mappings().first()
+                    claimed, events = await self._claimed(connection, rules.kind, row, token) if row else (None, [])
+            except _UnreadableError as unreadable:
+                # The claim was rolled back, so that the session still begins when it can be read. Meanwhile no other work waits for it.
+                async with self._engine.begin() as connection:
+                    row = await lock_work(connection, (work.c.id == unreadable.work_id) & (work.c.state == WorkState.READY.value))
+                    published += await release(connection, row, RetryLater(unreadable.retry_after)) if row else []
+            else:
+                return claimed, [*published, *events]
 
     async def _claimed(
         self, connection: AsyncConnection, kind: WorkKind, row: Row, token: str
-    ) -> tuple[Claimed[Any], list[StoredLiveEvent]] | None:
+    ) -> tuple[Claimed[Any] | None, list[StoredLiveEvent]]:
         claim = Claim(kind, row["work_id"], row["work_subject_id"], token, row["work_session_id"])
         subject = SUBJECTS.get(kind)
         if subject is None:
@@ -148,7 +145,7 @@ class WorkQueue:
         if row["id"] is None:
             # Its subject has ended without it: there is nothing left to do.
             await finish(connection, claim)
-            return None
+            return None, []
         try:
             value = await subject.read(connection, row)
             moved = subject.moved(row, row["now"], None)
@@ -161,8 +158,7 @@ class WorkQueue:
                 raise _UnreadableError(claim.id, delay) from error
             # The other lines of a validation error quote the data.
             reason = f"its stored data cannot be read: {type(error).__name__}: {''.join(str(error).splitlines()[:1])}"
-            await release(connection, await lock_claimed(connection, claim), End(RunStatus.FAILED, reason))
-            return None
+            return None, await release(connection, await lock_claimed(connection, claim), End(RunStatus.FAILED, reason))
         published = await publish(connection, moved, session_id=claim.session)
         return Claimed(claim, value, row["seconds_left"], row["work_attempts"], subject.begins(row)), published
 
