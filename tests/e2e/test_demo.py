@@ -71,6 +71,11 @@ def test_without_a_model_samples_are_recorded_and_other_alerts_are_answered_with
         assert as_sample.status_code == 400
         for part in ("sample-crashloop", "a recording", "OPENAI_API_KEY", "tarsy init local-model"):
             assert part in as_sample.json()["detail"]
+        sample = next(sample for sample in http.get("/api/v1/samples").json()["samples"] if sample["alert_type"] == "sample-crashloop")
+        own = json.loads(sample["alert_data"])
+        together = [http.post("/api/v1/webhook?alert_type=sample-crashloop", json=[own, other]) for other in ({**own, "id": "x"}, own)]
+        assert [answer.status_code for answer in together] == [400, 202]
+        assert together[0].json()["detail"] == as_sample.json()["detail"]
         warnings = http.get("/api/v1/system/warnings").json()["warnings"]
         assert sum("no model is configured" in warning["message"] for warning in warnings) == 1
 

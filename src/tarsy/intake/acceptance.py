@@ -133,11 +133,12 @@ class AlertAcceptance:
         # Masking a long text would block the event loop.
         is_long = sum(len(one.body) for one in (*delivery.alerts, *delivery.changes)) > QUICK_CHARACTERS
         alerts, changes = await to_thread.run_sync(masked) if is_long else masked()
-        chains: dict[str, ResolvedChain] = {}
+        bodies: dict[str, list[str]] = {}
         for alert in alerts:
-            investigated = alert.sent.status is AlertStatus.FIRING and alert.route.action is RouteAction.INVESTIGATE
-            if investigated and alert.alert_type not in chains:
-                chains[alert.alert_type] = await self.investigations.submissions.chain_for(alert.alert_type, alert.masked.body)
+            if alert.sent.status is AlertStatus.FIRING and alert.route.action is RouteAction.INVESTIGATE:
+                bodies.setdefault(alert.alert_type, []).append(alert.masked.body)
+        submissions = self.investigations.submissions
+        chains = {alert_type: await submissions.chain_for(alert_type, masked) for alert_type, masked in bodies.items()}
         answer = await self._batches.submit(PreparedDelivery(delivery=delivery, alerts=alerts, changes=changes, chains=chains))
         log.info("webhook.taken", source=answer.source, alerts=answer.alerts, changes=answer.changes, incidents=len(answer.results))
         return answer

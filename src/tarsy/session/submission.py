@@ -3,7 +3,7 @@
 import json
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4, uuid5
@@ -113,7 +113,7 @@ class SubmissionService:
         session_id = str(uuid4()) if key is None else keyed_session_id(submission.author, key)
         if submission.idempotency_key and await self._was_submitted(session_id, alert_type, masked):
             return session_id
-        chain = await self.chain_for(alert_type, masked, submission.selection)
+        chain = await self.chain_for(alert_type, [masked], submission.selection)
         chain = chain.model_copy(update={"budget": chain.budget.lowered(submission.budget)})
         session = NewSession(
             id=session_id,
@@ -143,19 +143,21 @@ class SubmissionService:
             raise KeyReusedError
         return before is not None
 
-    async def chain_for(self, alert_type: str, masked: str, selection: McpSelection | None = None) -> ResolvedChain:
-        """Return the chain that investigates an alert of this type.
+    async def chain_for(self, alert_type: str, masked: Sequence[str], selection: McpSelection | None = None) -> ResolvedChain:
+        """Return the chain that investigates alerts of this type, with these masked texts.
 
         Raises:
-            AlertRefusedError: there is none, or its model is a recording of another alert.
+            AlertRefusedError: there is none, or its model is a recording of another alert than one of them.
             SelectionError: the choice of tools cannot be met.
             NoProviderError: there is no model to investigate with.
         """
         chain = self.chains.resolve(alert_type, selection)
         is_recording = any(agent.provider.type is ProviderType.REPLAY for stage in chain.stages for agent in stage.agents)
         recorded = await to_thread.run_sync(self.recorded_alert, chain) if is_recording else None
-        if recorded is not None and not same_alert(masked, await in_thread_if_long(self.mask, recorded)):
-            raise AlertNotRecordedError(alert_type)
+        if recorded is not None:
+            known = await in_thread_if_long(self.mask, recorded)
+            if not all(same_alert(one, known) for one in masked):
+                raise AlertNotRecordedError(alert_type)
         return chain
 
     async def secret_runbook(self, url: str | None) -> str | None:
