@@ -157,8 +157,8 @@ async def test_the_same_secret_has_the_same_tag_everywhere_in_a_session_and_its_
 
 async def test_an_alert_is_masked_before_it_is_stored(database_url: str) -> None:
     async with application(Settings(env={"OPENAI_API_KEY": "k"}, database_url=database_url)) as running:
-        session_id = await running.services.submissions.submit(Submission(data="password=hunter2-hunter2", author="tester"))
-        session = await running.services.repositories.sessions.get(session_id)
+        submitted = await running.services.submissions.submit(Submission(data="password=hunter2-hunter2", author="tester"))
+        session = await running.services.repositories.sessions.get(submitted.session_id)
     assert "hunter2" not in session.alert_data
 
 
@@ -298,8 +298,8 @@ async def test_a_runbook_whose_address_holds_a_token_is_fetched_and_stored_witho
         address = f"{served.address}/runbook.md?token={token.value}"
         async with application(Settings(env={"OPENAI_API_KEY": "k"}, database_url=database_url, config_dir=tmp_path)) as running:
             submission = Submission(data="disk full", author="tester", runbook_url=address)
-            session_id = await running.services.submissions.submit(submission)
-            session = await running.services.repositories.sessions.get(session_id)
+            submitted = await running.services.submissions.submit(submission)
+            session = await running.services.repositories.sessions.get(submitted.session_id)
     assert served.asked == [f"/runbook.md?token={token.value}"]
     assert session.runbook_url == f"{served.address}/runbook.md?token=[MASKED_GITHUB_TOKEN]"
     assert session.runbook is not None

@@ -513,9 +513,12 @@ async def test_the_same_request_for_an_investigation_is_one_session(database_url
         async with anyio.create_task_group() as tasks:
             for _ in range(8):
                 tasks.start_soon(submit, "at the same time", "k3")
+        await api.client.post(f"/api/v1/sessions/{first.json()['session_id']}/cancel")
+        ended = await submit("disk", "k1")
         other, reused, without = await submit("disk", "k2"), await submit("fan", "k1"), await submit("disk", None)
         listed = (await api.client.get("/api/v1/sessions")).json()["sessions"]
     assert [session["title"] for session in listed].count("at the same time") == 1
+    assert ended.json() == {**first.json(), "status": "cancelled"}
     ids = [answer.json().get("session_id") for answer in (first, again, other, without)]
     assert ids[0] == ids[1]
     assert len(set(ids)) == 3

@@ -321,8 +321,8 @@ async def _perform(services: Services, author: str, request: SlackRequest) -> st
             return f"TARSy answers {where}on the session's page: {address}/sessions/{session_id}"
         case Investigate(text, thread, key):
             submission = Submission(data=text, author=author, idempotency_key=key, slack_thread=thread)
-            session_id = await services.submissions.submit(submission)
-            return f"TARSy investigates it: {address}/sessions/{session_id}"
+            submitted = await services.submissions.submit(submission)
+            return f"TARSy investigates it: {address}/sessions/{submitted.session_id}"
         case ShowHelp():
             return _HELP
         case _:

@@ -108,8 +108,8 @@ async def investigate(
     """Start an investigation and wait for its verdict. It continues if this call returns before, or is cancelled."""
     with permitted(ctx, "submitAlert") as caller:
         submission = Submission(data=alert, author=caller.author, alert_type=alert_type or None, runbook_url=runbook or None)
-        session_id = await caller.services.submissions.submit(submission)
-        return await _investigation(ctx, caller.services, UUID(session_id), wait_seconds)
+        submitted = await caller.services.submissions.submit(submission)
+        return await _investigation(ctx, caller.services, UUID(submitted.session_id), wait_seconds)
 
 
 async def get_investigation(ctx: Context, session_id: SessionId, wait_seconds: WaitSeconds = 0) -> Investigation:

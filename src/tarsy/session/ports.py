@@ -6,6 +6,7 @@ from typing import Protocol
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
 from tarsy.domain.session import NewSession
+from tarsy.domain.status import SessionStatus
 
 
 class History(Protocol):
@@ -33,6 +34,6 @@ class ProgressReporter(Protocol):
 class SessionStore(Protocol):
     async def insert(self, session: NewSession) -> None: ...
 
-    async def submitted(self, session_id: str) -> tuple[str, str] | None:
-        """Return the type and the text of a session's alert; None if there is no such session."""
+    async def submitted(self, session_id: str) -> tuple[str, str, SessionStatus] | None:
+        """Return the type and the text of a session's alert, and the status of the session; None if there is no such session."""
         ...

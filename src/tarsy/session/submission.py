@@ -18,6 +18,7 @@ from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.llm import ProviderType
 from tarsy.domain.session import MAX_ALERT_BYTES, NewSession, SlackThread
+from tarsy.domain.status import SessionStatus
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import in_thread_if_long
 from tarsy.session.chains import AlertRefusedError, ChainSource
@@ -73,6 +74,14 @@ class Submission:
     slack_thread: SlackThread | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The session of a submission. It may have ended already if the submission was sent before."""
+
+    session_id: str
+    status: SessionStatus = SessionStatus.PENDING
+
+
 def keyed_session_id(author: str, key: str) -> str:
     """Return the id of the session of a request with an idempotency key: the same whenever the same caller sends it."""
     return str(uuid5(_KEYED, json.dumps([author, key])))
@@ -97,8 +106,8 @@ class SubmissionService:
     runbooks: RunbookSource = field(default_factory=RunbookSource)
     clock: Clock = field(default_factory=SystemClock)
 
-    async def submit(self, submission: Submission) -> str:
-        """Store an alert for investigation and return its session's id.
+    async def submit(self, submission: Submission) -> Submitted:
+        """Store an alert for investigation and return its session.
 
         Raises:
             AlertRefusedError: it is empty, too large, of an unknown type, or not storable; or the model is a recording of another alert.
@@ -111,8 +120,8 @@ class SubmissionService:
         masked = await in_thread_if_long(self.mask, submission.data)
         key = submission.idempotency_key
         session_id = str(uuid4()) if key is None else keyed_session_id(submission.author, key)
-        if submission.idempotency_key and await self._was_submitted(session_id, alert_type, masked):
-            return session_id
+        if key is not None and (before := await self._submitted_before(session_id, alert_type, masked)):
+            return before
         chain = await self.chain_for(alert_type, [masked], submission.selection)
         chain = chain.model_copy(update={"budget": chain.budget.lowered(submission.budget)})
         session = NewSession(
@@ -131,17 +140,19 @@ class SubmissionService:
             created_at=self.clock.now(),
         )
         await self.store.insert(session)
-        if submission.idempotency_key:
-            # A request with the same key may have been stored first.
-            await self._was_submitted(session_id, alert_type, masked)
+        # A request with the same key may have been stored first.
+        before = None if key is None else await self._submitted_before(session_id, alert_type, masked)
         log.info("session.submitted", session_id=session.id, alert_type=alert_type, chain_id=chain.chain_id, author=session.author)
-        return session.id
+        return before or Submitted(session_id)
 
-    async def _was_submitted(self, session_id: str, alert_type: str, masked: str) -> bool:
-        before = await self.store.submitted(session_id)
-        if before is not None and before != (alert_type, masked):
+    async def _submitted_before(self, session_id: str, alert_type: str, masked: str) -> Submitted | None:
+        found = await self.store.submitted(session_id)
+        if found is None:
+            return None
+        own_type, own_text, status = found
+        if (own_type, own_text) != (alert_type, masked):
             raise KeyReusedError
-        return before is not None
+        return Submitted(session_id, status)
 
     async def chain_for(self, alert_type: str, masked: Sequence[str], selection: McpSelection | None = None) -> ResolvedChain:
         """Return the chain that investigates alerts of this type, with these masked texts.

@@ -26,7 +26,6 @@ from tarsy.config.schema.budget import Budget
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
-from tarsy.domain.status import SessionStatus
 from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.delivery import parse_request
 from tarsy.intake.fields import QUICK_CHARACTERS, TooManyValuesError
@@ -124,7 +123,7 @@ async def submit_alert(
     else:
         detail = f"Send the alert as application/json or text/plain, not {media_type}."
         raise RequestRefusedError(ProblemKind.UNSUPPORTED_MEDIA_TYPE, detail)
-    session_id = await services.submissions.submit(
+    submitted = await services.submissions.submit(
         Submission(
             data=text,
             author=author,
@@ -136,7 +135,7 @@ async def submit_alert(
             slack_message_fingerprint=fingerprint,
         )
     )
-    return AlertAccepted(session_id=UUID(session_id), status=SessionStatus.PENDING)
+    return AlertAccepted(session_id=UUID(submitted.session_id), status=submitted.status)
 
 
 @router.get("/alert-types", operation_id="listAlertTypes")

@@ -76,13 +76,13 @@ class SessionRepository:
             if not isinstance(driver_error(error), asyncpg.UniqueViolationError) or await self.submitted(session.id) is None:
                 raise
 
-    async def submitted(self, session_id: str) -> tuple[str, str] | None:
-        """Return the type and the text of a session's alert, hidden or not; None if there is no such session."""
+    async def submitted(self, session_id: str) -> tuple[str, str, SessionStatus] | None:
+        """Return the type and the text of a session's alert, and its status, hidden or not; None if there is no such session."""
         table = alert_sessions.c
-        query = sa.select(table.alert_type, table.alert_data).where(table.id == session_id)
+        query = sa.select(table.alert_type, table.alert_data, table.status).where(table.id == session_id)
         async with self._autocommit.connect() as connection:
             row = (await connection.execute(query)).one_or_none()
-        return (row.alert_type, row.alert_data) if row else None
+        return (row.alert_type, row.alert_data, SessionStatus(row.status)) if row else None
 
     async def any(self) -> bool:
         """Return whether there is any session, hidden or not."""
