@@ -90,7 +90,7 @@ class Connection:
         self._wakeup.set()
 
     async def next_messages(self) -> Sequence[str]:
-        """Wait for the next messages to send: replies first, then events in order, then text."""
+        """Wait for the next messages to send: replies first, then events of one channel in order and some text."""
         while True:
             # Before anything is read: a change made during a read must cause another one.
             self._wakeup = anyio.Event()
@@ -99,19 +99,21 @@ class Connection:
                 self._replies.clear()
                 self._replies_read.set()
                 return replies
-            if messages := await self._read_feeds() or self._read_topics():
+            if messages := [*await self._read_feeds(), *self._read_topics()]:
                 return messages
             await self._wakeup.wait()
 
     async def _read_feeds(self) -> list[str]:
-        for subscription in tuple(self.subscriptions.values()):
-            feed, cursor = subscription.feed, subscription.cursor
-            if feed.stale:
+        """Return the next events of one channel, which comes last in the next turn: a busy one keeps no other waiting."""
+        for channel in tuple(self.subscriptions):
+            subscription = self.subscriptions.get(channel)
+            if subscription is None or subscription.feed.stale:
                 continue
+            feed, cursor = subscription.feed, subscription.cursor
             entries = feed.after(cursor)
             if isinstance(entries, OlderThanFeed):
-                events = await self._store.read_after(feed.channel, cursor, CATCHUP_LIMIT)
-                if self.subscriptions.get(feed.channel) is not subscription or subscription.cursor != cursor:
+                events = await self._store.read_after(channel, cursor, CATCHUP_LIMIT)
+                if self.subscriptions.get(channel) is not subscription or subscription.cursor != cursor:
                     # The client left the channel or requested another position meanwhile: the next turn reads from there.
                     self.wake()
                     continue
@@ -119,10 +121,14 @@ class Connection:
                 entries = [encoded(event) for event in events if event.id <= feed.last] if continues(cursor, events) else CannotContinue()
             if isinstance(entries, CannotContinue):
                 subscription.cursor = feed.last
-                return [CatchupOverflow(channel=feed.channel, last_event_id=feed.last).model_dump_json()]
-            if entries:
+                messages = [CatchupOverflow(channel=channel, last_event_id=feed.last).model_dump_json()]
+            elif entries:
                 subscription.cursor = entries[-1].id
-                return [entry.text for entry in entries]
+                messages = [entry.text for entry in entries]
+            else:
+                continue
+            self.subscriptions[channel] = self.subscriptions.pop(channel)
+            return messages
         return []
 
     def _read_topics(self) -> list[str]:

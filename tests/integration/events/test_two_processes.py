@@ -1,9 +1,12 @@
 """Delivery between two processes' hubs on one real database."""
 
 import anyio
+import orjson
 
 from support.live_node import (
+    GIVE_UP_SECONDS,
     LiveNode,
+    Message,
     completed_event,
     created_event,
     delta,
@@ -13,7 +16,7 @@ from support.live_node import (
     text_of,
 )
 from tarsy.db.notifications import NotificationListener
-from tarsy.domain.live_events import session_channel
+from tarsy.domain.live_events import SESSIONS_CHANNEL, LiveEvent, LiveEventType, session_channel
 from tarsy.events.relay import TEXT_NOTIFICATION, TopicUpdates, parse_updates
 
 
@@ -28,6 +31,24 @@ async def test_readers_of_both_processes_see_each_event_once_and_in_order(here: 
                 await there.write_status(session, 1)
             seen = await read_until(connection, lambda messages: len(ids(messages)) >= 15)
             assert ids(seen) == list(range(before + 1, before + 16))
+
+
+async def test_a_busy_channel_keeps_neither_the_events_of_another_nor_text_from_a_slow_client(here: LiveNode) -> None:
+    session, event, turns = new_id(), new_id(), 4
+    busy = LiveEvent(SESSIONS_CHANNEL, LiveEventType.SESSION_STATUS, {"session_id": new_id()})
+    with here.live.hub.connect() as connection, anyio.fail_after(GIVE_UP_SECONDS):
+        for channel in (SESSIONS_CHANNEL, session_channel(session)):
+            await here.live.hub.subscribe(connection, channel, None)
+        await connection.next_messages()
+        await here.write([created_event(session, event)])
+        here.live.publish(delta(session, event, 0, "text"))
+        seen = list[Message]()
+        for _ in range(turns):
+            # Whenever the client reads again, the list of sessions has news.
+            await here.write([busy])
+            seen += [orjson.loads(message) for message in await connection.next_messages()]
+    assert len(ids([message for message in seen if message["channel"] == SESSIONS_CHANNEL])) >= turns // 2
+    assert text_of(seen, event) == "text"
 
 
 async def test_an_event_too_large_for_a_notification_arrives_in_its_place(here: LiveNode, there: LiveNode) -> None:
