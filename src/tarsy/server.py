@@ -59,6 +59,7 @@ async def run_server(settings: Settings) -> None:
                 if settings.role is not ProcessRole.WORKER:
                     tasks.start_soon(running.slack.run, name="slack")
                 if running.pool:
+                    tasks.start_soon(running.notifications.run, name="notifications")
                     tasks.start_soon(_limit_release, running.pool, limit_end, name="limit of the end")
                 if settings.lifeline is not None:
                     tasks.start_soon(_end_with_parent, settings.lifeline, http, running, name="lifeline")
@@ -134,10 +135,7 @@ async def _end_with_parent(lifeline: int, http: HttpServer, running: Application
 
 async def _work(http: HttpServer, running: Application) -> None:
     if running.pool:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(running.notifications.run, name="notifications")
-            await running.pool.run()
-            tasks.cancel_scope.cancel()
+        await running.pool.run()
         http.should_exit = True
 
 
@@ -147,19 +145,32 @@ class LocalServer:
 
     url: str
     token: str
+    # Makes the server work on a session; it works on no others.
+    work_on: Callable[[str], None]
 
 
 @asynccontextmanager
 async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
-    """Run a server on a free loopback port within the block; work that still runs at its end is released."""
-    own, token = replace(settings, host="127.0.0.1", port=0), secrets.token_urlsafe()
+    """Run a server on a free loopback port within the block; work that still runs at its end is released.
+
+    It may have another configuration than the servers on the same database, and is no replica of them: it does nothing that concerns the
+    whole installation.
+    """
+    own, token, sessions = replace(settings, host="127.0.0.1", port=0), secrets.token_urlsafe(), set[str]()
     # The installation's tokens and proxies are for remote clients; other users of this machine are not admitted at all.
     auth = AuthSettings(tokens=ApiTokens({ANONYMOUS: token}, {ANONYMOUS: AccessRole.ADMIN}), login_required=True)
     with closing(_bind(own)) as listening:
-        async with _serving(listening, own, auth) as (http, running), anyio.create_task_group() as tasks:
+        overrides = Overrides(auth=auth, own_sessions=sessions)
+        async with _serving(listening, own, overrides) as (http, running), anyio.create_task_group() as tasks:
             tasks.start_soon(_work, http, running, name="workers")
+
+            def work_on(session_id: str) -> None:
+                sessions.add(session_id)
+                if running.pool:
+                    running.pool.on_gap()
+
             try:
-                yield LocalServer(f"http://127.0.0.1:{listening.getsockname()[1]}", token)
+                yield LocalServer(f"http://127.0.0.1:{listening.getsockname()[1]}", token, work_on)
             finally:
                 # In order even if the block failed: workers that are cancelled in the middle of a query log errors.
                 if running.pool:
@@ -171,11 +182,11 @@ async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
 
 @asynccontextmanager
 async def _serving(
-    listening: socket.socket, settings: Settings, auth: AuthSettings | None = None
+    listening: socket.socket, settings: Settings, overrides: Overrides | None = None
 ) -> AsyncGenerator[tuple[HttpServer, Application]]:
-    """Build the application, then listen. `auth` overrides the settings."""
+    """Build the application, then listen."""
     with single_errors():
-        async with application(settings, overrides=Overrides(auth=auth)) as running, anyio.create_task_group() as tasks:
+        async with application(settings, overrides=overrides) as running, anyio.create_task_group() as tasks:
             api = _probes_only(running.api) if settings.role is ProcessRole.WORKER else running.api
             http = http_server(api, running.services.live.streams)
             log_mask.mask = lambda text: running.api.state.services.mask(text)  # noqa: PLW0108 - a reload may change it

@@ -271,8 +271,10 @@ async def investigate_here(
     """Run a server in this process for the time of the investigation, and follow the session."""
     from tarsy.server import local_server
 
-    async with local_server(settings) as server:
-        return await investigate_there(server.url, server.token, text, alert_type, runbook, budget)
+    async with local_server(settings) as server, connect(server.url, server.token) as client:
+        session_id = await client.submit(text, alert_type, runbook, budget)
+        server.work_on(session_id)
+        return await follow(client, session_id, Console())
 
 
 async def run_sample(settings: Settings, alert: str, alert_type: str, questions: tuple[str, ...]) -> bool:
@@ -282,6 +284,7 @@ async def run_sample(settings: Settings, alert: str, alert_type: str, questions:
     console = Console()
     async with local_server(settings) as server, connect(server.url, server.token) as client:
         session_id = await client.submit(alert, alert_type, None)
+        server.work_on(session_id)
         succeeded = await follow(client, session_id, console)
         answered = [await answer_question(client, session_id, question, console) for question in questions]
     return succeeded and all(answered)

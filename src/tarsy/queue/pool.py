@@ -51,8 +51,9 @@ class WorkerPool:
     """The workers of a process. `run` works until `drain` or `stop_now` is called; notifications only make it faster."""
 
     def __init__(
-        self, config: QueueConfig, runner: Runner, recovery: OrphanRecovery, handlers: Iterable[Handler[Any]], *, clock: Clock
+        self, config: QueueConfig, runner: Runner, recovery: OrphanRecovery | None, handlers: Iterable[Handler[Any]], *, clock: Clock
     ) -> None:
+        # None: it leaves orphans to other processes.
         self._recovery = recovery
         self._clock = clock
         self._configure(config, runner, handlers)
@@ -138,7 +139,8 @@ class WorkerPool:
         """Work until `drain` was called and all work is finished or released."""
         async with anyio.create_task_group() as maintenance:
             maintenance.start_soon(self._send_heartbeats, name="heartbeats")
-            maintenance.start_soon(self._recover_orphans, name="orphan recovery")
+            if self._recovery:
+                maintenance.start_soon(self._recover_orphans, self._recovery, name="orphan recovery")
             async with anyio.create_task_group() as workers:
                 self._workers = workers
                 for slot in self.slots:
@@ -289,7 +291,7 @@ class WorkerPool:
             case _:
                 assert_never(result)
 
-    async def _recover_orphans(self) -> None:
+    async def _recover_orphans(self, recovery: OrphanRecovery) -> None:
         while True:
             if self._orphan_grace.is_over(self._clock.now()):
                 try:
@@ -298,7 +300,7 @@ class WorkerPool:
                         for kind, handler in self._handlers.items()
                     }
                     with anyio.fail_after(ROUND_SECONDS):
-                        recovered, events = await self._recovery.run(silent_seconds=self._config.orphan_threshold, limits=limits)
+                        recovered, events = await recovery.run(silent_seconds=self._config.orphan_threshold, limits=limits)
                     self._runner.deliver(events)
                     for one in recovered:
                         log.warning("work.recovered", kind=one.claim.kind, session_id=one.claim.session, given_up=one.given_up)

@@ -58,7 +58,7 @@ class Application:
     # As built at the start; a reload replaces those of the API.
     services: Services
     pool: WorkerPool | None
-    # Makes notifications while the pool runs; replays and evals run it not at all.
+    # Makes notifications; only a server that works for the installation runs it.
     notifications: NotificationFeed
     # Connected while the server runs.
     slack: SlackSocket
@@ -88,7 +88,7 @@ async def application(
         reload = Reload(settings, loaded, clock=clock)
         pool = None
         if settings.role is not ProcessRole.API:
-            recovery = MeasuredRecovery(Recovery(engine), metrics)
+            recovery = MeasuredRecovery(Recovery(engine), metrics) if configured.overrides.own_sessions is None else None
             runner, handlers = build_runner(infrastructure, configured), build_handlers(infrastructure, configured)
             pool = WorkerPool(configured.queue, runner, recovery, handlers, clock=clock)
             listener.subscribe(WORK, pool.on_work)
@@ -193,11 +193,12 @@ async def _maintain(
             await tasks.start(connection.run)
         if configured.settings.role is not ProcessRole.WORKER:
             tasks.start_soon(infrastructure.tools.monitor.run, name="tool server health")
-        tasks.start_soon(retention.run, name="retention")
         tasks.start_soon(running.reload.run, name="reload")
-        tasks.start_soon(budgets.run, infrastructure.deliver, name="budgets")
-        tasks.start_soon(maintain_incidents, lambda: running.api.state.services.incidents.service.maintenance, name="incidents")
-        tasks.start_soon(presence.run, name="presence")
+        if configured.overrides.own_sessions is None:
+            tasks.start_soon(retention.run, name="retention")
+            tasks.start_soon(budgets.run, infrastructure.deliver, name="budgets")
+            tasks.start_soon(maintain_incidents, lambda: running.api.state.services.incidents.service.maintenance, name="incidents")
+            tasks.start_soon(presence.run, name="presence")
         task_status.started()
 
 

@@ -142,7 +142,7 @@ class Configured:
 
 
 def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runner:
-    queue = WorkQueue(infrastructure.database.engine, pod_id=infrastructure.pod_id)
+    queue = WorkQueue(infrastructure.database.engine, pod_id=infrastructure.pod_id, sessions=configured.overrides.own_sessions)
     return Runner(
         queue=MeasuredQueue(queue, infrastructure.telemetry),
         cancellations=infrastructure.cancellations,

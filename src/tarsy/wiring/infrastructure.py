@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,6 +59,9 @@ class Overrides:
     tools: ToolServers | None = None
     mask: Mask | None = None
     auth: AuthSettings | None = None
+    # The sessions of the command that the process serves, to which more may be added. It works on these only, and leaves all else that is
+    # done for the installation to its replicas.
+    own_sessions: Collection[str] | None = None
     recorded_inputs: Sequence[AnyInput] = ()
     # Whether the recording was made by older rules of evidence: then it decides which answers are corrected.
     older_rules: bool = False

@@ -3,7 +3,7 @@
 Claims are made one at a time (advisory lock): otherwise two of them could both fit under the same limit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -43,6 +43,7 @@ CLAIM_LOCK = sa.text(
 
 _READY = f"w.kind = :kind AND w.state = '{WorkState.READY}' AND (w.not_before IS NULL OR w.not_before <= now())"
 _NOT_PAUSED = "NOT EXISTS (SELECT FROM pauses p WHERE p.chain_id IN ('', w.chain_id))"
+_OWN = "w.session_id = ANY(CAST(:sessions AS uuid[]))"
 _RUNNING = f"SELECT count(*) FROM work r WHERE r.state = '{WorkState.CLAIMED}'"
 
 # A row that is locked is being written to by a worker or by a writer that takes longer than this heartbeat: it is left out, and no other
@@ -87,12 +88,14 @@ class _UnreadableError(Exception):
 
 
 class WorkQueue:
-    """The table of work for one process (`pod_id`)."""
+    """The table of work for one process (`pod_id`), which claims any work, or only that of the given sessions."""
 
-    def __init__(self, engine: AsyncEngine, *, pod_id: str) -> None:
+    def __init__(self, engine: AsyncEngine, *, pod_id: str, sessions: Collection[str] | None = None) -> None:
         self._engine = engine
         self._autocommit = autocommit(engine)
         self._pod = pod_id
+        # May grow.
+        self._sessions = sessions
         # The workers of a process wait here and not in the database, where each of them would hold a connection that the heartbeat needs.
         self._lock = anyio.Lock()
 
@@ -103,7 +106,7 @@ class WorkQueue:
 
         `counted` are the kinds that share `max_concurrent_sessions`.
         """
-        token = str(uuid4())
+        token, limited = str(uuid4()), self._sessions is not None
         parameters = {
             "kind": rules.kind,
             "counted": list(counted),
@@ -112,12 +115,13 @@ class WorkQueue:
             "pod": self._pod,
             "token": token,
             "time_limit": rules.time_limit,
+            "sessions": list(self._sessions or ()),
         }
         published: list[StoredLiveEvent] = []
         while True:
             async with self._autocommit.connect() as connection:
                 # Most of the time there is nothing to claim, and no process has to wait for the lock to find out.
-                found = (await connection.execute(_claimable(rules), parameters)).one()
+                found = (await connection.execute(_claimable(rules, limited=limited), parameters)).one()
             if found.due:
                 published += await wake_due(self._engine, rules.kind)
             elif not found.ready:
@@ -125,7 +129,7 @@ class WorkQueue:
             try:
                 async with self._lock, self._engine.begin() as connection:
                     await connection.execute(CLAIM_LOCK)
-                    row = (await connection.execute(_claim(rules), parameters)).mappings().first()
+                    row = (await connection.execute(_claim(rules, limited=limited), parameters)).mappings().first()
                     claimed, events = await self._claimed(connection, rules.kind, row, token) if row else (None, [])
             except _UnreadableError as unreadable:
                 # The claim was rolled back, so that the session still begins when it can be read. Meanwhile no other work waits for it.
@@ -196,25 +200,25 @@ class WorkQueue:
 
 
 @cache
-def _claimable(rules: WorkRules) -> sa.TextClause:
+def _claimable(rules: WorkRules, *, limited: bool) -> sa.TextClause:
     """Return the query whether there is work to claim, and parked work whose time has come."""
     return sa.text(
         f"""
-        SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules)}) AND {_room(rules)} AS ready,
+        SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules, limited=limited)}) AND {_room(rules)} AS ready,
             EXISTS (SELECT FROM work WHERE work.kind = :kind AND {DUE}) AS due
         """
     )
 
 
 @cache
-def _claim(rules: WorkRules) -> sa.Executable:
+def _claim(rules: WorkRules, *, limited: bool) -> sa.Executable:
     """Return the statement that claims the first work in rank, moves its subject, and returns both."""
     subject = SUBJECTS.get(rules.kind)
     # The chain that was stored with the session limits the time of its work.
     claim = f"""
         WITH next AS (
             SELECT w.id FROM work w
-            WHERE {_candidate(rules)} AND {_room(rules)}
+            WHERE {_candidate(rules, limited=limited)} AND {_room(rules)}
             ORDER BY w.rank, w.id LIMIT 1
             FOR UPDATE OF w SKIP LOCKED
         ),
@@ -246,9 +250,9 @@ def _claim(rules: WorkRules) -> sa.Executable:
     return statement.columns(**{column.name: column.type for column in subject.columns})
 
 
-def _candidate(rules: WorkRules) -> str:
-    """Return the condition of work `w` that may be claimed."""
-    conditions = [_READY, *([_NOT_PAUSED] if rules.held_by_pause else [])]
+def _candidate(rules: WorkRules, *, limited: bool) -> str:
+    """Return the condition of work `w` that may be claimed; `limited` to given sessions."""
+    conditions = [_READY, *([_NOT_PAUSED] if rules.held_by_pause else []), *([_OWN] if limited else [])]
     for kind in sorted(rules.begins_apart_from & SUBJECTS.keys()):
         # A follow-up gives its stage the next number of the session: while one is claimed and has no stage yet, another would take the same.
         table, claimed = SUBJECTS[kind].statuses.table.name, SUBJECTS[kind].claimed
