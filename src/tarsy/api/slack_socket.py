@@ -8,6 +8,7 @@ import structlog
 
 from tarsy.api.services import Services
 from tarsy.api.slack import handle_command, handle_event, handle_interaction
+from tarsy.kit.auto_reset_event import AutoResetEvent
 from tarsy.notify.policy import SlackApp
 
 # The client connects again by itself; this is for what it cannot handle.
@@ -22,7 +23,7 @@ class SlackSocket:
     def __init__(self, services: Callable[[], Services]) -> None:
         # Those in force.
         self._services = services
-        self._changed = anyio.Event()
+        self._changed = AutoResetEvent()
 
     def reconfigure(self) -> None:
         """Connect anew if the app is another one."""
@@ -37,7 +38,6 @@ class SlackSocket:
                     tasks.start_soon(self._listen, app, name="slack")
                 while self._app == app:
                     await self._changed.wait()
-                    self._changed = anyio.Event()
                 tasks.cancel_scope.cancel()
 
     @property

@@ -12,6 +12,7 @@ from tarsy.domain.live_events import SESSIONS_CHANNEL, StreamDelta, session_chan
 from tarsy.events.hub import Hub
 from tarsy.events.live_state import LiveState, OpenStream, Progress, Topic
 from tarsy.events.store import Broadcast
+from tarsy.kit.auto_reset_event import AutoResetEvent
 from tarsy.kit.clock import Clock
 
 TEXT_NOTIFICATION = "tarsy_stream"
@@ -135,7 +136,7 @@ class Relay:
         # Topics with updates to send, and channels whose text to request from the beginning.
         self._changed: dict[str, None] = {}
         self._from_start: dict[str, None] = {}
-        self._wakeup = anyio.Event()
+        self._wakeup = AutoResetEvent()
 
     def topic_changed(self, topic: Topic) -> None:
         """Send what is new in a topic of this process, if another process follows its channel."""
@@ -187,9 +188,7 @@ class Relay:
         """Send until cancelled: at once after a quiet time, in larger portions the longer sending takes."""
         repeat_at = self._clock.monotonic() + REPEAT_SECONDS
         while True:
-            with anyio.move_on_after(repeat_at - self._clock.monotonic()):
-                await self._wakeup.wait()
-            self._wakeup = anyio.Event()
+            await self._wakeup.wait(repeat_at - self._clock.monotonic())
             began = self._clock.monotonic()
             sent = await self._send_watch(repeat=began >= repeat_at) and await self._send_updates()
             if not sent:

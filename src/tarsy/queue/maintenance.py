@@ -11,6 +11,7 @@ from tarsy.config.schema.system import RetentionConfig
 from tarsy.domain.diagnosis import LiveProcess, Overview
 from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import PeriodBudget
+from tarsy.kit.auto_reset_event import AutoResetEvent
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +42,7 @@ class Retention:
     def __init__(self, config: RetentionConfig, store: RetentionStore) -> None:
         self._config = config
         self._store = store
-        self._reconfigured = anyio.Event()
+        self._reconfigured = AutoResetEvent()
 
     def reconfigure(self, config: RetentionConfig) -> None:
         """Start a round with the new configuration at once."""
@@ -54,9 +55,7 @@ class Retention:
         pause = SHORTEST_PAUSE_SECONDS
         while True:
             # Replicas that were started together should not all run at once.
-            with anyio.move_on_after(pause * random.uniform(0.8, 1.2)):  # noqa: S311 - spreads rounds, guards nothing
-                await self._reconfigured.wait()
-                self._reconfigured = anyio.Event()
+            await self._reconfigured.wait(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads rounds, guards nothing
             try:
                 await self.clean_up()
             except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
@@ -93,7 +92,7 @@ class BudgetWatch:
         # Those in force.
         self.budgets = budgets
         self._wake = wake
-        self._changed = anyio.Event()
+        self._changed = AutoResetEvent()
 
     def reconfigure(self, budgets: Sequence[PeriodBudget]) -> None:
         """Check at once: a budget may have been raised or removed."""
@@ -103,13 +102,14 @@ class BudgetWatch:
     async def run(self, deliver: Callable[[Sequence[StoredLiveEvent]], None]) -> None:
         """Check at once, because the configuration may have changed while no process ran, and then now and then, until cancelled."""
         while True:
+            # Without budgets, once is enough.
+            pause = BUDGET_CHECK_SECONDS if self.budgets else None
             try:
                 deliver(await self._wake(self.budgets))
             except Exception as error:  # noqa: BLE001 - another process, or the next check, does it
                 log.warning("budgets.not_looked_at", error=str(error) or type(error).__name__)
-            with anyio.move_on_after(BUDGET_CHECK_SECONDS if self.budgets else None):
-                await self._changed.wait()
-            self._changed = anyio.Event()
+                pause = BUDGET_CHECK_SECONDS
+            await self._changed.wait(pause)
 
 
 # As often as Prometheus usually scrapes.

@@ -15,6 +15,7 @@ from tarsy.agent.execution import StopReason
 from tarsy.config.schema.system import QueueConfig
 from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.work import Claimed, HeartbeatResult, Lane, Park
+from tarsy.kit.auto_reset_event import AutoResetEvent
 from tarsy.kit.clock import Clock
 from tarsy.queue.handler import Handler, Handlers, OrphanRecovery, Runner
 from tarsy.queue.wakeup import Wakeup
@@ -68,7 +69,7 @@ class WorkerPool:
         # Set whenever a worker has finished something.
         self._slot_freed = anyio.Event()
         # Set when the next heartbeat should be sent at once.
-        self._heartbeat_due = anyio.Event()
+        self._heartbeat_due = AutoResetEvent()
         self.slots: list[Slot] = []
         self._resize()
 
@@ -250,9 +251,7 @@ class WorkerPool:
 
     async def _send_heartbeats(self) -> None:
         while True:
-            with anyio.move_on_after(self._config.heartbeat_interval):
-                await self._heartbeat_due.wait()
-            self._heartbeat_due = anyio.Event()
+            await self._heartbeat_due.wait(self._config.heartbeat_interval)
             held = [(slot, slot.claim) for slot in self.slots if slot.claim]
             claims = [claim for _, claim in held]
             try:

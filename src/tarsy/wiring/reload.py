@@ -13,6 +13,7 @@ from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.config.load.display import Differences, differences
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import ConfigError, Problem
+from tarsy.kit.auto_reset_event import AutoResetEvent
 from tarsy.kit.clock import Clock
 from tarsy.settings import API_TOKENS, Settings
 from tarsy.skills.sync import fetch_skills
@@ -36,7 +37,7 @@ class Reload:
         self._loaded = loaded
         self._clock = clock
         self._lock = anyio.Lock()
-        self._requested = anyio.Event()
+        self._requested = AutoResetEvent()
         self._apply: Callable[[LoadedConfig, Settings], None] | None = None
         self._prepare: Callable[[LoadedConfig], Awaitable[None]] | None = None
         # The last reload, if it failed.
@@ -62,7 +63,6 @@ class Reload:
         """Do the requested reloads, until cancelled."""
         while True:
             await self._requested.wait()
-            self._requested = anyio.Event()
             try:
                 await self()
             except ConfigError:

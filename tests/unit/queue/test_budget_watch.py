@@ -1,0 +1,29 @@
+"""Sessions that wait for a budget are woken when there is room, whatever the database did meanwhile."""
+
+from collections.abc import Sequence
+
+import anyio
+import pytest
+
+from tarsy.domain.live_events import StoredLiveEvent
+from tarsy.domain.period_budget import PeriodBudget
+from tarsy.queue import maintenance
+from tarsy.queue.maintenance import BudgetWatch
+
+
+async def test_a_check_that_failed_is_repeated_also_after_the_last_budget_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "BUDGET_CHECK_SECONDS", 0.0)
+    checked, outages = anyio.Event(), [OSError("the database is away")]
+
+    async def wake(budgets: Sequence[PeriodBudget]) -> Sequence[StoredLiveEvent]:
+        assert budgets == ()
+        if outages:
+            raise outages.pop()
+        checked.set()
+        return []
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(BudgetWatch((), wake).run, lambda _events: None)
+            await checked.wait()
+            tasks.cancel_scope.cancel()
