@@ -253,9 +253,14 @@ class NotificationRepository:
         return _notification(row)
 
     async def give_up_removed(self, targets: Sequence[str]) -> None:
-        """Give up pending notifications to targets that the configuration no longer has."""
+        """Give up pending notifications to targets that the configuration does not have, once they have expired.
+
+        Until then, a process with another configuration may deliver them.
+        """
         table = notifications.c
-        gone = (table.status == NotificationStatus.PENDING.value) & table.target.not_in(targets)
+        # Written out, so that the partial index serves.
+        pending = table.status == sa.literal_column(f"'{NotificationStatus.PENDING}'")
+        gone = pending & table.target.not_in(targets) & (table.expires_at < sa.func.now())
         values = {"status": NotificationStatus.DEAD_LETTER.value, "error": "the configuration no longer has this target"}
         async with self._engine.begin() as connection:
             # The work first, as workers lock it. By a query: there may be more ids than a statement takes.

@@ -2,6 +2,9 @@
 
 A live event is stored in the transaction of the change that it announces, and the cursor moves in the transaction that stores the
 notifications. So none is lost and none is made twice, whenever a process is killed.
+
+Processes may have different configurations, for the time of a rollout or for ever. So one whose configuration has no rules does not conclude
+that no process has any: it waits until no process has read an event for a while.
 """
 
 from collections.abc import Callable
@@ -19,6 +22,7 @@ from tarsy.db.tables import event_channels, events, notification_cursors
 from tarsy.domain.live_events import INCIDENTS_CHANNEL, SESSIONS_CHANNEL
 from tarsy.domain.notification import EventKind, NewNotification, notifications_of, reply
 from tarsy.domain.notification_text import TemplateRejectedError, render
+from tarsy.kit.auto_reset_event import AutoResetEvent
 from tarsy.notify.events import kind_of, read_event
 from tarsy.notify.policy import SLACK_REPLIES, NotificationPolicy
 from tarsy.notify.senders.slack import posts_to
@@ -28,6 +32,16 @@ CHANNELS = (SESSIONS_CHANNEL, INCIDENTS_CHANNEL)
 BATCH = 200
 # PostgreSQL's notifications wake the feed; this finds what they lose.
 POLL_SECONDS = 5.0
+# Rare enough to cost nothing.
+CLEAN_UP_SECONDS = 60.0
+# Far longer than a process that has rules takes to read an event.
+_FORGET_UNREAD = sa.text(
+    """
+    DELETE FROM notification_cursors n WHERE now() - interval '10 minutes' > (
+        SELECT created_at FROM events e WHERE e.channel = n.channel AND e.id > n.last_id ORDER BY e.id LIMIT 1
+    )
+    """
+)
 
 log = structlog.get_logger(__name__)
 
@@ -38,8 +52,7 @@ class NotificationFeed:
     def __init__(self, engine: AsyncEngine, policy: NotificationPolicy, mask: Callable[[str], str]) -> None:
         self._engine = engine
         self._configure(policy, mask)
-        self._prepared_for: NotificationPolicy | None = None
-        self._awake = anyio.Event()
+        self._awake = AutoResetEvent()
 
     def _configure(self, policy: NotificationPolicy, mask: Callable[[str], str]) -> None:
         self._policy = policy
@@ -58,43 +71,46 @@ class NotificationFeed:
             self._awake.set()
 
     async def run(self) -> None:
-        """Make notifications until cancelled."""
+        """Make notifications, and clean up now and then, until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_clean, name="clean-up of notifications")
+            while True:
+                try:
+                    while await self.advance():
+                        pass
+                except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
+                    log.warning("notifications.not_made", error=str(error) or type(error).__name__)
+                await self._awake.wait(POLL_SECONDS if self._kinds else None)
+
+    async def _keep_clean(self) -> None:
         while True:
             try:
-                while await self.advance():
-                    pass
+                await self.clean_up()
             except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
-                log.warning("notifications.not_made", error=str(error) or type(error).__name__)
-            with anyio.move_on_after(POLL_SECONDS if self._kinds else None):
-                await self._awake.wait()
-            self._awake = anyio.Event()
+                log.warning("notifications.not_cleaned_up", error=str(error) or type(error).__name__)
+            await anyio.sleep(CLEAN_UP_SECONDS)
+
+    async def clean_up(self) -> None:
+        """Give up what waits for targets that no process has; without rules, forget how far events were read, unless another process reads them."""
+        await NotificationRepository(self._engine).give_up_removed(list(self._policy.targets))
+        if not self._kinds:
+            async with self._engine.begin() as connection:
+                await connection.execute(_FORGET_UNREAD)
 
     async def advance(self) -> bool:
         """Read a batch of events from each channel; return whether there may be more."""
-        policy = self._policy
-        if self._prepared_for is not policy:
-            await self._prepare()
-            self._prepared_for = policy
         return any([await self._advance(channel) for channel in CHANNELS]) if self._kinds else False
-
-    async def _prepare(self) -> None:
-        """Begin with the events from now on if there were no rules before; without rules, forget how far events were read."""
-        async with self._engine.begin() as connection:
-            if not self._kinds:
-                await connection.execute(sa.delete(notification_cursors))
-            for channel in CHANNELS if self._kinds else ():
-                newest = sa.select(event_channels.c.last_id).where(event_channels.c.name == channel).scalar_subquery()
-                begin = insert(notification_cursors).values(channel=channel, last_id=sa.func.coalesce(newest, 0))
-                await connection.execute(begin.on_conflict_do_nothing())
-        await NotificationRepository(self._engine).give_up_removed(list(self._policy.targets))
 
     async def _advance(self, channel: str) -> bool:
         cursor = notification_cursors.c
         async with self._engine.begin() as connection:
-            # Another process that reads this channel now will find the same events.
             held = sa.select(cursor.last_id).where(cursor.channel == channel).with_for_update(skip_locked=True)
             last_id = await connection.scalar(held)
             if last_id is None:
+                # Either another process reads this channel now and finds the same events, or there were no rules: begin with what is new.
+                newest = sa.select(event_channels.c.last_id).where(event_channels.c.name == channel).scalar_subquery()
+                begin = insert(notification_cursors).values(channel=channel, last_id=sa.func.coalesce(newest, 0))
+                await connection.execute(begin.on_conflict_do_nothing())
                 return False
             query = sa.select(events.c.id, events.c.payload).where(events.c.channel == channel, events.c.id > last_id)
             rows = (await connection.execute(query.order_by(events.c.id).limit(BATCH))).all()

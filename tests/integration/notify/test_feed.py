@@ -19,6 +19,7 @@ from tarsy.domain.route import parse_matchers
 from tarsy.domain.status import RunStatus
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
 from tarsy.domain.work import End, Park
+from tarsy.notify.feed import CHANNELS, NotificationFeed
 from tarsy.notify.policy import NotificationPolicy
 from tarsy.notify.senders.sender import Delivered, NotDelivered
 
@@ -191,6 +192,78 @@ async def test_only_a_change_is_sent_of_an_incident_that_is_investigated_again(d
         assert [one.event.confidence for one in await world.stored()] == [Confidence.HIGH, Confidence.MEDIUM, Confidence.MEDIUM]
 
 
+async def test_rules_that_no_process_has_any_more_are_forgotten_after_ten_minutes_and_later_ones_begin_with_new_events(
+    database_url: str,
+) -> None:
+    async with notify_world(database_url, {"chat": Mailbox()}, [ALL]) as world:
+        without = NotificationFeed(world.intake.engine, NotificationPolicy(), str)
+        await world.intake.take(alert("f1", problem="p1"))
+        await world.intake.begin()
+        await without.clean_up()
+        assert len(await world.rows("SELECT channel FROM notification_cursors")) == len(CHANNELS)
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE events SET created_at = now() - interval '11 minutes'")
+        await without.clean_up()
+        assert await world.rows("SELECT channel FROM notification_cursors") == []
+        feed = world.feed()
+        await feed.advance()
+        await world.intake.take(alert("f2", problem="p2"))
+        await world.intake.begin()
+        await feed.advance()
+        assert [one.event.title for one in await world.stored()] == ["Disk f2 is full"]
+
+
+async def test_a_process_without_rules_takes_nothing_from_one_that_has_them(database_url: str) -> None:
+    async with notify_world(database_url, {"chat": (box := Mailbox())}, [ALL]) as world:
+        feed, without = world.feed(), NotificationFeed(world.intake.engine, NotificationPolicy(), str)
+        for number in (1, 2):
+            await world.intake.take(alert(f"f{number}", problem=f"p{number}"))
+            await world.intake.begin()
+            await feed.advance()
+            await without.advance()
+            await without.clean_up()
+        assert await world.deliver("chat") == 2
+        assert [one.event.title for one in box.received] == ["Disk f1 is full", "Disk f2 is full"]
+
+
+async def test_a_clean_up_that_failed_is_repeated_though_there_are_no_rules(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tarsy.notify.feed.CLEAN_UP_SECONDS", 0.0)
+    outages = [OSError("the database is away")]
+
+    class Outage(NotificationFeed):
+        async def clean_up(self) -> None:
+            if outages:
+                raise outages.pop()
+            await super().clean_up()
+            cleaned_up.set()
+
+    cleaned_up = anyio.Event()
+    async with notify_world(database_url, {"chat": Mailbox()}, [ALL]) as world:
+        await world.intake.take(alert())
+        await world.intake.begin()
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE events SET created_at = now() - interval '11 minutes'")
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(Outage(world.intake.engine, NotificationPolicy(), str).run)
+                await cleaned_up.wait()
+                tasks.cancel_scope.cancel()
+        assert await world.rows("SELECT channel FROM notification_cursors") == []
+
+
+async def test_a_process_whose_cursors_another_version_has_deleted_begins_again(database_url: str) -> None:
+    async with notify_world(database_url, {"chat": Mailbox()}, [ALL]) as world:
+        feed = world.feed()
+        await feed.advance()
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("DELETE FROM notification_cursors")
+        await feed.advance()
+        await world.intake.take(alert())
+        await world.intake.begin()
+        await feed.advance()
+        assert [one.event.kind for one in await world.stored()] == [EventKind.STARTED]
+
+
 async def test_what_was_to_go_to_a_target_that_is_gone_is_a_dead_letter(database_url: str) -> None:
     async with notify_world(database_url, {"chat": Mailbox()}, [ALL]) as world:
         await world.intake.take(alert())
@@ -198,7 +271,9 @@ async def test_what_was_to_go_to_a_target_that_is_gone_is_a_dead_letter(database
         feed = world.feed()
         await feed.advance()
         feed.reconfigure(NotificationPolicy(), str)
-        await feed.advance()
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE notifications SET expires_at = now()")
+        await feed.clean_up()
         [gone] = await world.stored()
         assert (gone.status, gone.error) == (NotificationStatus.DEAD_LETTER, "the configuration no longer has this target")
 
