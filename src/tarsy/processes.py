@@ -194,7 +194,10 @@ class _Supervisor:
             pid, wait_status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            spec, status = self._running.pop(pid), os.waitstatus_to_exitcode(wait_status)
+            spec, status = self._running.pop(pid, None), os.waitstatus_to_exitcode(wait_status)
+            if spec is None:
+                # Process 1 of a container, for one, adopts every process whose parent has ended.
+                continue
             if fails_at_start(status, time.monotonic() - self._started_at[spec], ended_before=spec in self._pauses):
                 # It has printed the reason.
                 self._status = self._status or status

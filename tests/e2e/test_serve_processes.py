@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 # A dead worker's session is taken over at once.
 QUEUE = "queue: {heartbeat_interval: 300ms, orphan_detection_interval: 500ms, orphan_threshold: 1s}\n"
 GIVE_UP_SECONDS = 60
+# PR_SET_CHILD_SUBREAPER: the processes below it get this parent when their own ends.
+ADOPTING_TARSY = (*TARSY[:-1], f"import ctypes; assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0; {TARSY[-1]}")
 
 
 @pytest.fixture
@@ -85,6 +88,24 @@ def test_forked_workers_reach_the_llm_service_and_the_collector_one_that_dies_is
     assert stopped[-1] == "api"
     assert set(stopped[:-1]) <= {"worker-1", "worker-2"}
     assert any(line.get("event") == "processes.ended" and line["status"] == -9 for line in _log(home))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is a call of Linux")
+def test_a_parent_that_adopts_orphans_as_process_1_of_a_container_does_goes_on_when_they_end(home: Path, database_url: str) -> None:
+    env = {"DATABASE_URL": database_url}
+    with served(home, "--processes", "2", command=ADOPTING_TARSY, env=env) as server, server.client() as http:
+        sample = http.get("/api/v1/samples").json()["samples"][0]
+        http.post("/api/v1/alerts", json={"data": sample["alert_data"], "alert_type": sample["alert_type"]}).raise_for_status()
+        # The worker that took it keeps the supervisor of its tool servers.
+        _until(lambda: any(worker.children() for worker in _workers(server)))
+        worker = next(worker for worker in _workers(server) if worker.children())
+        orphans = worker.children(recursive=True)
+        worker.kill()
+        _, left = psutil.wait_procs([worker, *orphans], GIVE_UP_SECONDS)
+        assert left == []
+        _until(lambda: len(_workers(server)) == 2)
+        server.process.terminate()
+        assert server.process.wait(GIVE_UP_SECONDS) == 0
 
 
 def test_a_parent_that_is_killed_leaves_no_process_behind(home: Path, database_url: str) -> None:
