@@ -85,6 +85,12 @@ def fails_at_start(status: int, seconds: float, *, ended_before: bool) -> bool:
     return status > 0 and seconds < START_SECONDS and not ended_before
 
 
+def restart_pause(last: float | None, seconds: float) -> float:
+    """Return how long to wait before a process that ended after `seconds` is started again; `last` is the pause before this run of it, if any."""
+    # One that has run for longer than any start fails for a new reason, and not again and again.
+    return FIRST_PAUSE_SECONDS if last is None or seconds >= START_SECONDS else min(last * 2, LONGEST_PAUSE_SECONDS)
+
+
 def run_processes(specs: Sequence[ProcessSpec], command: Command) -> int:
     """Keep all processes running until a signal says to stop; return the exit status. Load the program before this is called."""
     # As Python's manual advises before a fork: a collection would write into every page that the processes share.
@@ -198,16 +204,16 @@ class _Supervisor:
             if spec is None:
                 # Process 1 of a container, for one, adopts every process whose parent has ended.
                 continue
-            if fails_at_start(status, time.monotonic() - self._started_at[spec], ended_before=spec in self._pauses):
+            seconds = time.monotonic() - self._started_at[spec]
+            if fails_at_start(status, seconds, ended_before=spec in self._pauses):
                 # It has printed the reason.
                 self._status = self._status or status
                 self._stop()
             if self._stopping:
                 continue
-            pause = self._pauses.get(spec, FIRST_PAUSE_SECONDS)
+            pause = self._pauses[spec] = restart_pause(self._pauses.get(spec), seconds)
             log.warning("processes.ended", name=spec.name, status=status, again_in_seconds=pause)
             self._restart_at[spec] = time.monotonic() + pause
-            self._pauses[spec] = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
     def _start(self, spec: ProcessSpec) -> None:
         self._started_at[spec] = time.monotonic()

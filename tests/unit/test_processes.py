@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tarsy.processes import START_SECONDS, cores, default_processes, fails_at_start, process_specs
+from tarsy.processes import (
+    FIRST_PAUSE_SECONDS,
+    LONGEST_PAUSE_SECONDS,
+    START_SECONDS,
+    cores,
+    default_processes,
+    fails_at_start,
+    process_specs,
+    restart_pause,
+)
 from tarsy.settings import ProcessRole, Settings, settings_from
 
 
@@ -46,3 +55,11 @@ def test_a_process_that_crashes_after_its_start_is_restarted_and_one_that_cannot
     assert not fails_at_start(1, START_SECONDS, ended_before=False)
     assert not fails_at_start(-9, 2.0, ended_before=False)
     assert not fails_at_start(1, 2.0, ended_before=True)
+
+
+def test_a_process_that_fails_again_and_again_is_restarted_after_growing_pauses_and_one_that_ran_for_long_at_once() -> None:
+    pauses = [restart_pause(None, 2.0)]
+    for _ in range(6):
+        pauses.append(restart_pause(pauses[-1], 2.0))
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS]
+    assert restart_pause(pauses[-1], START_SECONDS) == FIRST_PAUSE_SECONDS
