@@ -58,6 +58,9 @@ class WorkerPool:
         self._recovery = recovery
         self._clock = clock
         self._configure(config, runner, handlers)
+        self._orphan_grace = OrphanGrace(
+            clock.now(), heartbeat_interval=config.heartbeat_interval, orphan_threshold=config.orphan_threshold
+        )
         # Set while `run` runs.
         self._workers: TaskGroup | None = None
         self._wakeups = {lane: Wakeup() for lane in Lane}
@@ -78,13 +81,11 @@ class WorkerPool:
         self._runner = runner
         self._handlers: Handlers = {handler.rules.kind: handler for handler in handlers}
         self._counted = tuple(kind for kind, handler in self._handlers.items() if handler.rules.counts_as_session)
-        self._orphan_grace = OrphanGrace(
-            self._clock.now(), heartbeat_interval=config.heartbeat_interval, orphan_threshold=config.orphan_threshold
-        )
 
     def reconfigure(self, config: QueueConfig, runner: Runner, handlers: Iterable[Handler[Any]]) -> None:
         """Use this configuration from the next claim on; work that is running keeps the one it began with."""
         self._configure(config, runner, handlers)
+        self._orphan_grace.configure(heartbeat_interval=config.heartbeat_interval, orphan_threshold=config.orphan_threshold)
         if not self._draining.is_set():
             self._resize()
         # Idle workers take up the new intervals, and retired ones end.
@@ -316,11 +317,15 @@ class OrphanGrace:
     """
 
     def __init__(self, now: datetime, *, heartbeat_interval: float, orphan_threshold: float) -> None:
+        self.configure(heartbeat_interval=heartbeat_interval, orphan_threshold=orphan_threshold)
+        self._answered_at = self._over_at = now
+
+    def configure(self, *, heartbeat_interval: float, orphan_threshold: float) -> None:
+        """Use these times from now on; an outage that has begun, or has just ended, still counts."""
         # Far longer than a healthy process goes without an answer, and shorter than the orphan threshold.
         self._lapse = timedelta(seconds=orphan_threshold / 2)
         # Every live worker has sent a heartbeat by then.
         self._round = timedelta(seconds=2 * heartbeat_interval)
-        self._answered_at = self._over_at = now
 
     def answered(self, now: datetime) -> None:
         """Note that the database answered. After a gap, or when the clock was set back, the other workers get time to send their heartbeats."""

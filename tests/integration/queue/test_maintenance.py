@@ -1,8 +1,8 @@
 """What a pool does beside the work itself: it keeps its claims alive, and takes nothing from those who could not be heard."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -71,8 +71,8 @@ class Watched(Recovery):
 
 
 @asynccontextmanager
-async def working(engine: AsyncEngine, clock: FixedClock, recovery: Recovery) -> AsyncGenerator[None]:
-    """A pool that has something in hand."""
+async def working(engine: AsyncEngine, clock: FixedClock, recovery: Recovery) -> AsyncGenerator[Callable[[], None]]:
+    """A pool that has something in hand; yields a function that reloads its configuration."""
     handler = Endless()
     runner = Runner(
         queue=WorkQueue(engine, pod_id="test"), cancellations=Cancellations(), deliver=lambda _events: None, is_transient=is_transient
@@ -82,7 +82,7 @@ async def working(engine: AsyncEngine, clock: FixedClock, recovery: Recovery) ->
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pool.run)
             await handler.begun.wait()
-            yield
+            yield lambda: pool.reconfigure(CONFIG, runner, [handler])
             pool.stop_now()
 
 
@@ -95,6 +95,26 @@ async def test_after_an_hour_without_heartbeats_live_work_stays_where_it_is(engi
             await ground.let_an_hour_pass()
         await ground.until("SELECT heartbeat_at > now() - interval '1 minute' FROM work")
         assert await ground.fetch("SELECT state, recoveries FROM work") == [{"state": "claimed", "recoveries": 0}]
+
+
+async def test_a_reload_after_an_outage_takes_no_work_from_processes_that_had_no_time_for_a_heartbeat(
+    engine: AsyncEngine, ground: Ground, made: Scenario
+) -> None:
+    await ground.submit(made)
+    clock, recovery = FixedClock(), Watched(engine)
+    async with working(engine, clock, recovery) as reload:
+        other = await ground.submit(made)
+        clock.at += timedelta(hours=1)
+        async with recovery.between_rounds:
+            claimed = "UPDATE work SET state = 'claimed', claim_token = gen_random_uuid(), claimed_at = now() WHERE subject_id = $1"
+            await ground.fetch(claimed, other)
+            await ground.let_an_hour_pass()
+            reload()
+        for _ in range(3):
+            await ground.until("SELECT bool_or(heartbeat_at > $1) FROM work", datetime.now(UTC))
+        assert await ground.fetch("SELECT state, recoveries FROM work WHERE subject_id = $1", other) == [
+            {"state": "claimed", "recoveries": 0}
+        ]
 
 
 async def test_a_heartbeat_that_gets_no_answer_is_given_up_and_the_next_one_is_stored(
