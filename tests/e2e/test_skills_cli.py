@@ -161,6 +161,15 @@ def test_a_lock_that_cannot_be_written_whole_stays_as_it_was(installation: Insta
     assert sorted(installation.config.iterdir()) == files
 
 
+def test_a_place_that_cannot_be_written_to_is_reported_in_a_sentence(installation: Installation) -> None:
+    installation.configure(ref="main", dir="team")
+    (installation.config.parent / "data").write_text("no directory")
+    run = installation.run("sync")
+    assert (run.returncode, run.stderr.count("\n")) == (1, 1)
+    assert run.stderr.startswith(f"skills of {installation.address} (main): ")
+    assert "Not a directory" in run.stderr
+
+
 def with_a_link(path: Path) -> None:
     (path / "team/disks/passwd").symlink_to("/etc/passwd")
 

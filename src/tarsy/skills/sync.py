@@ -144,7 +144,11 @@ def accept(configured: GitSources) -> list[SyncedSource]:
 
 
 def _fetch(configured: GitSources, source: SkillSourceConfig, ref: str) -> str:
-    """Fetch a commit, or the newest of a branch or tag, and return its id."""
+    """Fetch a commit, or the newest of a branch or tag, and return its id.
+
+    Raises:
+        GitError: it could not be read or stored; the text names the repository.
+    """
     if is_commit(ref) and checkout_dir(configured.checkouts, source, ref).is_dir():
         return ref
     address = str(source.git)
@@ -152,7 +156,8 @@ def _fetch(configured: GitSources, source: SkillSourceConfig, ref: str) -> str:
         with configured.git.fetched(address, ref) as repository:
             commit = repository.commit()
             write_checkout(configured.checkouts, source, repository, commit)
-    except GitError as error:
+    # An OSError: a disk that is full or cannot be written to.
+    except (GitError, OSError) as error:
         raise GitError(f"skills of {address} ({ref}): {error}") from error
     return commit
 

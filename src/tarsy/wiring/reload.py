@@ -68,6 +68,8 @@ class Reload:
             except ConfigError:
                 # It is logged, and shown as a warning until a reload succeeds.
                 continue
+            except Exception:  # the configuration in force stays in force, and the process goes on with it
+                log.exception("config.not_reloaded")
 
     async def __call__(self) -> Differences:
         """Load and apply the files, and return what changed.

@@ -63,6 +63,27 @@ async def test_what_is_asked_for_where_nothing_can_wait_is_done_and_a_refusal_do
             tasks.cancel_scope.cancel()
 
 
+async def test_a_reload_that_fails_for_another_reason_than_the_files_is_logged_and_the_next_one_done(
+    tmp_path: Path,
+) -> None:
+    running = Running(tmp_path)
+    done, failures = anyio.Event(), [OSError("no space left on device")]
+
+    def apply(_loaded: LoadedConfig, _settings: Settings) -> None:
+        if failures:
+            running.reload.request()
+            raise failures.pop()
+        done.set()
+
+    running.reload.set_target(apply)
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(running.reload.run)
+            running.reload.request()
+            await done.wait()
+            tasks.cancel_scope.cancel()
+
+
 async def test_tokens_may_change_and_go_with_the_configuration(tmp_path: Path) -> None:
     running = Running(tmp_path)
     (tmp_path / ".env").write_text("TARSY_API_TOKENS=alice=wonderland\n")
