@@ -4,9 +4,9 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import structlog
 
@@ -60,9 +60,20 @@ class LogMask:
     def __call__(self, _logger: object, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         for name, value in line.items():
             # Ids resemble secrets; the name of an event is never one.
-            if isinstance(value, str) and not name.endswith("_id") and name not in {"event", "level", "timestamp"}:
-                line[name] = self.mask(value)
+            if not name.endswith("_id") and name not in {"event", "level", "timestamp"}:
+                line[name] = self._masked(value)
         return line
+
+    def _masked(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self.mask(value)
+            case Mapping():
+                return {name: self._masked(inner) for name, inner in cast("Mapping[Any, Any]", value).items()}
+            case list() | tuple():
+                return [self._masked(inner) for inner in cast("Sequence[Any]", value)]
+            case _:
+                return value
 
 
 class LibraryLogs(logging.Handler):

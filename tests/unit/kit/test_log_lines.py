@@ -58,6 +58,17 @@ def test_no_line_tells_a_secret_nor_does_its_traceback(masked: None, capsys: pyt
     assert logged["session_id"] == "hunter2-is-an-id"
 
 
+def test_a_secret_in_a_list_or_a_mapping_of_a_line_is_masked(masked: None, capsys: pytest.CaptureFixture[str]) -> None:
+    nested = {"problems": ["tarsy.yaml:3: the key hunter2"], "changed": ("hunter2", 1), "settings": {"a": {"b": ["hunter2"]}}}
+    structlog.get_logger().error("config.refused", **nested)
+    logged = json.loads(capsys.readouterr().err)
+    assert {name: logged[name] for name in nested} == {
+        "problems": ["tarsy.yaml:3: the key [MASKED]"],
+        "changed": ["[MASKED]", 1],
+        "settings": {"a": {"b": ["[MASKED]"]}},
+    }
+
+
 def test_what_libraries_log_is_json_masked_and_limited(masked: None, capsys: pytest.CaptureFixture[str]) -> None:
     vendor = logging.getLogger("vendor.sdk")
     vendor.info("POST /v1/chat 200")
