@@ -76,7 +76,7 @@ class Batcher(Generic[Request, Answer]):
     async def _run_batch(self, batch: Sequence[_Waiting[Request, Answer]]) -> None:
         try:
             error = await self._attempt(batch)
-            if error is not None and is_transient(error) and not took_too_long(error):
+            if error is not None and (len(batch) == 1 or (is_transient(error) and not took_too_long(error))):
                 for waiting in batch:
                     waiting.error = error
             elif error is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import anyio
+import pytest
 
 from tarsy.db.batcher import Batcher
 
@@ -75,3 +76,15 @@ async def test_who_gives_up_while_two_batches_are_under_way_leaves_both_turns() 
         assert handler.batches == [[1], [2], [3]]
         handler.gates[2].set()
     assert answers == [1, 2, 3]
+
+
+async def test_a_request_that_fails_alone_is_handled_once_and_its_error_raised() -> None:
+    handled: list[Sequence[int]] = []
+
+    async def fail(wanted: Sequence[int]) -> Sequence[int]:
+        handled.append(wanted)
+        raise ValueError(wanted)
+
+    with pytest.raises(ValueError, match="1"):
+        await Batcher(fail, max_batch=64, seconds=5.0).submit(1)
+    assert handled == [[1]]
