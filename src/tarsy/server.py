@@ -21,7 +21,6 @@ from tarsy.api.problems import ProblemKind, RequestRefusedError, respond
 from tarsy.api.tokens import ApiTokens, read_tokens
 from tarsy.config.load.loader import load_config
 from tarsy.domain.access_role import AccessRole
-from tarsy.kit.data_directory import default_data_dir
 from tarsy.kit.groups import single_errors
 from tarsy.kit.logs import log_mask
 from tarsy.kit.process import has_terminal
@@ -254,7 +253,7 @@ def _announced(listening: socket.socket, settings: Settings, running: Applicatio
     server = RunningServer(
         f"http://{local}:{port}", os.getpid(), running.services.auth.login_required, database_digest(settings.database_url)
     )
-    with server_file((settings.data_dir or default_data_dir()).expanduser(), server):
+    with server_file(settings.data_directory, server):
         # After the file: who reads the line may run a command at once.
         sys.stdout.flush()
         yield

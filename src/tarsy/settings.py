@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from tarsy.kit.data_directory import DATA_DIRECTORY_VARIABLE, default_data_dir
+
 API_TOKENS = "TARSY_API_TOKENS"
 
 
@@ -52,6 +54,11 @@ class Settings:
     # A pipe that closes when the parent of these processes ends.
     lifeline: int | None = None
 
+    @property
+    def data_directory(self) -> Path:
+        """The data directory; it need not exist."""
+        return (self.data_dir or default_data_dir()).expanduser()
+
     def share(self, whole: int, least: int = 1) -> int:
         """Return the share of this process in `whole`, at least `least`."""
         return max(least, -(-whole // self.sharing))
@@ -61,10 +68,10 @@ def settings_from(env: Mapping[str, str], **overrides: object) -> Settings:
     """Read the TARSY_ variables; options of the command line override them.
 
     Raises:
-        CannotServeError: a variable has an invalid value.
+        CannotServeError: TARSY_REPLAY_SPEED is not a usable number.
     """
     values: dict[str, object] = {
-        "data_dir": _path(env.get("TARSY_DATA_DIR")),
+        "data_dir": _path(env.get(DATA_DIRECTORY_VARIABLE)),
         "database_url": env.get("DATABASE_URL") or None,
         "config_dir": _path(env.get("TARSY_CONFIG_DIR")),
         "api_tokens": env.get(API_TOKENS) or None,

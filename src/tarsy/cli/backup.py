@@ -57,7 +57,6 @@ def _embedded_data(data_dir: Path | None) -> Path:
         BackupError: the settings name another database.
     """
     from tarsy.db.embedded.backup import BackupError
-    from tarsy.kit.data_directory import default_data_dir
 
     settings = process_settings(data_dir=data_dir)
     if settings.database_url:
@@ -65,4 +64,4 @@ def _embedded_data(data_dir: Path | None) -> Path:
             "DATABASE_URL names a PostgreSQL of your own; this command is for the embedded one.",
             "Use pg_dump and pg_restore, and run `tarsy db backed-up` after each backup.",
         )
-    return (settings.data_dir or default_data_dir()).expanduser()
+    return settings.data_directory

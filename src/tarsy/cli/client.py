@@ -381,7 +381,7 @@ def call_server_or_database(
                 return await call(client)
         settings = process_settings(config, database_url=database_url, data_dir=data_dir)
         running = await _running_server(settings, token)
-        if running is None and (settings.database_url or (_data_dir(settings) / "postgres").exists()):
+        if running is None and (settings.database_url or (settings.data_directory / "postgres").exists()):
             async with _on_database(settings) as client:
                 return await call(client)
         async with connect(running or await _running_url(settings), token) as client:
@@ -447,7 +447,7 @@ async def _running_server(settings: "Settings", token: str | None) -> str | None
     """Return the address of a running server of this data directory; without a token, of one that needs none."""
     from tarsy.kit.server_file import find_servers
 
-    for found in find_servers(_data_dir(settings), settings.database_url):
+    for found in find_servers(settings.data_directory, settings.database_url):
         if (token is not None or not found.login_required) and await is_tarsy(found.url):
             return found.url
     return None
@@ -462,16 +462,10 @@ async def _running_url(settings: "Settings") -> str:
     found = await _running_server(settings, "any")
     if found is None and not await is_tarsy(DEFAULT_URL):
         raise ServerRefusedError(
-            f"No TARSy server is running for the data directory {_data_dir(settings)}.\n"
+            f"No TARSy server is running for the data directory {settings.data_directory}.\n"
             "Start one with `tarsy serve`, or name a running one with --url (or TARSY_URL)."
         )
     return found or DEFAULT_URL
-
-
-def _data_dir(settings: "Settings") -> Path:
-    from tarsy.kit.data_directory import default_data_dir
-
-    return (settings.data_dir or default_data_dir()).expanduser()
 
 
 def _whole_id(text: str) -> str | None:

@@ -29,7 +29,6 @@ from tarsy.db.incident.refusals import RefusalRepository, refusal_warnings
 from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
-from tarsy.kit.data_directory import default_data_dir
 from tarsy.settings import CannotServeError, Settings
 from tarsy.setup.checks import Finding, FindingStatus, check_model, check_server, fail, ok, warn
 from tarsy.wiring.infrastructure import llm_client
@@ -83,7 +82,7 @@ def check_disk(settings: Settings) -> Finding | None:
     """Check the disk space for the embedded database; None with an external one."""
     if settings.database_url:
         return None
-    data_dir = (settings.data_dir or default_data_dir()).expanduser().resolve()
+    data_dir = settings.data_directory.resolve()
     existing = next(path for path in (data_dir, *data_dir.parents) if path.exists())
     free = shutil.disk_usage(existing).free
     state = f"{data_dir} has {free / 1e9:.1f} GB free"

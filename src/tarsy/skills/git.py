@@ -48,10 +48,9 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Runs `git` with the allowed part of `env`. `protocols` as Git names them."""
+    """Runs `git` with the allowed part of `env`."""
 
     env: Mapping[str, str] = field(repr=False)
-    protocols: str = "https:ssh"
     # Sent to github.com only, as with runbooks.
     github_token: str | None = field(default=None, repr=False)
 
@@ -98,7 +97,7 @@ class Git:
 
     def _environment(self) -> dict[str, str]:
         environment = {name: value for name, value in self.env.items() if name in _PASSED_ON} | {
-            "GIT_ALLOW_PROTOCOL": self.protocols,
+            "GIT_ALLOW_PROTOCOL": "https:ssh",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
             "GIT_CONFIG_NOSYSTEM": "1",
