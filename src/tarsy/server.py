@@ -36,7 +36,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Longer than releasing sessions and closing connections take together.
 STOP_SECONDS = 15
 # Runs have 15 s of it to write their last step and to close their tools.
-END_SECONDS = 25.0
+SHUTDOWN_SECONDS = 25.0
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +48,7 @@ async def run_server(settings: Settings) -> None:
         CannotServeError: the address is taken, or must not be listened on without a login.
     """
     had_terminal = has_terminal()
-    with closing(_bind(settings)) as listening, anyio.open_signal_receiver(*SIGNALS) as signals, _limited_end() as limit_end:
+    with closing(_bind(settings)) as listening, anyio.open_signal_receiver(*SIGNALS) as signals, _shutdown_deadline() as start_deadline:
         async with _serving(listening, settings) as (http, running):
             for warning in running.services.system.installation.warnings():
                 log.warning("server.remark", remark=warning.message)
@@ -59,44 +59,44 @@ async def run_server(settings: Settings) -> None:
                     tasks.start_soon(running.slack.run, name="slack")
                 if running.pool:
                     tasks.start_soon(running.notifications.run, name="notifications")
-                    tasks.start_soon(_limit_release, running.pool, limit_end, name="limit of the end")
+                    tasks.start_soon(_start_at_release, running.pool, start_deadline, name="shutdown deadline")
                 if settings.lifeline is not None:
                     tasks.start_soon(_end_with_parent, settings.lifeline, http, running, name="lifeline")
                 # What is loaded by now stays: if the garbage collector examined it again and again, all streams would pause for 0.1 s each time.
                 gc.freeze()
                 with _announced(listening, settings, running):
                     await http.ended.wait()
-                limit_end()
+                start_deadline()
                 tasks.cancel_scope.cancel()
 
 
 @contextmanager
-def _limited_end() -> Generator[Callable[[], None]]:
-    """Yield a function after whose call the block has END_SECONDS to end; then the process ends like one that was killed.
+def _shutdown_deadline() -> Generator[Callable[[], None]]:
+    """Yield a function after whose call the block has SHUTDOWN_SECONDS to end; then the process ends like one that was killed.
 
     A database that accepts connections and never answers holds up everything that wants to write. Nothing that such a process still
     waits for can be stored: other processes resume its sessions as they resume those of a killed one.
     """
 
     def end() -> None:
-        log.error("server.ended_unfinished", after_seconds=END_SECONDS)
+        log.error("server.ended_unfinished", after_seconds=SHUTDOWN_SECONDS)
         os._exit(1)
 
-    def limit_end() -> None:
+    def start_deadline() -> None:
         if not timer.is_alive():
             timer.start()
 
-    timer = threading.Timer(END_SECONDS, end)
+    timer = threading.Timer(SHUTDOWN_SECONDS, end)
     timer.daemon = True
     try:
-        yield limit_end
+        yield start_deadline
     finally:
         timer.cancel()
 
 
-async def _limit_release(pool: WorkerPool, limit_end: Callable[[], None]) -> None:
+async def _start_at_release(pool: WorkerPool, start_deadline: Callable[[], None]) -> None:
     await pool.stopping_now.wait()
-    limit_end()
+    start_deadline()
 
 
 async def _handle_signals(

@@ -125,7 +125,7 @@ def _serve(replica: Replica) -> None:
             delivery.SEND_SECONDS = seconds
             delivery.RETRY = RetryPolicy(max_attempts=50, first_delay=seconds, max_delay=seconds)
         if replica.patience is not None:
-            pool.ANSWER_SECONDS = server.END_SECONDS = replica.patience
+            pool.ANSWER_SECONDS = server.SHUTDOWN_SECONDS = replica.patience
         settings = Settings(
             env={},
             database_url=replica.url,
