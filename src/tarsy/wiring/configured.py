@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tarsy import __version__
@@ -78,9 +78,9 @@ from tarsy.wiring.reload import Reload
 SETUP = "setup"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Configured:
-    """The configuration in force, with the overrides applied."""
+    """The configuration in force, with the overrides applied. What has a state, or is costly to build, is built once."""
 
     settings: Settings
     loaded: LoadedConfig
@@ -100,7 +100,7 @@ class Configured:
     def period_budgets(self) -> Sequence[PeriodBudget]:
         return tuple(one.budget for one in self.config.system.budgets)
 
-    @property
+    @cached_property
     def mask(self) -> Mask:
         """The mask of alerts, questions, runbooks and answers of models."""
         masking = self.config.defaults.alert_masking
@@ -120,18 +120,18 @@ class Configured:
             dashboard_url=system.dashboard_url,
         )
 
-    @property
+    @cached_property
     def notifications(self) -> NotificationPolicy:
         return notification_policy(self.config, self.loaded.env)
 
-    @property
+    @cached_property
     def oidc(self) -> OidcProvider | None:
         system = self.config.system
         if system.oidc is None or system.dashboard_url is None or self.overrides.auth:
             return None
         return OidcProvider(system.oidc, secret=self.loaded.env.get(system.oidc.client_secret_env, ""), dashboard_url=system.dashboard_url)
 
-    @property
+    @cached_property
     def runbooks(self) -> RunbookSource:
         runbooks = self.config.system.runbooks
         return RunbookSource(
