@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import TypeAdapter
+import structlog
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on, insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -32,6 +33,8 @@ from tarsy.domain.notification import (
 )
 from tarsy.domain.session import SlackThread
 from tarsy.domain.work import RetryLater
+
+log = structlog.get_logger(__name__)
 
 # Longer than any reason that a receiver gives; some answer with whole pages.
 _LONGEST_ERROR = 500
@@ -110,6 +113,8 @@ async def add_notifications(connection: AsyncConnection, new: Sequence[tuple[New
 
 async def last_events(connection: AsyncConnection, event: NotificationEvent) -> Mapping[str, NotificationEvent]:
     """Return, by target, the previous event of the same kind about the same incident, of which the target was or will be notified."""
+    if event.incident_id is None:
+        return {}
     table = notifications.c
     not_lost = table.status.in_([NotificationStatus.PENDING.value, NotificationStatus.DELIVERED.value])
     query = (
@@ -119,7 +124,7 @@ async def last_events(connection: AsyncConnection, event: NotificationEvent) -> 
         .order_by(table.target, table.created_at.desc())
     )
     rows = await connection.execute(query)
-    return {row.target: _EVENT.validate_python(row.event) for row in rows} if event.incident_id else {}
+    return {row.target: _EVENT.validate_python(row.event) for row in rows}
 
 
 async def targets_asked(connection: AsyncConnection, approval: Approval) -> Sequence[str]:
@@ -141,7 +146,7 @@ class NotificationRepository:
     async def list(
         self, *, limit: int, cursor: str | None = None, target: str | None = None, status: NotificationStatus | None = None
     ) -> NotificationPage:
-        """Return one page of notifications, the latest first.
+        """Return one page of notifications, the latest first, without those that cannot be read.
 
         Raises:
             BadCursorError: `cursor` does not come from a page.
@@ -157,9 +162,9 @@ class NotificationRepository:
             last = sa.tuple_(sa.literal(after.created_at), sa.literal(after.id, table.id.type))
             query = query.where(sa.tuple_(table.created_at, table.id) < last)
         async with autocommit(self._engine).connect() as connection:
-            found = [_notification(row) for row in (await connection.execute(query)).mappings()]
-        more = Cursor(found[limit - 1].created_at, found[limit - 1].id).encode() if len(found) > limit else None
-        return NotificationPage(found[:limit], more)
+            rows = (await connection.execute(query)).mappings().all()
+        more = Cursor(rows[limit - 1]["created_at"], rows[limit - 1]["id"]).encode() if len(rows) > limit else None
+        return NotificationPage(_readable(rows[:limit]), more)
 
     async def counts(self) -> Mapping[str, TargetCounts]:
         """Return what became of the stored notifications, by target."""
@@ -179,7 +184,7 @@ class NotificationRepository:
         query = sa.select(notifications).where(table.target == notification.target, about, table.delivered_at.is_not(None))
         async with autocommit(self._engine).connect() as connection:
             rows = (await connection.execute(query.order_by(table.delivered_at))).mappings().all()
-        return thread_of([_notification(row) for row in rows], event)
+        return thread_of(_readable(rows), event)
 
     async def session_in_thread(self, thread: SlackThread) -> str | None:
         """Return the latest session that a thread in Slack is about; None if it is about none."""
@@ -270,3 +275,15 @@ class NotificationRepository:
 
 def _notification(row: sa.RowMapping) -> Notification:
     return read(Notification, row)
+
+
+def _readable(rows: Sequence[sa.RowMapping]) -> Sequence[Notification]:
+    """Return the notifications of these rows; leave out those that another version has stored and this one cannot read."""
+    found: list[Notification] = []
+    for row in rows:
+        try:
+            found.append(_notification(row))
+        except ValidationError as error:
+            # The other lines quote the data.
+            log.warning("notification.unreadable", notification_id=row["id"], error=str(error).splitlines()[0])
+    return found

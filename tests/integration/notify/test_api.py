@@ -55,3 +55,30 @@ async def test_people_see_targets_and_errors_send_again_and_test(database_url: s
                 assert (await api.post("/notifications/test", json={"target": "nope"})).status_code == 404
             done = await world.rows("SELECT actor, action FROM audit_log WHERE action LIKE 'notification.%' ORDER BY id")
             assert [row["action"] for row in done] == ["notification.sent_again", "notification.tested"]
+
+
+async def test_a_notification_that_cannot_be_read_is_left_out_of_the_list_and_keeps_no_other_from_it(database_url: str) -> None:
+    async with (
+        vendor_server() as receiver,
+        notify_world(database_url, {"hook": WebhookSender(url=receiver.url, secret=None)}, [RULE]) as world,
+    ):
+        for number in range(4):
+            await world.intake.take(alert(f"f{number}", problem=f"p{number}"))
+            await world.intake.begin()
+        await world.feed().advance()
+        async with world.intake.engine.begin() as connection:
+            # As a newer version stores it, which has more kinds of events.
+            newer = "UPDATE notifications SET event = event || '{\"kind\": \"forwarded\"}' WHERE event ->> 'title' IN ('Disk f1 is full', 'Disk f2 is full')"
+            await connection.exec_driver_sql(newer)
+        services = replace(
+            services_on(world.intake.engine), notifications=NotificationServices(repository=world.store, policy=world.policy)
+        )
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(create_app(services)), base_url="http://localhost/api/v1") as api:
+            titles, cursor = list[str](), None
+            while True:
+                page = (await api.get("/notifications", params={"limit": 1, **({"cursor": cursor} if cursor else {})})).json()
+                titles += [item["title"] for item in page["notifications"]]
+                cursor = page["next_cursor"]
+                if cursor is None:
+                    break
+        assert titles == ["Disk f3 is full", "Disk f0 is full"]

@@ -9,7 +9,9 @@ import pytest
 
 from support.claims import release_claim
 from support.intake_world import RESOLVED, alert
-from support.notify_world import notify_world
+from support.notify_world import message, notify_world
+from support.statements import log_statements
+from tarsy.db.notification_repository import last_events
 from tarsy.db.retention import PostgresRetentionStore
 from tarsy.domain.alert import Severity
 from tarsy.domain.notification import EventKind, MessageThread, Notification, NotificationRule, NotificationStatus
@@ -190,6 +192,15 @@ async def test_only_a_change_is_sent_of_an_incident_that_is_investigated_again(d
         await world.feed().advance()
         # Nobody has read the one that was given up.
         assert [one.event.confidence for one in await world.stored()] == [Confidence.HIGH, Confidence.MEDIUM, Confidence.MEDIUM]
+
+
+async def test_an_event_without_an_incident_has_no_earlier_ones_and_none_are_searched_for(database_url: str) -> None:
+    async with notify_world(database_url, {"chat": Mailbox()}, [ALL]) as world:
+        statements: list[str] = []
+        log_statements(world.intake.engine, statements)
+        async with world.intake.engine.connect() as connection:
+            assert await last_events(connection, message(EventKind.VERDICT, world.clock.now()).event) == {}
+        assert statements == []
 
 
 async def test_rules_that_no_process_has_any_more_are_forgotten_after_ten_minutes_and_later_ones_begin_with_new_events(
