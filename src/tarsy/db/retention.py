@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.audit import AuditAction
-from tarsy.db.connection import autocommit
+from tarsy.db.connection import autocommit, transaction_limit
 from tarsy.db.processes import CLEAN_UP, record_upkeep
 from tarsy.db.retry import took_too_long
 from tarsy.domain.notification import NotificationStatus
@@ -19,7 +19,9 @@ _LOCK = sa.text("SELECT pg_try_advisory_xact_lock(7421903)")
 # Short transactions: no writer should wait because old data are deleted.
 BATCH = 200
 # Less than a transaction may take: at the end of that, the server closes the connection, which does not show that the time was up.
-_TIME_LIMIT = sa.text("SET LOCAL statement_timeout = '30s'")
+_TIME_LIMIT = (sa.text("SET LOCAL statement_timeout = '30s'"),)
+# For a single one that takes longer.
+_LONG_TIME_LIMIT = (sa.text("SET LOCAL statement_timeout = '10min'"), sa.text(transaction_limit(0, only_this=True)))
 # A tenth of a second's work. All at once, the events of a day without clean-up would take longer than a transaction may.
 EVENT_BATCH = 5_000
 # Longer than any sender repeats a request.
@@ -158,7 +160,8 @@ class PostgresRetentionStore:
                 async with self._engine.begin() as connection:
                     if lock is not None and not (await connection.execute(lock)).scalar_one():
                         return done
-                    await connection.execute(_TIME_LIMIT)
+                    for setting in _TIME_LIMIT if batch > 1 else _LONG_TIME_LIMIT:
+                        await connection.execute(setting)
                     count = (await connection.execute(statement, {"age": age, "batch": batch, **(parameters or {})})).rowcount
             except DBAPIError as error:
                 # Large sessions take long. The next round would begin with the same ones, and never get any further.
