@@ -16,6 +16,7 @@ from tarsy.tools.masking.token_formats import KNOWN_FORMATS
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx0f\nabcDEF012345678=\n-----END RSA PRIVATE KEY-----"
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+SECRET_KEY = "aB3dE5fG7hJ9kL1mN2pQ4"
 SLASHED = "/bPxRfiCY3EXAMPLEKEYwJalrXUtnFEMIK7MDEN+"
 
 
@@ -247,6 +248,17 @@ POSITIVE: list[tuple[str, str]] = [
     ("password: changedit", "changedit"),
     ("DB_PASSWORD=rotated", "rotated"),
     ("**the password is hunter2.**", "hunter2"),
+    # Names of two words behind other characters than a space, also on a later line.
+    *(
+        (before + form.format(SECRET_KEY), SECRET_KEY)
+        for before in (
+            '{"level":"info","message":"hello"}\n{"level":"error","message":"',
+            "starting\n/var/log/app/very-long-file-name.log:",
+            "first\n<configuration><setting>",
+            "id,name\n1,",
+        )
+        for form in ("api key: {}", "access key={}", "secret key={}", "auth key={}")
+    ),
 ]
 
 NEGATIVE: list[str] = [

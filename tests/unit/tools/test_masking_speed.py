@@ -53,6 +53,8 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "open quoted lines": lambda size: 'password: "\nx ' * (size // 14),
     "lines of .pgpass": lambda size: "db:5432:a:b:" * (size // 12),
     "api keys": lambda size: "api key " * (size // 8),
+    "names of two words": lambda size: "a-log-line-without-spaces,access key=zz;" * (size // 40),
+    "quoted names of two words": lambda size: "access key=IDENTIFIED BY '" * (size // 26),
     "vendor heads": lambda size: "sk-ghp_glpat-xoxb-" * (size // 18),
     "bearers": lambda size: "Bearer " * (size // 7),
     "base64": lambda size: "QUJD" * (size // 4),

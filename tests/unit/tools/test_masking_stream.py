@@ -71,6 +71,8 @@ def test_a_text_in_pieces_is_masked_like_the_whole(planted: tuple[str, str], len
         ("```yaml\napiVersion: v1\ndata:\n  host: ZGIucHJvZGZGIucHJvZA==\nkind: Secret\n```\n", "ZGIucHJv"),
         ('{\n  "apiVersion": "v1",\n  "data": {\n    "host": "ZGIucHJvZGZGIucHJvZA=="\n  },\n  "kind": "Secret"\n}\n', "ZGIucHJv"),
         ("machine db.prod\n  login bob\n  password hunter2hunter2\n", "hunter2"),
+        ('{"level":"info","message":"hello"}\n{"level":"error","message":"api key: aB3dE5fG7hJ9kL1mN2pQ4"}', "aB3dE5fG"),
+        ("starting\n/var/log/app/very-long-file-name.log:secret key=aB3dE5fG7hJ9kL1mN2pQ4\n", "aB3dE5fG"),
     ],
 )
 def test_not_even_the_beginning_of_a_secret_is_shown_meanwhile(text: str, secret: str, by_words: bool) -> None:  # noqa: FBT001 - a parameter of the test

@@ -263,7 +263,8 @@ class AssignmentMasker:
         name_at = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
         # In prose, an API key is written in two words.
         if name_at > earliest and lowered.startswith("key", name_at) and lowered.endswith(_BEFORE_KEY, 0, name_at):
-            name_at = lowered.rfind(" ", max(0, name_at - _WORD_WINDOW), name_at - 1) + 1
+            word = lowered[max(earliest, name_at - _WORD_WINDOW) : name_at - 1]
+            name_at += len(word.rstrip(_NAME_CHARS)) - len(word) - 1
         known = self._table.classify(lowered[name_at:end])
         # The replacement of a secret is no name, though it ends like one.
         if known is None or (lowered[end : end + 1] in "] " and lowered.startswith(_LABEL, name_at - 1)):
