@@ -259,9 +259,33 @@ POSITIVE: list[tuple[str, str]] = [
         )
         for form in ("api key: {}", "access key={}", "secret key={}", "auth key={}")
     ),
+    # Short names behind other characters than a space, or behind an escape.
+    *(
+        (form.format(SECRET_KEY), SECRET_KEY)
+        for form in (
+            "https://shop.example.com/login?pwd={}",
+            "https://shop.example.com/login?user=bob&pass={}&next=/",
+            '{{"url":"https://shop.example.com/login?user=bob\\u0026pwd={}"}}',
+            "next=%2Flogin%3Fuser%3Dbob%26pwd={}",
+            "/prod/shop/pass = {}",
+            "$pass = '{}';",
+            '{{"main.go":"const (\\n\\tpass = \\"{}\\"\\n)"}}',
+        )
+    ),
+    # Between colours.
+    ("\x1b[36mpassword\x1b[0m=hunter2 \x1b[36muser\x1b[0m=bob", "hunter2"),
+    ("\x1b[33mWARN\x1b[0m \x1b[1;36mapi key\x1b[0m: " + SECRET_KEY, SECRET_KEY),
+    (json.dumps({"log": "\x1b[36mpwd\x1b[0m=" + SECRET_KEY}), SECRET_KEY),
+    # Tags with a namespace, and as Go writes them in JSON.
+    ("<wsse:Password>hunter2</wsse:Password>", "hunter2"),
+    ('{"settings.xml":"\\u003cpassword\\u003ehunter2\\u003c/password\\u003e"}', "hunter2"),
+    ('{"a":"{\\"b\\":\\"\\\\u003cs:token\\\\u003et0k3n-abc\\\\u003c/s:token\\\\u003e\\"}"}', "t0k3n-abc"),
 ]
 
 NEGATIVE: list[str] = [
+    "\x1b[36mtoken\x1b[0m=expired \x1b[36mPWD\x1b[0m=/app",
+    '{"log":"a password \\u003c 8 characters, password \\u003e 64 characters"}',
+    "GET /pwd?x=1 HTTP/1.1, bypass: Analysis2 of /etc/passwd",
     "| Field | Type |\n|---|---|\n| password | `string` |\n| password | VARCHAR(255) |\n| password | rotated 3 days ago |\n",
     "| password | from Secret db-credentials-v2 |\ndb-password   Opaque   1   12d5h\nreset-password   0/1   Running\n",
     "routing_key=orders.created.v1 exchange=orders",

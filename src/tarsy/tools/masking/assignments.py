@@ -43,6 +43,8 @@ def _names(pattern: str, kind: Kind, stems: str, name: str) -> Announcement:
     )
 
 
+# The end of an escape is like the beginning of the name behind it: of a tab, and of a character in a URL or in JSON.
+_ESCAPE_ENDS = "t|[0-9a-f]{2}|u00[0-9a-f]{2}"
 # The special before the general: the first that matches a name counts.
 ANNOUNCEMENTS = (
     _names(
@@ -53,7 +55,7 @@ ANNOUNCEMENTS = (
     ),
     _names("password", Kind.CERTAIN, "password passwd passphrase passcode passwort", r"password|passwd|passphrase|passcode|passwort"),
     _names("password", Kind.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
-    _names("password", Kind.LIKELY, "pass pwd pw", r"(?:^|[_.-]|db|user|root|admin|bind)(?:pass|pwd|pw)"),
+    _names("password", Kind.LIKELY, "pass pwd pw", rf"(?:^(?:{_ESCAPE_ENDS})?|[_./?&$-]|db|user|root|admin|bind)(?:pass|pwd|pw)"),
     # Of PagerDuty; those of a message broker are like names of objects.
     _names("api_key", Kind.NAMED, "key", r"\w*routing[_.-]?key"),
     _names(
@@ -143,7 +145,7 @@ _LEADS = re.compile(
         (?P<assign>(?:{_QUOTES}|[*_]{{1,3}})?\]?[ \t]{{0,4}}(?:=>|:=|[:=](?:[*_]{{1,3}}(?=[ \t]))?)[ \t]{{0,8}})
       | (?P<entry>(?:{_QUOTES})?\s{{0,4}},?\s{{0,200}}(?:{_QUOTES})?value(?:{_QUOTES})?\s{{0,4}}[:=][ \t]{{0,4}})
       | (?P<item>(?:{_QUOTES})?(?:,\s{{0,40}}(?={_QUOTES})|\r?\n[ \t]{{0,64}}-[ \t]{{1,8}})(?!(?:{_QUOTES})?-))
-      | (?P<tag>>)
+      | (?P<tag>>|\\{{1,7}}u003e)
       | (?P<stated>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?(?:is|was|has[ \t]been|will[ \t]be)
             (?:[ \t](?:now|(?:(?:re)?set|changed|updated|rotated)[ \t]to))?:?[ \t]{{1,2}}(?=[^\s-]))
       | (?P<set>[ \t]{{1,2}}(?:(?:for|of|on)[ \t][^\n.;:,]{{1,60}}?[ \t])?to:?[ \t]{{1,2}}(?=[^\s-]))
@@ -177,6 +179,9 @@ _WORD_WINDOW = 24
 _BEFORE_KEY = ("api ", "access ", "secret ", "signing ", "encryption ", "license ", "auth ")
 _LABEL = MASK_PREFIX.lower()
 _BEFORE_ENTRY = re.compile(rf"(?:name|key)(?:{_QUOTES})?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTES})?\Z")
+# Also as Go writes it in JSON; before the name of a tag may be its namespace.
+_TAG_BEGINS = re.compile(r"<|\\{1,7}u003[cC]")
+_BEFORE_TAG = re.compile(r"(?:<|\\u003c)(?:[\w.-]{1,64}:)?\Z")
 # Before "the password to x".
 _BEFORE_SET = re.compile(r"(?:set|chang|updat|rotat|switch)\w{0,8}[ \t](?:[^\n.;:]{0,60}[ \t])?\Z")
 # Before the word `password` in a .netrc.
@@ -331,8 +336,8 @@ def _values_after(text: str, lowered: str, name_at: int, leads: re.Match[str], k
     if known.plural or not _leads_on(text, lowered, name_at, leads, certain=certain):
         return _in_cell(text, name_at, leads) if kind == "cell" and certain and not known.plural else None
     if kind == "tag":
-        closing = text.find("<", at, at + 4096)
-        return FoundValues([(at, closing)]) if closing > at else None
+        closing = _TAG_BEGINS.search(text, at, at + 4096)
+        return FoundValues([(at, closing.start())]) if closing and closing.start() > at else None
     span = value_span(text, at, yaml_line=kind == "entry", spaces=certain)
     if span is None or (kind == "set" and _HOST.fullmatch(text, *span)):
         return None
@@ -345,7 +350,7 @@ def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, ce
         case "entry":
             return _BEFORE_ENTRY.search(lowered, max(0, name_at - 20), name_at) is not None
         case "tag":
-            return lowered[name_at - 1 : name_at] == "<"
+            return lowered.startswith("\\u003c", name_at - 1) or _BEFORE_TAG.search(lowered, max(0, name_at - 80), name_at) is not None
         case "item":
             return lowered.startswith("-", name_at)
         case "set":

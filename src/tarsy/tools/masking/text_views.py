@@ -10,8 +10,10 @@ from tarsy.tools.masking.values import label
 
 # Invisible inside a word, as such or in a JSON escape.
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+# The rest of a terminal's escape sequence for a colour.
+_COLOUR = r"\[[0-9;]{0,16}m"
 # From the last backslash on, so that a row of them is scanned once.
-_ESCAPED = re.compile(rf"\\(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad))|[{_INVISIBLE}]", re.IGNORECASE)
+_ESCAPED = re.compile(rf"\\(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad|001b{_COLOUR}))|[{_INVISIBLE}]|\x1b{_COLOUR}", re.IGNORECASE)
 # JSON in JSON in JSON has seven backslashes: so many more may stand before the last.
 _MORE_BACKSLASHES = 7
 # One of them is in every escape.
@@ -77,7 +79,7 @@ class IndexedText:
 
 @dataclass(frozen=True, slots=True)
 class PlainView:
-    """A text without zero-width characters and with escaped line breaks as real ones, and the offsets of its parts in the original.
+    """A text without zero-width characters and colours and with escaped line breaks as real ones, and the offsets of its parts in the original.
 
     Names are searched in this view; their values are masked in the original.
     """
@@ -88,7 +90,11 @@ class PlainView:
 
     @classmethod
     def of(cls, original: str) -> "PlainView":
-        if original.isascii() and not ("\\" in original and any(letter in original for letter in _ESCAPED_LETTERS)):
+        if (
+            original.isascii()
+            and "\x1b" not in original
+            and not ("\\" in original and any(letter in original for letter in _ESCAPED_LETTERS))
+        ):
             return cls(original)
         parts: list[str] = []
         here, there = [0], [0]
