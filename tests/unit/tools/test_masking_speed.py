@@ -34,12 +34,18 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "backslashes": lambda size: "password" + "\\" * size,
     "database clients": lambda size: "mysql -" * (size // 7),
     "tags": lambda size: "<token>" * (size // 7),
+    "tags with a namespace": lambda size: "<s:token>" * (size // 9),
+    "escaped tags": lambda size: "\\u003ctoken\\u003e" * (size // 17),
+    "colours": lambda size: "\x1b[0mpassword\x1b[" * (size // 14),
     "options": lambda size: "--token" * (size // 7),
     "entries": lambda size: "name: password\n" * (size // 15),
     "values before names": lambda size: "value: x name: password, " * (size // 24),
     "one value before names": lambda size: 'value: "' + "name: password, " * (size // 16),
     "open values before names": lambda size: 'value: "name: token ' * (size // 20),
     "objects as values": lambda size: "password value: {" * (size // 17),
+    "values in brackets": lambda size: "=>value: secret key]" * (size // 20),
+    "values that list something at their end": lambda size: "=>value: secret key)" * (size // 20) + ", a=1",
+    "names without a secret": lambda size: "://private_key" * (size // 14),
     "blocks in blocks": lambda size: "password\n" + "".join(f"{' ' * n}value: |\n" for n in range(int((2 * size) ** 0.5))),
     "open lists": lambda size: "passwords: [a, " * (size // 15),
     "lists of lists": lambda size: "tokens: [[a " * (size // 12),
@@ -64,3 +70,18 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 def test_no_text_makes_it_worse_than_linear() -> None:
     for make in HOSTILE.values():
         MASKER.mask(make(SIZE))
+
+
+IN_PIECES: dict[str, Callable[[int], str]] = {
+    "one word": lambda size: "x" * size,
+    "a line of a block": lambda size: "data:\n- " + "{{" * (size // 2),
+    "a line of words of a block": lambda size: "data:\n- " + "{{ " * (size // 3),
+}
+
+
+def test_no_text_in_pieces_makes_it_worse_than_linear() -> None:
+    for make in IN_PIECES.values():
+        stream, text = MASKER.stream(by_words=True), make(SIZE)
+        for start in range(0, len(text), 4):
+            stream.feed(text[start : start + 4])
+        stream.finish()

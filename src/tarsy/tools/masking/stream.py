@@ -49,6 +49,8 @@ _CONTINUING = re.compile(r"""[ \t\-"'\[\]{}]|\s*\Z|[\w.]{1,64}[ \t]?[:=]""")
 _UNFINISHED = frozenset(":=,[{(|>\\")
 # Enough of a line to decide whether it continues the block: two words.
 _BEGUN = re.compile(r"\S+\s+\S+\s")
+# The end of a word. Before it, there is nothing new to pass on.
+_SPACE = re.compile(r"\s")
 
 _names = AssignmentMasker(frozenset(PATTERNS))
 
@@ -90,7 +92,7 @@ class StreamMasker:
             self._size += len(rest)
             if self._size > _LONGEST_BLOCK:
                 self._end_line(out)
-            elif self._by_words and not self._opens and (self._harmless or self._size >= _BATCH):
+            elif self._by_words and not self._opens and (self._harmless or self._size >= _BATCH) and _SPACE.search(rest):
                 self._pass_words(out)
         return "".join(out)
 
@@ -105,10 +107,14 @@ class StreamMasker:
 
     def _pass_words(self, out: list[str]) -> None:
         text = "".join(self._rest)
-        words = text[: len(text) - len(text.split()[-1])] if not text[-1].isspace() else text
+        words = text[: len(text) - len(text.rsplit(None, 1)[-1])] if not text[-1].isspace() else text
         self._rest = [text]
         if self._block:
-            if not _BEGUN.match(text) or self._goes_on(text):
+            if not _BEGUN.match(text):
+                return
+            if self._goes_on(text):
+                # The rest of this line waits until it is complete.
+                self._opens = True
                 return
             self._release(out)
         harmless = self._stays_harmless(words)

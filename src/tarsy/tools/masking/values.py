@@ -188,13 +188,13 @@ _QUOTED_TWICE = re.compile(r"""(?P<open>\\{1,3}["'])(?P<body>(?:(?!(?P=open))[^\
 _QUOTED_LINES = re.compile(
     r"""(?P<open>["'])(?P<body>(?:\\[^\n]|\\?\r?\n(?![ \t]{0,64}(?:["']?[\w./-]{1,64}["']?[ \t]?:[\s]|- |---|[}\]#|<]))|''(?=[^\s,;:}\])])|(?!(?P=open))[^\\\n]){0,8192})(?P=open)"""
 )
-_UNTIL_BREAK = re.compile(r"""(?:\\[ ]|[^\s&;"'<>,`]|,(?!\s|[\w.-]{1,40}\s?[=:])|&(?![\w.-]{1,40}=)){1,8192}""")
+_UNTIL_BREAK = re.compile(r"""(?:[^\s&;"'<>,`\\]++|\\ ?|,(?!\s|[\w.-]{1,40}\s?[=:])|&(?![\w.-]{1,40}=))++""")
+# How far a value without quotes, and the list of pairs that it may begin, is read.
+_LONGEST = 8192
 _SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]+", re.IGNORECASE)
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:#[^\n]*)?(?=\n)")
 
 _NOTHING_MORE = re.compile(r"[ \t]{0,64}(?:#[^\n]*)?\r?\n\s{0,1024}")
-# Longer than nearly every line of YAML.
-_LINE_HEAD = 1024
 # A plain value in YAML contains no further pair.
 _NEXT_PAIR = re.compile(r"\s[\w.-]{1,64}(?:: |=)")
 # One word alone on its line: neither a key nor the beginning of something larger.
@@ -273,7 +273,7 @@ def _quoted(text: str, start: int) -> re.Match[str] | None:
 
 def _bare_span(text: str, start: int) -> Span | None:
     """Return the span up to a space or a separator, without the punctuation that closes the surrounding text."""
-    found = _UNTIL_BREAK.match(text, start)
+    found = _UNTIL_BREAK.match(text, start, start + _LONGEST)
     if found is None:
         return None
     value = found.group()
@@ -289,27 +289,25 @@ def _yaml_span(text: str, start: int, *, spaces: bool) -> Span | None:
         lines = list(_deeper_lines(text, block.end() + 1, _indent(text, start)))
         first, stop = lines[0] if lines else (0, 0)
         return (first + len(text[first:stop]) - len(text[first:stop].lstrip(" ")), lines[-1][1]) if lines else None
-    # The beginning of a long line mostly decides, so that the whole is not read again for each of its values.
-    head = text[start : start + _LINE_HEAD].partition("\n")[0].partition(" #")[0].rstrip()
+    end = text.find("\n", start)
+    end = len(text) if end == -1 else end
+    # The beginning of a long line decides, so that the whole is not read again for each of its values.
+    head, comment, _ = text[start : min(end, start + _LONGEST)].partition(" #")
+    head = head.rstrip()
     if not head or head[0] in "{[":
         return None
-    if head[0] not in "\"'" and ("," in head or (" " in head and (not spaces or _NEXT_PAIR.search(head)))):
-        return _bare_span(text, start)
-    end = text.find("\n", start)
-    value, _, _ = text[start : len(text) if end == -1 else end].partition(" #")
-    value = value.rstrip()
-    if value[0] in "\"'":
+    stop = start + len(head) if comment or end - start <= _LONGEST else end
+    if head[0] in "\"'":
         # The quote is closed on a later line, or not at all.
-        below = _deeper_lines(text, end + 1, _indent(text, start)) if end != -1 else ()
-        return start, max((stop for _, stop in below), default=start + len(value))
+        return start, max((below for _, below in _deeper_lines(text, end + 1, _indent(text, start))), default=stop)
     # Commas and braces belong to a list of pairs on one line, not to the value.
     if (
-        "," in value
-        or (" " in value and (not spaces or _NEXT_PAIR.search(value)))
-        or (value[-1] in "}]" and "{" not in value and "[" not in value)
+        "," in head
+        or (" " in head and (not spaces or _NEXT_PAIR.search(head)))
+        or (head[-1] in "}]" and "{" not in head and "[" not in head)
     ):
         return _bare_span(text, start)
-    return start, start + len(value)
+    return start, stop
 
 
 def _indent(text: str, at: int) -> int:
