@@ -121,13 +121,6 @@ class Account:
             left[name] = None if most is None else max(most - used, type(used)(0))
         return Ceiling(**left)
 
-    def reserve(self, wanted: Spent) -> "Account":
-        return Account(self.name, self.ceiling, self.spent, self.reserved + wanted)
-
-    def settle(self, reserved: Spent, actual: Spent) -> "Account":
-        """Return the account after a call has ended: its reservation is released, its actual use is spent."""
-        return Account(self.name, self.ceiling, self.spent + actual, self.reserved - reserved)
-
 
 @dataclass(frozen=True, slots=True)
 class Fits:
@@ -157,10 +150,10 @@ def estimate_model_call(input_tokens: int, output_tokens: int, price: Price | No
     return Spent(usd=usd, tokens=input_tokens + output_tokens, model_calls=1)
 
 
-def spent_by_call(usage: TokenUsage, price: Price | None, seconds: float) -> Spent:
-    """Return what a finished call has used."""
+def spent_by_call(usage: TokenUsage, price: Price | None) -> Spent:
+    """Return what a finished call has used, besides its time, which passes in the account."""
     usd = price.cost(usage) if price else Decimal(0)
-    return Spent(usd=usd, tokens=usage.input_tokens + usage.output_tokens, seconds=seconds, model_calls=1)
+    return Spent(usd=usd, tokens=usage.input_tokens + usage.output_tokens, model_calls=1)
 
 
 def estimate_conclusion(input_tokens: int, answer_tokens: int, price: Price | None, opening: int = 0) -> Spent:

@@ -37,11 +37,6 @@ class Note:
         """Return the evidence id by which agents cite the note."""
         return note_id(self.number)
 
-    @property
-    def trusted(self) -> bool:
-        """Return whether agents may follow it as an instruction; text of alerts is only evidence."""
-        return self.kind is NoteKind.HINT
-
 
 class NoteState(StrEnum):
     WAITING = "waiting"

@@ -3,9 +3,8 @@
 A step is fenced by its claim, and the live events about its contents are published in the same transaction.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from tarsy.domain.citation import CheckedCitation
 from tarsy.domain.claim import Claim
@@ -87,12 +86,6 @@ class Step:
     @property
     def session_id(self) -> str:
         return self.claim.session_id
-
-    def then(self, later: "Step") -> "Step":
-        """Return one step with the contents of both, in this order; fields that are no lists are those of `later`."""
-        lists = [field.name for field in fields(Step) if field.default == ()]
-        both: dict[str, Any] = {name: (*getattr(self, name), *getattr(later, name)) for name in lists}
-        return replace(later, **both)
 
 
 @dataclass(frozen=True, slots=True)

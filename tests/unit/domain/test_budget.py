@@ -56,9 +56,9 @@ def test_a_call_under_way_counts_as_spent_until_its_usage_is_known() -> None:
     account = Account("session", Ceiling(tokens=14_000))
     first = check_model_call([account], 4_000, 2_000, None)
     assert isinstance(first, Fits)
-    reserved = account.reserve(first.wanted)
+    reserved = replace(account, reserved=first.wanted)
     assert isinstance(check_model_call([reserved], 4_000, 2_000, None), Exhausted)
-    settled = reserved.settle(first.wanted, spent_by_call(TokenUsage(100, 10), None, 1.0))
+    settled = replace(account, spent=spent_by_call(TokenUsage(100, 10), None))
     assert isinstance(check_model_call([settled], 4_000, 2_000, None), Fits)
 
 

@@ -159,7 +159,7 @@ class AdmittedCall:
             self._ceilings.estimate.learn(self.request, usage)
             self._ceilings.took(self._ceilings.seconds - self._began)
         if usage.input_tokens or usage.output_tokens:
-            self._used = spent_by_call(usage, self._price, 0.0)
+            self._used = spent_by_call(usage, self._price)
         elif error in _FREE_ERRORS and not answered:
             self._used = Spent(model_calls=1)
         else:
