@@ -36,29 +36,33 @@ class Header:
     name: str
 
 
-_NAMES = r"final[ _-]?(?:answer|analysis|response)|action[ _-]?input|action|thoughts?|observations?"
-_LENIENT_NAMES = r"tool[ _-]?(?:input|arguments|args)|tool[ _-]?name|tool|arguments|args|parameters|input"
-
-_KINDS = {
-    "finalanswer": SectionKind.ANSWER,
-    "finalanalysis": SectionKind.ANSWER,
-    "finalresponse": SectionKind.ANSWER,
-    "actioninput": SectionKind.INPUT,
+# The tags that local models write around their reasoning.
+REASONING_TAGS = ("think", "thinking")
+# The names of the sections; the words of one may also be joined by `_` or `-`, or not be separated.
+SECTION_NAMES = {
+    "final answer": SectionKind.ANSWER,
+    "final analysis": SectionKind.ANSWER,
+    "final response": SectionKind.ANSWER,
+    "action input": SectionKind.INPUT,
     "action": SectionKind.ACTION,
-    "thought": SectionKind.THOUGHT,
     "thoughts": SectionKind.THOUGHT,
-    "observation": SectionKind.OBSERVATION,
+    "thought": SectionKind.THOUGHT,
     "observations": SectionKind.OBSERVATION,
-    "toolinput": SectionKind.INPUT,
-    "toolarguments": SectionKind.INPUT,
-    "toolargs": SectionKind.INPUT,
+    "observation": SectionKind.OBSERVATION,
+}
+_LENIENT_NAMES = {
+    **SECTION_NAMES,
+    "tool input": SectionKind.INPUT,
+    "tool arguments": SectionKind.INPUT,
+    "tool args": SectionKind.INPUT,
+    "tool name": SectionKind.ACTION,
+    "tool": SectionKind.ACTION,
     "arguments": SectionKind.INPUT,
     "args": SectionKind.INPUT,
     "parameters": SectionKind.INPUT,
     "input": SectionKind.INPUT,
-    "toolname": SectionKind.ACTION,
-    "tool": SectionKind.ACTION,
 }
+_KINDS = {name.replace(" ", ""): kind for name, kind in _LENIENT_NAMES.items()}
 
 # Quote marks, headings, bullets and numbers before the name; emphasis around it; the colon, unless the line ends there.
 _LINE = (
@@ -66,8 +70,14 @@ _LINE = (
     r"(?P<open>[*_`]{{1,3}})?(?P<name>{names})(?(open)[*_`]{{0,3}})[ \t]{{0,4}}"
     r"(?:[:\uff1a](?(open)[*_`]{{0,3}})|(?=\n|\Z))"
 )
-LINE_HEADER = re.compile(_LINE.format(names=_NAMES), re.IGNORECASE | re.MULTILINE)
-LENIENT_LINE_HEADER = re.compile(_LINE.format(names=f"{_NAMES}|{_LENIENT_NAMES}"), re.IGNORECASE | re.MULTILINE)
+
+
+def _line_header(names: Iterable[str]) -> re.Pattern[str]:
+    spelled = "|".join(name.replace(" ", "[ _-]?") for name in names)
+    return re.compile(_LINE.format(names=spelled), re.IGNORECASE | re.MULTILINE)
+
+
+LINE_HEADER, LENIENT_LINE_HEADER = _line_header(SECTION_NAMES), _line_header(_LENIENT_NAMES)
 
 # In the middle of a line only the names as the format spells them count, and only with their colon.
 _MIDDLE_HEADER = re.compile(
@@ -134,7 +144,7 @@ def without_repeated_answer_headers(answer: str) -> str:
 def split_reasoning(text: str) -> tuple[str, str]:
     """Return a leading `<think>…</think>`, which local models write before they answer, and the rest of the text."""
     stripped = text.lstrip()
-    for tag in ("think", "thinking"):
+    for tag in REASONING_TAGS:
         opening, closing = f"<{tag}>", f"</{tag}>"
         if stripped.startswith(opening) and (end := stripped.find(closing)) >= 0:
             return stripped[len(opening) : end].strip(), stripped[end + len(closing) :]

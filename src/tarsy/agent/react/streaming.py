@@ -7,7 +7,7 @@ thought, and the parser decides when it is complete.
 import re
 
 from tarsy.agent.answer_text import TextPiece
-from tarsy.agent.react.sections import LINE_HEADER, SectionKind, kind_of
+from tarsy.agent.react.sections import LINE_HEADER, REASONING_TAGS, SECTION_NAMES, SectionKind, kind_of
 from tarsy.domain.timeline import TimelineEventType
 
 # Calls are not shown, nor are observations: the model invented them.
@@ -19,22 +19,7 @@ _SHOWN_AS = {
 
 # No header with all its decoration is longer; a line beyond this length is not one.
 _LONGEST_HEADER = 64
-_NAMES = tuple(
-    spelling
-    for name in (
-        "final answer",
-        "final analysis",
-        "final response",
-        "action input",
-        "action",
-        "thought",
-        "thoughts",
-        "observation",
-        "observations",
-    )
-    for spelling in {name, name.replace(" ", "")}
-)
-_REASONING_TAGS = ("think", "thinking")
+_NAMES = tuple(spelling for name in SECTION_NAMES for spelling in {name, name.replace(" ", "")})
 _DECORATION = re.compile(r"^(?:[ \t]*(?:#{1,6}|>|-|\*|\d{1,2}[.)]?)){0,3}[ \t]*[*_`]{0,3}")
 _AFTER_NAME = re.compile(r"[*_`]{0,3}[ \t]{0,4}[:\uff1a]?[*_`]{0,3}")
 
@@ -140,7 +125,7 @@ class _ReasoningTags:
         if self._closing is not None:
             return self._until_closing()
         self._held = begin = self._held.lstrip()
-        for tag in _REASONING_TAGS:
+        for tag in REASONING_TAGS:
             if begin.startswith(f"<{tag}>"):
                 self._closing = f"</{tag}>"
                 self._held = begin[len(tag) + 2 :]
