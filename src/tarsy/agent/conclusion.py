@@ -19,7 +19,7 @@ from tarsy.agent.evidence.support import QuotedStatement, objections, parse_judg
 from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.failures import failed_closes
 from tarsy.agent.model_call import REACT, CompletedCall, ModelCall
-from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, empty_answer_nudge, looping_text_nudge
+from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, EMPTY_ANSWER_NUDGE, LOOPING_TEXT_NUDGE
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import without_loop
 from tarsy.agent.run import Run
@@ -38,7 +38,7 @@ from tarsy.domain.tool import ToolCalling
 
 _NO_BETTER: Mapping[str, Any] = {"correction": "The corrected answer was no better, so this one stands."}
 # The replies to an answer that was cut, or is none.
-_ASKED_AGAIN = frozenset({CONTINUE, empty_answer_nudge(), looping_text_nudge()})
+_ASKED_AGAIN = frozenset({CONTINUE, EMPTY_ANSWER_NUDGE, LOOPING_TEXT_NUDGE})
 _ANSWERS = frozenset({TimelineEventType.LLM_RESPONSE, TimelineEventType.FINAL_ANALYSIS})
 
 

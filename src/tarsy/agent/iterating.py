@@ -16,7 +16,7 @@ from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_m
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import REACT_CONCLUSION, PromptBuilder
 from tarsy.agent.prompt.fence import utc
-from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, VERIFICATION_REQUEST, looping_text_nudge, repetition_nudge, tools_changed_note
+from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, LOOPING_TEXT_NUDGE, VERIFICATION_REQUEST, repetition_nudge, tools_changed_note
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_repetition
 from tarsy.agent.run import Run
@@ -47,6 +47,7 @@ class IteratingController:
         self._tool_calls = tool_calls
         self._context = run.context
         self._recorder = run.recorder
+        self._conclusion = Conclusion(run, tool_calls)
 
     async def run(self, stored: StoredRun) -> ExecutionResult:
         if ended := await self._start(stored):
@@ -57,7 +58,7 @@ class IteratingController:
             answers = (message for message in reversed(run.messages) if message.body.role is Role.ASSISTANT)
             newest = [self._tool_calls.read(message) for message in islice(answers, COMPARED_TURNS)]
             repetition = find_repetition(newest[::-1])
-            corrects = Conclusion(run, self._tool_calls).looked_up is not None
+            corrects = self._conclusion.looked_up is not None
             run.state = replace(run.state, stuck=repetition is not None and repetition.stop, corrects=corrects)
             move = next_move(run.state)
             match move:
@@ -89,11 +90,13 @@ class IteratingController:
             return await self._resume(stored)
         run.catalog = run.catalog.only(run.inputs.first_tools(run.catalog.names))
         prompts, inputs = run.opening()
-        run.messages = [recorder.message(body) for body in run.first_messages(prompts)]
-        warnings = (recorder.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings)
+        first = prompts.build_messages(context.config.tool_calling, run.catalog.tools, previous=context.previous, chat=context.chat)
+        run.messages = [recorder.message(body) for body in first]
+        asked = [recorder.event(TimelineEventType.USER_QUESTION, context.chat.question)] if context.chat else []
+        warnings = [recorder.event(TimelineEventType.WARNING, warning) for warning in run.catalog.warnings]
         await recorder.commit(
             messages=tuple(run.messages),
-            opened=(*run.asked(), *warnings),
+            opened=(*asked, *warnings),
             mcp_interactions=self._listings(run.catalog),
             inputs=inputs,
         )
@@ -115,7 +118,7 @@ class IteratingController:
         run, context = self._run, self._context
         reopened = run.failures.reopen(stored.calls, run.messages, run.provider.name)
         await self._recorder.commit(mcp_interactions=self._listings(run.catalog), opened=reopened)
-        await Conclusion(run, self._tool_calls).restore_draft()
+        await self._conclusion.restore_draft()
         timed_out = stored.timed_out_tools
         turns = self._stored_turns()
         place_of_newest, newest = turns[-1] if turns else (0, StoredTurn(""))
@@ -150,7 +153,7 @@ class IteratingController:
         text = joined((*pieces_so_far(run.messages[:-1]), run.messages[-1].body.content))
         forced = any(call.kind == LLMInteractionKind.FORCED_CONCLUSION and call.error_code is None for call in stored.calls)
         answered = Answered(turn=self._tool_calls.conclusion(text), metadata=self._forced_metadata() if forced else {})
-        return await Conclusion(run, self._tool_calls).end(answered)
+        return await self._conclusion.end(answered)
 
     async def _nudge(self, repetition: Repetition) -> None:
         """Add a message that the model repeats itself, unless there is one since its last answer."""
@@ -192,10 +195,9 @@ class IteratingController:
         # Without function calling, the prompt describes them.
         tools = run.catalog.tools if self._context.config.tool_calling is ToolCalling.NATIVE else ()
         await run.make_room(self._pointer, tools)
-        conclusion = Conclusion(run, self._tool_calls)
-        router = self._tool_calls.router()
+        router, corrects = self._tool_calls.router(), self._conclusion.looked_up is not None
         # What follows a look-up is a correction: the text to show is made of it and the draft.
-        call = await run.call(LLMInteractionKind.ITERATION, ThoughtsOnly(router) if conclusion.looked_up else router, tools=tools)
+        call = await run.call(LLMInteractionKind.ITERATION, ThoughtsOnly(router) if corrects else router, tools=tools)
         answer = call.answer
         if answer.error:
             return await self._after_error(call, answer.error, tools)
@@ -204,8 +206,8 @@ class IteratingController:
         whole = replace(answer, text=joined((*pieces, answer.text))) if pieces and not answer.tool_calls else answer
         turn = self._tool_calls.parse(whole, sequence_number, run.call_ids)
         if answer.looping and not isinstance(turn, WantsTools):
-            turn = Malformed(looping_text_nudge(), "the model repeated one passage over and over and was cut off")
-        if conclusion.looked_up and isinstance(turn, WantsTools):
+            turn = Malformed(LOOPING_TEXT_NUDGE, "the model repeated one passage over and over and was cut off")
+        if corrects and isinstance(turn, WantsTools):
             # One look-up is enough: the draft stands.
             turn = GivesAnswer("", turn.thought)
         match turn:
@@ -215,7 +217,7 @@ class IteratingController:
                 message = recorder.message(self._tool_calls.assistant_message(answer, ()), sequence_number)
                 if answer.finish and len(pieces) < MAX_CONTINUATIONS:
                     await run.ask_to_continue(call, message)
-                elif ended := await conclusion.end(Answered(turn=turn, call=call, messages=(message,))):
+                elif ended := await self._conclusion.end(Answered(turn=turn, call=call, messages=(message,))):
                     return ended
                 run.state = run.state.succeeded()
             case WantsTools():
@@ -258,7 +260,7 @@ class IteratingController:
         run = self._run
         run.state = run.state.failed(error.message, error.code)
         compacted = run.shrink(self._pointer, tools) if error.code is ErrorCode.CONTEXT_TOO_LONG else None
-        if compacted is None and run.gives_up(error) and Conclusion(run, self._tool_calls).looked_up:
+        if compacted is None and run.gives_up(error) and self._conclusion.looked_up:
             return await self._keep_draft(error.message, call)
         if compacted is None:
             return await run.after_failure(call, error)
@@ -280,7 +282,7 @@ class IteratingController:
         else:
             await self._recorder.commit(closed=self._run.failures.close())
         answered = Answered(turn=GivesAnswer(""), call=call, metadata={"correction": f"It could not be corrected: {reason}"})
-        return await Conclusion(self._run, self._tool_calls).end(answered)
+        return await self._conclusion.end(answered)
 
     async def _conclude_at_ceiling(self, error: CeilingMetError) -> ExecutionResult | None:
         """Conclude with what is kept for that; an agent that has made no call yet has nothing to conclude."""
@@ -320,7 +322,7 @@ class IteratingController:
         turn = self._tool_calls.conclusion(call.answer.text_without_loop)
         messages = (recorder.message(prompt), recorder.message(self._tool_calls.assistant_message(call.answer, ())))
         answered = Answered(turn=turn, call=call, messages=messages, inputs=recorder.inputs(now), metadata=self._forced_metadata())
-        return await Conclusion(run, self._tool_calls).end(answered)
+        return await self._conclusion.end(answered)
 
     async def _end_unfinished(self, met: CeilingMet, begun: str) -> ExecutionResult:
         """End with an analysis that code writes, because the ceiling has no room for a conclusion, or ended it; `begun` is what it has of it."""
@@ -328,7 +330,7 @@ class IteratingController:
         context.ceilings.record(met)
         results = await context.services.results.cited(context.place.execution_id)
         # A correction that looked something up has a draft.
-        looked_up = Conclusion(self._run, self._tool_calls).looked_up
+        looked_up = self._conclusion.looked_up
         begun = begun or (looked_up[0] if looked_up else "")
         text = unfinished_analysis(met.description, results, self._tool_calls.conclusion(begun).text)
         metadata = {**self._forced_metadata(), WRITTEN_BY_CODE: f"no room for a conclusion under {met.description}"}

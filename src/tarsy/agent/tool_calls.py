@@ -11,7 +11,7 @@ from tarsy.agent.answer_text import TextRouter, WholeText
 from tarsy.agent.model_call import ModelAnswer
 from tarsy.agent.prompt.builder import PromptBuilder, is_compaction_pointer
 from tarsy.agent.prompt.fence import OBSERVATION
-from tarsy.agent.prompt.nudges import empty_answer_nudge
+from tarsy.agent.prompt.nudges import EMPTY_ANSWER_NUDGE
 from tarsy.agent.react.call import ReActFinalAnswer
 from tarsy.agent.react.feedback import format_observation
 from tarsy.agent.react.parser import ReActAction, ReActMalformed, forced_answer
@@ -97,7 +97,7 @@ class NativeToolCalls:
             return WantsTools(_with_ids(answer.tool_calls, sequence_number, taken))
         if answer.text.strip():
             return GivesAnswer(answer.text)
-        return Malformed(empty_answer_nudge(), "the model's answer was empty")
+        return Malformed(EMPTY_ANSWER_NUDGE, "the model's answer was empty")
 
     def assistant_message(self, answer: ModelAnswer, calls: tuple[ToolCall, ...]) -> ConversationMessage:
         return ConversationMessage(Role.ASSISTANT, answer.text_without_loop, calls)

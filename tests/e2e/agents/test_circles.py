@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from support.agent_scenario import SUMMARY, Scenario, agent, agrees_with_golden, answers, calls, chain, conversation, says, stage
-from tarsy.agent.prompt.nudges import looping_text_nudge, repeated_call_nudge, repeating_text_nudge
+from tarsy.agent.prompt.nudges import LOOPING_TEXT_NUDGE, REPEATING_TEXT_NUDGE, repeated_call_nudge
 from tarsy.agent.repetition import LOOP_NOTE
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.domain.recording import Recording
@@ -103,7 +103,7 @@ async def test_the_same_words_again_and_again_are_nudged_then_ended(
     recording = await scenario.play(database_url)
     agrees_with_golden(recording, name)
     _forced(recording, 5)
-    assert _nudges(recording, repeating_text_nudge()) == 1
+    assert _nudges(recording, REPEATING_TEXT_NUDGE) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ async def test_an_answer_that_goes_on_and_on_is_cut_off_and_a_second_one_is_the_
     _forced(recording, 2)
     assert recording.outcome is not None
     assert "NEVER READ" not in recording.model_dump_json(), "the call ends where the loop is seen"
-    assert _nudges(recording, looping_text_nudge()) == 2
+    assert _nudges(recording, LOOPING_TEXT_NUDGE) == 2
     kept = next(content for role, content in conversation(recording.outcome, TRACK) if role == "assistant")
     assert kept.endswith(LOOP_NOTE)
     assert kept.count("Let me check the pods again.") == 1, "a loop that is read again would be taken up again"

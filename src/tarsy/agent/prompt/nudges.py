@@ -16,14 +16,22 @@ from tarsy.kit.text import clip
 
 # The beginning of an error says what failed; the rest is usually a stack trace that a model cannot act on.
 _ERROR_LIMIT = 2000
-
-
-def empty_answer_nudge() -> str:
-    """Return the reply to an empty answer of a model with function calling."""
-    return (
-        "Your last message was empty. Either call a tool to find out what is still missing, "
-        "or write your final analysis from the evidence you have."
-    )
+# The reply to an answer that was cut off because it repeated one passage over and over.
+LOOPING_TEXT_NUDGE = (
+    "Your last message repeated one passage over and over and was cut off; it counts as neither a step nor an answer. "
+    "Do not take it up again. Take one step you have not taken yet, or conclude briefly with what is supported "
+    "and name what remains unknown."
+)
+# The reply to an answer that repeats earlier ones.
+REPEATING_TEXT_NUDGE = (
+    "You are repeating yourself without new evidence. Take a step you have not taken yet, or conclude now with what is supported "
+    "and name what remains unknown."
+)
+# The reply to an empty answer of a model with function calling.
+EMPTY_ANSWER_NUDGE = (
+    "Your last message was empty. Either call a tool to find out what is still missing, "
+    "or write your final analysis from the evidence you have."
+)
 
 
 def too_many_calls_note(made: int, asked: int, most: int, most_agents: int) -> str:
@@ -44,32 +52,15 @@ def repeated_call_nudge(tools: Sequence[str], times: int) -> str:
     )
 
 
-def repeating_text_nudge() -> str:
-    """Return the reply to an answer that repeats earlier ones."""
-    return (
-        "You are repeating yourself without new evidence. Take a step you have not taken yet, or conclude now with what is supported "
-        "and name what remains unknown."
-    )
-
-
-def looping_text_nudge() -> str:
-    """Return the reply to an answer that was cut off because it repeated one passage over and over."""
-    return (
-        "Your last message repeated one passage over and over and was cut off; it counts as neither a step nor an answer. "
-        "Do not take it up again. Take one step you have not taken yet, or conclude briefly with what is supported "
-        "and name what remains unknown."
-    )
-
-
 def repetition_nudge(repetition: Repetition) -> str:
     """Return the reply to a model that repeats itself from turn to turn."""
     match repetition.kind:
         case RepetitionKind.CALLS:
             return repeated_call_nudge(repetition.tools, repetition.times)
         case RepetitionKind.WORDS:
-            return repeating_text_nudge()
+            return REPEATING_TEXT_NUDGE
         case RepetitionKind.LOOP:
-            return looping_text_nudge()
+            return LOOPING_TEXT_NUDGE
         case _:
             assert_never(repetition.kind)
 

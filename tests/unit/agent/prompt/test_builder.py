@@ -103,11 +103,11 @@ PROMPTS: dict[str, Callable[[], tuple[ConversationMessage, ...] | str]] = {
     "compaction-pointer": lambda: BUILDER.build_compaction_pointer(
         "call-1", "kubernetes-server.pods_list", BUILDER.tool_result(seen("pod-a Running\n" * 100), "pod-a Running\n" * 100)
     ),
-    "nudge-empty-native": nudges.empty_answer_nudge,
+    "nudge-empty-native": lambda: nudges.EMPTY_ANSWER_NUDGE,
     "nudge-repeated-call": lambda: nudges.repeated_call_nudge(("kubernetes-server.pods_list",), 3),
     "nudge-repeated-calls": lambda: nudges.repeated_call_nudge(("kubernetes-server.pods_list", "kubernetes-server.pods_log"), 3),
-    "nudge-repeating-text": nudges.repeating_text_nudge,
-    "nudge-looping-text": nudges.looping_text_nudge,
+    "nudge-repeating-text": lambda: nudges.REPEATING_TEXT_NUDGE,
+    "nudge-looping-text": lambda: nudges.LOOPING_TEXT_NUDGE,
     "error-note": lambda: nudges.error_note("rate limited by the provider\n"),
     "unknown-outcome-note": lambda: nudges.unknown_outcome_note("kubernetes-server.pods_list"),
 }
