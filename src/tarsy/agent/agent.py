@@ -26,15 +26,15 @@ LAST_WRITE_SECONDS = 5.0
 log = structlog.get_logger(__name__)
 
 
-async def execute(context: ExecutionContext, stopping: StopState, stored: StoredRun | None = None) -> ExecutionResult:
+async def execute(context: ExecutionContext, stopping: StopState, *, is_new: bool = False) -> ExecutionResult:
     """Run an execution from its start or from where it was interrupted, to its end or until it has to wait.
 
-    `stored` is what it has stored, if the caller knows; else it is loaded.
+    One that `is_new` has stored nothing but that it has begun, so nothing is loaded.
 
     Raises:
         ClaimLostError: the work belongs to another worker now.
     """
-    stored = stored or await context.services.journal.load(context.place.execution_id)
+    stored = StoredRun(begun=True) if is_new else await context.services.journal.load(context.place.execution_id)
     place, recorded = context.place, context.overrides.recorded_inputs
     notes = Notes(place.track, recorded, stored.inputs, wanted=context.receives_notes)
     recorder = Recorder(place, context.services, context.ceilings, notes, stored)

@@ -111,16 +111,6 @@ class Run:
         is_without_tools = bool(self.context.prompts.context.task) and not self.catalog.tools
         return self.context.chat is None and not is_without_tools and self.context.config.type is not AgentType.ACTION
 
-    def first_messages(self, prompts: PromptBuilder) -> tuple[ConversationMessage, ...]:
-        """Return the messages that an iterating agent begins with: those of an investigation, or of a question in the chat."""
-        context = self.context
-        return prompts.build_messages(context.config.tool_calling, self.catalog.tools, previous=context.previous, chat=context.chat)
-
-    def asked(self) -> tuple[TimelineEvent, ...]:
-        """Return the timeline event of the question that the run answers; none for an investigation."""
-        chat = self.context.chat
-        return (self.recorder.event(TimelineEventType.USER_QUESTION, chat.question),) if chat else ()
-
     def opening(self) -> tuple[PromptBuilder, tuple[ExecutionInput, ...]]:
         """Return the prompts for the first messages, and the inputs that they state."""
         now = self.inputs.now(self.turn)

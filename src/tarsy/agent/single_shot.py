@@ -27,16 +27,14 @@ class SingleShotConfig:
     """`build_messages` makes the request from the findings of earlier stages."""
 
     build_messages: Callable[[PromptBuilder, str], tuple[ConversationMessage, ...]]
-    # Whether thinking replaces an empty answer.
-    thinking_fallback: bool = False
     event_type: TimelineEventType = TimelineEventType.FINAL_ANALYSIS
-    # Whether the answer makes claims that the evidence checker can check.
+    # Whether the answer makes claims that the evidence checker can check. Then thinking replaces an empty answer.
     reviewed: bool = False
     # Returns why an answer is not accepted; None if it is.
     objection: Callable[[str], str | None] = lambda text: None if text.strip() else "the model's answer was empty"
 
 
-SYNTHESIS = SingleShotConfig(PromptBuilder.build_synthesis_messages, thinking_fallback=True, reviewed=True)
+SYNTHESIS = SingleShotConfig(PromptBuilder.build_synthesis_messages, reviewed=True)
 EXECUTIVE_SUMMARY = SingleShotConfig(PromptBuilder.build_executive_summary_messages, event_type=TimelineEventType.EXECUTIVE_SUMMARY)
 SCORING = SingleShotConfig(PromptBuilder.build_scoring_messages, objection=lambda text: None if parse_score(text) else NO_SCORE)
 
@@ -92,7 +90,7 @@ async def _end(run: Run, config: SingleShotConfig, call: CompletedCall, text: st
 
 def _accepted(run: Run, config: SingleShotConfig, answer: ModelAnswer, pieces: Sequence[str]) -> str | ErrorChunk:
     """Return the text of an answer together with the pieces it continues, or why it is not accepted."""
-    thinking = without_loop(answer.thinking) if config.thinking_fallback else ""
+    thinking = without_loop(answer.thinking) if config.reviewed else ""
     if answer.error:
         # After two empty answers, its thinking is the best there is.
         silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and run.failed_calls + 1 >= MAX_CONSECUTIVE_TIMEOUTS

@@ -42,7 +42,7 @@ from tarsy.domain.run_input import CutShort, PlacedInput
 from tarsy.domain.session import AlertSession, SessionConclusion
 from tarsy.domain.stage import Stage, StageClose
 from tarsy.domain.status import RunStatus
-from tarsy.domain.step import ExecutionInput, Step, StoredRun
+from tarsy.domain.step import ExecutionInput, Step
 from tarsy.domain.timeline import TimelineEvent
 from tarsy.domain.tool import READ_RESULT_TOOL, name_for_model
 from tarsy.kit.groups import single_errors
@@ -139,8 +139,10 @@ class AgentRunner:
             with logged, self._cancellations.registered(execution.id, stop):
                 if execution.cancel_requested:
                     stop()
-                track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
-                track = job.dispatch.track if job.dispatch else track
+                if job.dispatch:
+                    track = job.dispatch.track
+                else:
+                    track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
                 cut = RecordedCut.find(self._overrides_of(job.session.id).recorded_inputs, track, stop)
                 if cut and not cut.cut.begun:
                     stop(cut.cut)
@@ -275,9 +277,9 @@ class AgentRunner:
                 cut=agent.cut,
             )
             with ceilings.until_ended():
-                # An agent that this run of its stage has just begun has stored nothing else.
+                # This run of its stage has just begun it.
                 is_new = job.stored is None and job.dispatch is None
-                return await execute(context, agent.stopping, StoredRun(begun=True) if is_new else None)
+                return await execute(context, agent.stopping, is_new=is_new)
 
 
 def _open_account(job: StageJob, stage: Stage, execution: AgentExecution, ceiling: Ceiling) -> AccountPath:
