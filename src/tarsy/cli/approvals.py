@@ -25,7 +25,7 @@ def list_approvals(
     from tarsy.cli.terminal import parse_choice
     from tarsy.domain.approval import ApprovalState
 
-    wanted = "" if state == "all" else parse_choice(ApprovalState, "state", state)[0]
+    wanted = "" if state == "all" else parse_choice(ApprovalState, "state", state)
     found = call_server(url, token, lambda client: client.approvals(wanted))
     for one in found:
         typer.echo(harmless(_text(one)))

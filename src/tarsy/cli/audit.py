@@ -27,7 +27,7 @@ def audit(  # noqa: PLR0913, PLR0917 - the options of a command
     from tarsy.cli.client import TarsyClient, call_server_or_database
     from tarsy.db.audit import AuditAction
 
-    query = {"actor": actor, "action": [*parse_choice(AuditAction, "action", action)], "from": since}
+    query = {"actor": actor, "action": parse_choice(AuditAction, "action", action), "from": since}
 
     async def read(client: TarsyClient) -> str | list[dict[str, Any]]:
         return await client.audit_lines(**query) if jsonl else await client.audit(limit, **query)

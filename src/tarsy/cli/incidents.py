@@ -26,9 +26,9 @@ def list_incidents(
     from tarsy.cli.client import call_server_or_database
     from tarsy.domain.incident import IncidentState
 
-    states = [*parse_choice(IncidentState, "state", state)]
+    wanted = parse_choice(IncidentState, "state", state)
     page = call_server_or_database(
-        lambda client: client.incidents(limit, state=states), url=url, token=token, database_url=database_url, data_dir=data_dir
+        lambda client: client.incidents(limit, state=wanted), url=url, token=token, database_url=database_url, data_dir=data_dir
     )
     if page["incidents"]:
         print_table(("INCIDENT", "OPENED", "STATE", "SEVERITY", "FIRING", "LAST SESSION", "COST", "TITLE"), map(_row, page["incidents"]))

@@ -26,7 +26,7 @@ def list_notifications(
     from tarsy.cli.client import call_server_or_database
     from tarsy.domain.notification import NotificationStatus
 
-    wanted = next(iter(parse_choice(NotificationStatus, "status", status)), None)
+    wanted = parse_choice(NotificationStatus, "status", status)
     found = call_server_or_database(
         lambda client: client.notifications(limit, target=target, status=wanted),
         url=url,

@@ -35,7 +35,7 @@ def review(  # noqa: PLR0913, PLR0917 - the options of a command
     from tarsy.cli.client import TarsyClient, call_server_or_database
     from tarsy.domain.review import Accuracy
 
-    judged = {"accuracy": next(iter(parse_choice(Accuracy, "accuracy", accuracy)), None), "actual_cause": cause, "action_taken": action}
+    judged = {"accuracy": parse_choice(Accuracy, "accuracy", accuracy), "actual_cause": cause, "action_taken": action}
     judged = {name: value for name, value in judged.items() if value is not None}
     triage = {**({"acknowledged": True} if acknowledge else {}), **({"assignee": assign} if assign is not None else {})}
     if rating is None and judged:

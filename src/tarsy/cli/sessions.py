@@ -61,12 +61,12 @@ def list_sessions(  # noqa: PLR0913, PLR0917 - the options of a command
     from tarsy.domain.verdict import Confidence, VerdictOutcome
 
     query = {
-        "status": [*parse_choice(SessionStatus, "status", status)],
-        "outcome": [*parse_choice(VerdictOutcome, "outcome", outcome)],
-        "confidence": [*parse_choice(Confidence, "confidence", confidence)],
+        "status": parse_choice(SessionStatus, "status", status),
+        "outcome": parse_choice(VerdictOutcome, "outcome", outcome),
+        "confidence": parse_choice(Confidence, "confidence", confidence),
         "object": affected,
         "reviewed": False if unreviewed else None,
-        "sort": parse_choice(SessionSort, "sort", sort)[0],
+        "sort": parse_choice(SessionSort, "sort", sort),
     }
     found = call_server_or_database(
         lambda client: client.sessions(limit, **query), url=url, token=token, database_url=database_url, data_dir=data_dir

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import typer
 
@@ -84,12 +84,18 @@ def cost_text(cost: Mapping[str, Any]) -> str:
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-def parse_choice(kind: type[Choice], name: str, given: str | None) -> tuple[Choice, ...]:
-    """Parse the option `name`, a member of an enum; an unknown one ends the command. Return nothing if it was not given."""
-    if given is not None and given not in set(kind):
+@overload
+def parse_choice(kind: type[Choice], name: str, given: str) -> Choice: ...
+@overload
+def parse_choice(kind: type[Choice], name: str, given: str | None) -> Choice | None: ...
+def parse_choice(kind: type[Choice], name: str, given: str | None) -> Choice | None:
+    """Parse the option `name`, a member of an enum; an unknown one ends the command. None stays None."""
+    if given is None:
+        return None
+    if given not in set(kind):
         typer.echo(f"There is no {name} {given!r}; there are: {', '.join(kind)}.", err=True)
         raise typer.Exit(2)
-    return (kind(given),) if given else ()
+    return kind(given)
 
 
 class ServerRefusedError(Exception):

@@ -30,7 +30,7 @@ def create(
     from tarsy.cli.client import call_server_or_database
     from tarsy.domain.access_role import AccessRole
 
-    (chosen,) = parse_choice(AccessRole, "role", role)
+    chosen = parse_choice(AccessRole, "role", role)
     end = None
     if expires is not None:
         lifetime = _LIFETIME.fullmatch(expires)

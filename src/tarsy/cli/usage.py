@@ -29,7 +29,7 @@ def usage(
     from tarsy.cli.client import TarsyClient, call_server_or_database
     from tarsy.domain.usage import Period
 
-    (chosen,) = parse_choice(Period, "period", period)
+    chosen = parse_choice(Period, "period", period)
 
     async def read(client: TarsyClient) -> str | dict[str, Any]:
         return await client.usage_table(chosen) if csv else await client.usage(chosen)
