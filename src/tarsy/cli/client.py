@@ -380,7 +380,7 @@ def call_server_or_database(
             async with connect(url, token) as client:
                 return await call(client)
         settings = process_settings(config, database_url=database_url, data_dir=data_dir)
-        running = await _running_server(settings, token)
+        running = await _running_server(settings, accepts_login=token is not None)
         if running is None and (settings.database_url or (settings.data_directory / "postgres").exists()):
             async with _on_database(settings) as client:
                 return await call(client)
@@ -443,12 +443,12 @@ async def is_tarsy(url: str) -> bool:
         return False
 
 
-async def _running_server(settings: "Settings", token: str | None) -> str | None:
-    """Return the address of a running server of this data directory; without a token, of one that needs none."""
+async def _running_server(settings: "Settings", *, accepts_login: bool) -> str | None:
+    """Return the address of a running server of this data directory, of one that needs no login unless `accepts_login`."""
     from tarsy.kit.server_file import find_servers
 
     for found in find_servers(settings.data_directory, settings.database_url):
-        if (token is not None or not found.login_required) and await is_tarsy(found.url):
+        if (accepts_login or not found.login_required) and await is_tarsy(found.url):
             return found.url
     return None
 
@@ -459,7 +459,7 @@ async def _running_url(settings: "Settings") -> str:
     Raises:
         ServerRefusedError: none runs.
     """
-    found = await _running_server(settings, "any")
+    found = await _running_server(settings, accepts_login=True)
     if found is None and not await is_tarsy(DEFAULT_URL):
         raise ServerRefusedError(
             f"No TARSy server is running for the data directory {settings.data_directory}.\n"

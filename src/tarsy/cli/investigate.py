@@ -166,8 +166,10 @@ def fork(
 
 
 def _step(trace: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Return the place of the call after the first `number` calls. Calls that only summarise a tool result do not count."""
-    calls = [call for call in trace["llm"] if call["kind"] not in {"summarization", "support"}]
+    """Return the place of the call after the first `number` calls. Calls that summarise a tool result or judge quotations do not count."""
+    from tarsy.domain.interaction import SIDE_CALL_KINDS
+
+    calls = [call for call in trace["llm"] if call["kind"] not in SIDE_CALL_KINDS]
     if number >= len(calls):
         last = f"the last is call {len(calls)}" if calls else "it has none"
         raise ServerRefusedError(f"This session has no model call {number + 1} to repeat: {last}.")
