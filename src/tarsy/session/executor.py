@@ -18,7 +18,7 @@ from tarsy.config.resolve.resolved import ResolvedChain, chain_of
 from tarsy.domain.action import actions_of
 from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.conclusion import best_analysis, ceiling_sentence, concluding_executions, conclusions_of, lack_content, partial_reason
+from tarsy.domain.conclusion import best_analysis, concluding_executions, conclusions_of, lack_content, partial_reason
 from tarsy.domain.followup import SessionScore
 from tarsy.domain.history import StageRecord, with_end
 from tarsy.domain.session import AlertSession, SessionClose, SessionConclusion
@@ -26,6 +26,7 @@ from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.verdict import ceiling_sentence
 from tarsy.domain.work import Claimed, Lane, Park, RunEnd, WorkRules
 from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip_bytes, in_thread_if_long

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import count
 from typing import assert_never
+from uuid import uuid4
 
 from tarsy.agent.prompt.stage_context import ContextFormatter
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
@@ -12,7 +13,7 @@ from tarsy.domain.action import why_not_acted
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.conclusion import StageConclusions, best_analysis, challenge_of, concluding_executions
 from tarsy.domain.evidence import agent_prefix
-from tarsy.domain.execution import AgentType
+from tarsy.domain.execution import AgentExecution, AgentType
 from tarsy.domain.history import StageRecord
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import ParallelType, Stage, StageType, SuccessPolicy
@@ -128,6 +129,22 @@ def plan(chain: ResolvedChain) -> tuple[PlannedStage, ...]:
         return tuple(planned)
     summary = PlannedStage(index=len(planned), name=EXECUTIVE_SUMMARY, stage_type=StageType.EXEC_SUMMARY, agents=(chain.executive_summary,))
     return (*planned, summary)
+
+
+def pending_execution(config: ResolvedAgentConfig, session_id: str, stage_id: str, agent_index: int) -> AgentExecution:
+    """Return a new execution of an agent."""
+    return AgentExecution(
+        id=str(uuid4()),
+        session_id=session_id,
+        stage_id=stage_id,
+        agent_name=config.agent_name,
+        agent_index=agent_index,
+        llm_backend=config.llm_backend.value,
+        llm_provider=config.provider.name,
+        model_name=config.provider.model,
+        tool_calling=config.tool_calling.value,
+        status=RunStatus.PENDING,
+    )
 
 
 def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], skipped: Collection[int] = ()) -> PlannedStage | FinishSession:

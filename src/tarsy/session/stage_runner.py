@@ -8,7 +8,7 @@ from uuid import uuid4
 from tarsy.agent.execution import ExecutionResult, StopState
 from tarsy.agent.ports import Journal
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
-from tarsy.domain.execution import AgentExecution, ExecutionChange, combined_wait
+from tarsy.domain.execution import ExecutionChange, combined_wait
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import Stage, StageClose, stage_status
 from tarsy.domain.status import RunStatus
@@ -17,7 +17,7 @@ from tarsy.domain.work import Park
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import for_each
 from tarsy.session.agent_runner import AgentRunner, StageJob
-from tarsy.session.plan import PlannedStage, StageOutcome
+from tarsy.session.plan import PlannedStage, StageOutcome, pending_execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +81,8 @@ class StageRunner:
             referenced_stage_id=job.referenced_stage_id,
             started_at=now,
         )
-        executions = tuple(
-            AgentExecution(
-                id=str(uuid4()),
-                session_id=stage.session_id,
-                stage_id=stage.id,
-                agent_name=config.agent_name,
-                agent_index=index,
-                llm_backend=config.llm_backend.value,
-                llm_provider=config.provider.name,
-                model_name=config.provider.model,
-                tool_calling=config.tool_calling.value,
-                status=RunStatus.PENDING,
-            )
-            for index, config in enumerate(planned.agents, start=1)
-        )
+        agents = enumerate(planned.agents, start=1)
+        executions = tuple(pending_execution(config, stage.session_id, stage.id, index) for index, config in agents)
         await self.journal.commit(
             Step(
                 claim=job.claim,

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from uuid import uuid4
 
 import anyio
 
@@ -16,7 +15,6 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import AnsweredCall, Evidence, call_number, sub_agent_prefix
-from tarsy.domain.execution import AgentExecution
 from tarsy.domain.history import ExecutionRecord
 from tarsy.domain.recording import sub_track_of
 from tarsy.domain.run_input import AnyInput, CutShort
@@ -25,6 +23,7 @@ from tarsy.domain.step import Step
 from tarsy.domain.tool import RUN_AGENT_TOOL, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import milliseconds_since
+from tarsy.session.plan import pending_execution
 from tarsy.session.run_scope import RunScope
 
 # Results of a sub-agent that its report lists: as many as fit on a page. All of them can be cited.
@@ -158,17 +157,8 @@ class SubAgents(ToolWrapper):
     async def _begin(self, config: ResolvedAgentConfig, task: str, dispatched_by: str) -> ExecutionRecord:
         """Store a new execution below its parent's."""
         parent = self._parent.record.execution
-        child = AgentExecution(
-            id=str(uuid4()),
-            session_id=parent.session_id,
-            stage_id=parent.stage_id,
-            agent_name=config.agent_name,
-            agent_index=call_number(dispatched_by),
-            llm_backend=config.llm_backend.value,
-            llm_provider=config.provider.name,
-            model_name=config.provider.model,
-            tool_calling=config.tool_calling.value,
-            status=RunStatus.PENDING,
+        child = replace(
+            pending_execution(config, parent.session_id, parent.stage_id, call_number(dispatched_by)),
             parent_execution_id=parent.id,
             dispatched_by=dispatched_by,
             # The same when it is continued: the stored call is masked too.
