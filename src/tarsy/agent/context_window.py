@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tarsy.config.resolve.resolved import UNKNOWN_MODEL
 from tarsy.domain.conversation import ConversationMessage, Message, Role
 from tarsy.domain.llm import ResolvedProvider
 from tarsy.domain.tool import ToolDefinition
 from tarsy.kit.text import cut_middle, estimate_tokens
 
-# Assumed for a model whose window is not configured.
-_DEFAULT_WINDOW = 128_000
 # Room for the answer and for the error of the estimate.
 USABLE_SHARE = 0.75
 # Compacting goes below the limit at once, so that not every following turn compacts again.
@@ -43,7 +42,7 @@ class Compaction:
 
 
 def window_of(provider: ResolvedProvider) -> int:
-    return provider.context_window or _DEFAULT_WINDOW
+    return provider.context_window or UNKNOWN_MODEL
 
 
 def context_limit(provider: ResolvedProvider) -> int:

@@ -193,6 +193,11 @@ def origin_allowed(origin: str | None, host: str | None, allowed: Sequence[str])
     return same or any(re.fullmatch(pattern, origin.lower()) for pattern in patterns)
 
 
+def is_page_secure(request: HTTPConnection) -> bool:
+    """Whether the page that sends a POST was loaded over TLS, which may end at a proxy: a browser sends the page's origin."""
+    return request.headers.get("origin", "").startswith("https:")
+
+
 def host_allowed(connection: HTTPConnection, settings: AuthSettings) -> bool:
     """Whether the Host header names this server: a guard against DNS rebinding.
 

@@ -144,9 +144,6 @@ def _agent_without_tools(name: str, kind: AgentType, provider: ResolvedProvider,
     return agent.model_copy(update=every)
 
 
-_BACKENDS: Mapping[ProviderType, LLMBackend] = {ProviderType.GOOGLE: LLMBackend.NATIVE_GEMINI}
-
-
 def backend_of(provider: ResolvedProvider) -> LLMBackend:
     """The SDK that shows most of a model's thinking."""
-    return _BACKENDS.get(provider.type, LLMBackend.LANGCHAIN)
+    return LLMBackend.NATIVE_GEMINI if provider.type is ProviderType.GOOGLE else LLMBackend.LANGCHAIN

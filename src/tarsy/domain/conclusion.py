@@ -10,7 +10,7 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.tool import BUILT_IN_SERVER
-from tarsy.domain.verdict import Challenge, Ruling, parse_challenge
+from tarsy.domain.verdict import Challenge, Ruling, ceiling_sentence, parse_challenge
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,6 @@ def partial_reason(stages: Sequence[StageRecord], *, with_tools: bool) -> str | 
         for event in events
     )
     return None if has_evidence else _NO_EVIDENCE
-
-
-def ceiling_sentence(ceiling: str) -> str:
-    return f"It was ended by {ceiling}."
 
 
 def _shortcomings(stages: Sequence[StageRecord]) -> list[Shortcoming | None]:

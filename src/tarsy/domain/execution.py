@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from tarsy.domain.claim import Claim
 from tarsy.domain.period_budget import BudgetWait
@@ -88,10 +89,15 @@ class ExecutionChange:
     def completed_at(self) -> datetime | None:
         return self.at if self.status and self.status is not RunStatus.ACTIVE else None
 
+    @property
+    def new_values(self) -> dict[str, Any]:
+        """The fields of the execution that change, by name."""
+        names = ("status", "error_message", "llm_provider", "llm_backend", "model_name", "started_at", "completed_at")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
     def of(self, execution: AgentExecution) -> AgentExecution:
         """Return the execution with this change applied."""
-        names = ("status", "error_message", "llm_provider", "llm_backend", "model_name", "started_at", "completed_at")
-        return replace(execution, **{name: value for name in names if (value := getattr(self, name)) is not None})
+        return replace(execution, **self.new_values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ from hashlib import sha256
 MAIN_FILE = "SKILL.md"
 # The origin of the skills that are part of TARSy.
 SHIPPED = "built in"
+# The length of a commit in texts for people.
+SHORT_COMMIT = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,7 @@ class Spending:
         return f"{amount} and {missing}" if self.unpriced_calls else amount
 
 
-def format_usd(usd: Decimal) -> str:
+def format_usd(usd: Decimal | float) -> str:
     """Format an amount in cents, or with more digits if it is below a dollar."""
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 

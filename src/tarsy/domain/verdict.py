@@ -107,9 +107,14 @@ class JudgedVerdict:
     confidence_reason: str = ""
 
 
+def ceiling_sentence(ceiling: str) -> str:
+    """Return why an analysis is partial that a ceiling forced."""
+    return f"It was ended by {ceiling}."
+
+
 def capped_by_ceiling(judged: JudgedVerdict, ceiling: str) -> JudgedVerdict:
     """Return the verdict with at most medium confidence: an investigation that a ceiling ended may have missed something."""
-    reason = ". ".join(part for part in (judged.confidence_reason, f"It was ended by {ceiling}.") if part)
+    reason = ". ".join(part for part in (judged.confidence_reason, ceiling_sentence(ceiling)) if part)
     return JudgedVerdict(judged.verdict, at_most(judged.confidence, Confidence.MEDIUM), reason)
 
 

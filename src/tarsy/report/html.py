@@ -23,6 +23,7 @@ from tarsy.report.report import (
     cautions,
     check_result,
     facts,
+    left_out_note,
     no_analysis,
     source_line,
     utc_time,
@@ -68,7 +69,7 @@ def as_html(report: Report) -> str:
         parts.append("<h2>Cited evidence</h2>")
     for evidence in report.evidence:
         head = f'<section id="{_anchor(evidence.id)}"><h3>{escape(evidence.id)}</h3><p>{escape(source_line(evidence))}</p>'
-        rest = f"\n… [{evidence.skipped} characters are left out here] …" if evidence.skipped else ""
+        rest = f"\n{left_out_note(evidence.skipped)}" if evidence.skipped else ""
         parts.append(f"{head}<pre>{''.join(map(_passage, evidence.passages))}{rest}</pre></section>")
     parts += (f'<section id="{_anchor(one)}"><h3>{escape(one)}</h3><p>Left out for length.</p></section>' for one in report.left_out)
     return (
@@ -145,7 +146,7 @@ def _anchor(evidence_id: str) -> str:
 
 def _passage(passage: Passage) -> str:
     """Render a passage with its quotations marked."""
-    parts = [f"\n… [{passage.skipped} characters are left out here] …\n"] if passage.skipped else []
+    parts = [f"\n{left_out_note(passage.skipped)}\n"] if passage.skipped else []
     position = 0
     for start, end in passage.quoted:
         parts.append(f"{escape(passage.text[position:start])}<mark>{escape(passage.text[start:end])}</mark>")

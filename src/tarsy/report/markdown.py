@@ -19,6 +19,7 @@ from tarsy.report.report import (
     cautions,
     check_result,
     facts,
+    left_out_note,
     no_analysis,
     source_line,
     utc_time,
@@ -107,7 +108,7 @@ def _head(evidence_id: str) -> str:
 
 
 def _left_out(count: int) -> Sequence[str]:
-    return (f"… [{count} characters are left out here] …",) if count else ()
+    return (left_out_note(count),) if count else ()
 
 
 def _block(text: str) -> str:

@@ -288,6 +288,10 @@ def _since(since: str) -> str:
         return since
 
 
+def left_out_note(count: int) -> str:
+    return f"… [{count} characters are left out here] …"
+
+
 def no_analysis(report: Report) -> str:
     if report.session.status is SessionStatus.CANCELLED:
         return "The session was cancelled before there was an analysis."

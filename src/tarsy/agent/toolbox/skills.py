@@ -12,7 +12,7 @@ from tarsy.agent.prompt.sections import skill_section
 from tarsy.agent.toolbox.toolbox import CallRefusedError
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedSkill
-from tarsy.domain.skill import MAIN_FILE, SHIPPED
+from tarsy.domain.skill import MAIN_FILE, SHIPPED, SHORT_COMMIT
 from tarsy.domain.tool import LOAD_SKILL_TOOL, ToolCatalog, ToolDefinition
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 
@@ -58,8 +58,6 @@ class AgentSkills:
 
 
 _BARE_NAME = re.compile(r"[\"']?[a-z0-9-]+[\"']?")
-# As many characters of a commit as people read.
-_SHORT_COMMIT = 12
 
 DEFINITION = ToolDefinition(
     name=LOAD_SKILL_TOOL,
@@ -105,7 +103,7 @@ class LoadSkill:
         if file not in skill.files:
             raise CallRefusedError(f'The skill "{skill.name}" has no file "{file}"; {did_you_mean(file, skill.files)}')
         text = await self._skills.text(skill, file)
-        at = f" at commit {skill.commit[:_SHORT_COMMIT]}" if skill.commit else ""
+        at = f" at commit {skill.commit[:SHORT_COMMIT]}" if skill.commit else ""
         title = skill.name if file == MAIN_FILE else f"{skill.name}, file {file}"
         more = _further_files(skill) if file == MAIN_FILE else ()
         rest = f"\n\n[Further files of this skill, by `file`: {', '.join(more)}]" if more else ""

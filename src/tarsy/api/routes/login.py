@@ -10,7 +10,7 @@ import structlog
 from fastapi import Cookie, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
-from tarsy.api.auth import MAX_AUTHOR_CHARACTERS, Identity, IdentityKind, identify_token
+from tarsy.api.auth import MAX_AUTHOR_CHARACTERS, Identity, IdentityKind, identify_token, is_page_secure
 from tarsy.api.oidc import PendingSignIn, SignInRefusedError
 from tarsy.api.permissions import REQUIRED_ROLES, missing_role
 from tarsy.api.problems import ProblemKind, RequestRefusedError
@@ -44,8 +44,7 @@ async def login(credentials: Login, request: Request, response: Response, servic
         name, value = SIGN_IN_COOKIE, await services.sign_ins.with_token(identity.author, identity.token_id, lifetime)
     else:
         name, value = COOKIE_NAME, services.auth.tokens.cookie_for(identity.author, now=time.time())
-    # TLS may end at a proxy; a browser sends the origin of its page with every POST.
-    secure = request.headers.get("origin", "").startswith("https:")
+    secure = is_page_secure(request)
     response.set_cookie(name, value, max_age=COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
     return me_of(replace(identity, kind=IdentityKind.COOKIE), services)
 

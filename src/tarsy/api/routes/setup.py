@@ -6,7 +6,7 @@ from typing import Annotated
 import structlog
 from fastapi import Cookie, Depends, Request, Response
 
-from tarsy.api.auth import IdentityKind
+from tarsy.api.auth import IdentityKind, is_page_secure
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
 from tarsy.api.schemas.setup import (
@@ -89,8 +89,7 @@ async def open_setup(
         log.warning("setup.refused", peer=request_origin.get())
         raise RequestRefusedError(ProblemKind.FORBIDDEN, str(error)) from error
     await services.system.audit.append(author, AuditAction.SETUP_OPENED)
-    # TLS may end at a proxy; a browser sends the origin of its page with every POST.
-    secure = request.headers.get("origin", "").startswith("https:")
+    secure = is_page_secure(request)
     seconds = int(TICKET_LIFE.total_seconds())
     response.set_cookie(TICKET_COOKIE, ticket, max_age=seconds, httponly=True, samesite="strict", secure=secure, path="/api/v1/setup")
 

@@ -11,14 +11,14 @@ from pydantic import BaseModel
 
 from tarsy.config.load.environment import expand_templates, find_directory, with_dotenv
 from tarsy.config.load.loader import LoadedConfig, load_config, tarsy_source
-from tarsy.config.load.skill_catalog import SHORT_COMMIT, SkillCatalog, read_catalog
+from tarsy.config.load.skill_catalog import SkillCatalog, read_catalog
 from tarsy.config.problems import ConfigError, Problem, report
 from tarsy.config.resolve.agent_resolver import ExplainedAgent
 from tarsy.config.resolve.redaction import redacted, redacted_chain
 from tarsy.config.resolve.resolver import explain_chain
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.documents import FILES, json_schema, schema_file_name
-from tarsy.domain.skill import Skill
+from tarsy.domain.skill import SHORT_COMMIT, Skill
 
 # Sections whose field in Config has another name.
 _IN_THE_FILES = {"chains": "agent_chains"}

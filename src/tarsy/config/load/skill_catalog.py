@@ -15,7 +15,7 @@ from tarsy.config.load.source import Source, read_source
 from tarsy.config.parsed_data import as_mapping, list_at
 from tarsy.config.problems import KeyPath, Problem
 from tarsy.config.schema.skills import SkillSourceConfig, is_commit
-from tarsy.domain.skill import SHIPPED, Skill
+from tarsy.domain.skill import SHIPPED, SHORT_COMMIT, Skill
 from tarsy.kit.data_directory import data_dir_of
 
 LOCK_FILE = "skills.lock"
@@ -60,10 +60,6 @@ def read_lock(directory: Path | None) -> SkillLock:
             else:
                 problems.append(source.problem((address, ref), f'"{commit}" is not a commit', "let `tarsy skills accept` write this file"))
     return SkillLock(accepted, tuple(problems))
-
-
-# The length of a commit in texts for people.
-SHORT_COMMIT = 12
 
 
 def checkouts_dir(env: Mapping[str, str]) -> Path:

@@ -223,8 +223,7 @@ def _execution_changes(step: Step) -> list[rows.NewRow]:
         row = combined.setdefault(change.execution_id, {"id": change.execution_id, "sources": []})
         if change.status and not row["sources"]:
             row["sources"] = _sources(change.status)
-        names = ("status", "error_message", "llm_provider", "llm_backend", "model_name", "started_at", "completed_at")
-        row |= {name: value for name in names if (value := getattr(change, name)) is not None}
+        row |= change.new_values
     return list(combined.values())
 
 

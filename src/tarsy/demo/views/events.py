@@ -73,5 +73,5 @@ def events_of(world: ClusterData, namespace: str, about: str) -> Iterator[str]:
         yield "  <none>"
     for event in sorted(found, key=lambda event: world.at(event.last)):
         last = age(world.at(event.last), world.now)
-        over = f" (x{event.count} over {age(world.at(event.first or event.last), world.now)})" if event.count > 1 else ""
+        over = f" (x{event.count} over {age(_began(world, event), world.now)})" if event.count > 1 else ""
         yield f"  {event.type}  {event.reason}  {last} ago{over}  {event.source}  {event.message}"

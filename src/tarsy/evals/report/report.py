@@ -4,6 +4,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tarsy.domain.usage import format_usd
 from tarsy.evals.statistics import Comparison, Estimate, FigureChange, Share, Summary, by_model, compare, summarise
 from tarsy.evals.trials import Trial
 
@@ -86,10 +87,6 @@ def interval(estimate: Estimate) -> str:
     return f"{percent(estimate.mean)} ({percent(estimate.low)} to {percent(estimate.high)})"
 
 
-def money(usd: float | None) -> str:
-    return "not known" if usd is None else f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
-
-
 def figures(summary: Summary) -> list[tuple[str, str]]:
     """Return the figures of a model as names and texts, the most important first."""
     reliable = max(summary.pass_hat_k, default=1)
@@ -115,7 +112,7 @@ def figures(summary: Summary) -> list[tuple[str, str]]:
         ("tool calls", f"{summary.tool_calls.mean:.1f} (p90 {summary.tool_calls.p90:.0f})"),
         ("tokens", f"{summary.tokens.mean:.0f} (p90 {summary.tokens.p90:.0f})"),
         ("seconds", f"{summary.seconds.mean:.1f} (p90 {summary.seconds.p90:.1f})"),
-        ("cost", money(summary.cost_usd)),
+        ("cost", "not known" if summary.cost_usd is None else format_usd(summary.cost_usd)),
     ]
 
 
