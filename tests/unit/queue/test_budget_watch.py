@@ -1,4 +1,4 @@
-"""Sessions that wait for a budget are woken when there is room, whatever the database did meanwhile."""
+"""Sessions that wait for a budget are woken when there is room, also after the database was away."""
 
 from collections.abc import Sequence
 
