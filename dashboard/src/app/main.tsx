@@ -27,7 +27,9 @@ const onError = (error: unknown): void => {
 const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
-  defaultOptions: { queries: { retry: shouldRetry, staleTime: 2_000, refetchOnWindowFocus: true } },
+  // "always": a browser that reports no network may reach the server, which may be on the same machine; and an action that could not be sent
+  // fails, instead of being sent when the network is back.
+  defaultOptions: { queries: { networkMode: "always", refetchOnReconnect: true, retry: shouldRetry, staleTime: 2_000, refetchOnWindowFocus: true }, mutations: { networkMode: "always" } },
 });
 
 const socket = new LiveSocket(`${window.location.protocol === "https:" ? "wss" : "ws"}://${window.location.host}/ws`);

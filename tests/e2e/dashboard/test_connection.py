@@ -91,6 +91,34 @@ def test_a_page_that_missed_too_many_messages_shows_the_text_that_is_being_strea
         expect_status(page, "Cancelled")
 
 
+def test_a_browser_that_reports_no_network_loads_pages_of_a_server_that_it_reaches(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        page.goto("/")
+        page.get_by_role("navigation", name="Main").wait_for()
+        page.evaluate("() => window.dispatchEvent(new Event('offline'))")
+        follow(page, "/notifications")
+        page.get_by_role("region", name="Targets").wait_for()
+
+
+def test_an_action_without_a_network_fails_and_is_not_sent_when_the_network_is_back(browser: Browser, server: Served) -> None:
+    with open_page(browser, server.url) as page:
+        sent: list[str] = []
+        page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+        page.goto("/system")
+        reload = page.get_by_role("button", name="Reload configuration")
+        reload.wait_for()
+        page.context.set_offline(offline=True)
+        reload.click()
+        page.get_by_text("The configuration was not reloaded. The server cannot be reached.").wait_for()
+        assert len(sent) == 1
+        page.context.set_offline(offline=False)
+        with page.expect_response("**/health"):
+            page.wait_for_function("() => navigator.onLine")
+        assert len(sent) == 1
+        reload.click()
+        page.get_by_text("The configuration was reloaded.").wait_for()
+
+
 @pytest.fixture(scope="module")
 def guarded(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A second process on the same database."""
