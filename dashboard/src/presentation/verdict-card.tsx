@@ -178,8 +178,8 @@ const CHALLENGE_BADGES = {
 } satisfies Record<string, BadgeStyle>;
 const NO_RESULT: BadgeStyle = { label: "The challenge was inconclusive", tone: "neutral", icon: ShieldQuestionMark };
 
-// As on the server, the last line with a result counts.
-const RESULT = /^[\s>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b/gim;
+// As on the server: the last line with a result counts, and what is before the word is on its line, so that thousands of blank lines take no time.
+const RESULT = /^[ \t>*`-]*result[\s*`]*:[\s*`]*(upheld|weakened|refuted)\b/gim;
 
 /** The result of the challenge stage, in which an agent tries to refute the verdict; null if there was none. */
 export function challengeResult(session: Pick<SessionDetail, "stages">, events: readonly Pick<TimelineEvent, "stage_id" | "event_type" | "content">[]): BadgeStyle | null {
