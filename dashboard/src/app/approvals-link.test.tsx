@@ -27,9 +27,7 @@ class FakeNotification {
   }
 }
 
-test("a call that waits is counted in the navigation, and notified while the page is hidden if the reader has asked for that", async () => {
-  vi.stubGlobal("Notification", FakeNotification);
-  vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+function show() {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(pendingApprovals.queryKey, { approvals: [] });
   client.setQueryData(me.queryKey, { author: "ada", denied: {} } as never);
@@ -40,8 +38,6 @@ test("a call that waits is counted in the navigation, and notified while the pag
     deliver = listener;
     return () => undefined;
   });
-  const asks = () =>
-    act(() => deliver({ channel: "sessions", session_id: "s", id: 1, type: "approval.changed", approval_id: "a", server: "cluster", tool: "restart", state: "pending", expires_at: "", decided_by: null }));
   const page = (
     <nav>
       <ApprovalsLink />
@@ -56,6 +52,15 @@ test("a call that waits is counted in the navigation, and notified while the pag
       </LiveProvider>
     </QueryClientProvider>,
   );
+  return { refetched, deliver: (message: Parameters<Listener>[0]) => act(() => deliver(message)) };
+}
+
+test("a call that waits is counted in the navigation, and notified while the page is hidden if the reader has asked for that", async () => {
+  vi.stubGlobal("Notification", FakeNotification);
+  vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+  const { refetched, deliver } = show();
+  const asks = () =>
+    deliver({ channel: "sessions", session_id: "s", id: 1, type: "approval.changed", approval_id: "a", server: "cluster", tool: "restart", state: "pending", expires_at: "", decided_by: null });
   const ask = await screen.findByRole("button", { name: "Notify me of new calls" });
   expect(screen.getByRole("link", { name: "Approvals" })).toBeTruthy();
   asks();
@@ -66,4 +71,11 @@ test("a call that waits is counted in the navigation, and notified while the pag
   expect(screen.queryByRole("button", { name: "Notify me of new calls" })).toBeNull();
   asks();
   expect(notified).toEqual(["Waits for approval: cluster.restart"]);
+});
+
+test("calls are counted again when messages about them may have been missed", async () => {
+  const { deliver } = show();
+  expect(await screen.findByRole("link", { name: "Approvals" })).toBeTruthy();
+  deliver({ type: "catchup.overflow", channel: "sessions", last_event_id: 300 });
+  expect(await screen.findByRole("link", { name: "Approvals 1" })).toBeTruthy();
 });

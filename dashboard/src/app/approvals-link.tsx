@@ -19,7 +19,7 @@ export function ApprovalsLink({ sx }: Pick<ComponentProps<typeof BareLink>, "sx"
   const waiting = useQuery(pendingApprovals).data?.approvals.length ?? 0;
   useChannel("sessions", (message) => {
     // A call also expires when its session ends.
-    if (!["approval.changed", "session.completed", "subscription.confirmed"].includes(message.type)) return;
+    if (!["approval.changed", "session.completed", "subscription.confirmed", "catchup.overflow"].includes(message.type)) return;
     refetch();
     if (message.type === "approval.changed" && message.state === "pending" && document.hidden) {
       notify(`Waits for approval: ${message.server}.${message.tool}`, message.approval_id, () => void navigate({ to: "/approvals" }));

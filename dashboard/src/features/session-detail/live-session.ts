@@ -17,7 +17,7 @@ export function useLiveSession(id: string) {
     if (messages.every((message) => message.type === "stream.chunk")) return;
     client.setQueryData<SessionDetail>(sessionKeys.detail(id), (known) => known && messages.reduce(withMessage, known));
     if (messages.some(changesSession)) refetch();
-    if (messages.some((message) => message.type === "chat.message" || message.type === "subscription.confirmed")) void refetchChanged(client, sessionKeys.chat(id));
+    if (messages.some((message) => message.type === "chat.message" || mayFollowGap(message))) void refetchChanged(client, sessionKeys.chat(id));
     if (messages.some(changesNotes)) void refetchChanged(client, sessionKeys.notes(id));
   };
   const feed = useSessionTimeline(id, loadTimeline, onMessages);
@@ -88,5 +88,10 @@ export function changesSession(message: LiveMessage): boolean {
 /** Whether a note was created, delivered, or came too late. */
 function changesNotes(message: LiveMessage): boolean {
   if (message.type === "timeline_event.created") return message.event.event_type === "note";
-  return message.type === "note.created" || message.type === "session.completed" || message.type === "subscription.confirmed";
+  return message.type === "note.created" || message.type === "session.completed" || mayFollowGap(message);
+}
+
+/** Whether messages before this one may not have been delivered. */
+function mayFollowGap({ type }: LiveMessage): boolean {
+  return type === "subscription.confirmed" || type === "catchup.overflow";
 }
