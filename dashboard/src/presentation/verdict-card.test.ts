@@ -17,3 +17,8 @@ test("a refutation counts as one where the answer was given anew", () => {
   expect(result(CHALLENGED, "result: refuted")).toBe("Weakened by a challenge");
   expect(result([...CHALLENGED, stage("r", "synthesis", 2)], "result: refuted")).toBe("Refuted by a challenge, then answered again");
 });
+
+// Line by line; a pattern that begins to search the rest of the blank lines at each of them takes longer than the limit of the test.
+test("a challenge with 100,000 blank lines is read in one pass", () => {
+  expect(result(CHALLENGED, `${"\n".repeat(100_000)}no ${"> ".repeat(100_000)}\nresult: upheld`)).toBe("Upheld by a challenge");
+}, 5_000);

@@ -34,6 +34,14 @@ async function show() {
   return { ...hook, client, deliver: (message: Parameters<Listener>[0]) => act(() => deliver(message)) };
 }
 
+test("a fork is the same object in every frame, so that its rows are not rendered for each piece of text", async () => {
+  const { result, rerender } = await show();
+  const { data } = result.current.session;
+  expect(data?.stages[0]?.started_at).toBe("2026-01-01T05:00:00Z");
+  rerender();
+  expect(result.current.session.data).toBe(data);
+});
+
 test("questions and hints are fetched again when messages about them may have been missed", async () => {
   const { client, deliver } = await show();
   const isStale = () => [sessionKeys.chat("s"), sessionKeys.notes("s")].map((key) => client.getQueryState(key)?.isInvalidated);

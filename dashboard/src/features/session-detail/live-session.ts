@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { refetchChanged, useThrottledRefetch } from "@/api/refetch";
 import { loadTimeline, sessionDetail, sessionKeys } from "@/api/sessions";
 import { useSessionTimeline } from "@/live/session-feed";
+import { withOwnTimes } from "@/presentation/forks";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { SessionDetail } from "@/wire/types";
 
@@ -10,7 +11,8 @@ const REFETCH_EVERY_MS = 700;
 
 export function useLiveSession(id: string) {
   const client = useQueryClient();
-  const session = useQuery(sessionDetail(id));
+  // By `select`, which keeps its result: a new object for every frame of streamed text would render all rows again.
+  const session = useQuery({ ...sessionDetail(id), select: withOwnTimes });
   const refetch = useThrottledRefetch([sessionKeys.detail(id)], REFETCH_EVERY_MS);
   const onMessages = (messages: readonly LiveMessage[]) => {
     // Most batches contain streamed text only.

@@ -22,7 +22,7 @@ import { EvidenceLinksContext } from "@/presentation/evidence";
 import { useDenial } from "@/presentation/allowed";
 import { ForkDialog } from "@/presentation/fork-dialog";
 import type { ForkActions, ForkPoint } from "@/presentation/forks";
-import { ForkActionsContext, forkRefusal, withOwnTimes } from "@/presentation/forks";
+import { ForkActionsContext, forkRefusal } from "@/presentation/forks";
 import { RecordedBanner } from "@/presentation/recorded";
 import { statusLabel } from "@/presentation/session-status";
 import { hasEnded, RUN_BADGES, RunBadgesContext, sessionReason, WAITING_RUN_BADGES } from "@/presentation/statuses";
@@ -61,7 +61,7 @@ function LiveSession({ sessionId }: { sessionId: string }) {
   usePageTitle(session.data ? `${statusLabel(session.data)}: ${session.data.title}` : "Session");
   if (session.isPending) return <Loading what="the session" />;
   if (!session.data) return <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />;
-  return <LoadedSession session={withOwnTimes(session.data)} feed={feed} />;
+  return <LoadedSession session={session.data} feed={feed} />;
 }
 
 // Evidence gets as much room as the text, the alert a column.
