@@ -7,26 +7,24 @@ import { Failure, LazyImportError } from "@/components/states";
 const CHECK_EVERY_MS = 2_000;
 // Limits reloads from a server that answers but does not have the script.
 const RELOAD_AT_MOST_EVERY_MS = 15_000;
-const RELOADED_AT = "page-away:reloaded-at";
 
 export function PageError({ error }: { error: unknown }) {
   if (error instanceof LazyImportError) return <PageNotLoaded />;
   return <Failure what="The page could not be shown." error={error} onRetry={() => window.location.reload()} />;
 }
 
-function reload(): void {
-  sessionStorage.setItem(RELOADED_AT, String(Date.now()));
-  window.location.reload();
+function wasJustReloaded(): boolean {
+  const [navigation] = performance.getEntriesByType("navigation");
+  return navigation instanceof PerformanceNavigationTiming && navigation.type === "reload" && performance.now() < RELOAD_AT_MOST_EVERY_MS;
 }
 
 /** The script of the page could not be loaded. Reloads as soon as the server answers. */
 function PageNotLoaded() {
   useEffect(() => {
     const check = async () => {
-      const reloadedAt = Number(sessionStorage.getItem(RELOADED_AT) ?? 0);
-      if (Math.abs(Date.now() - reloadedAt) <= RELOAD_AT_MOST_EVERY_MS) return;
+      if (wasJustReloaded()) return;
       // Any response will do: it shows that the server is reachable.
-      await fetch("/api/v1/me", { cache: "no-store" }).then(reload, () => undefined);
+      await fetch("/api/v1/me", { cache: "no-store" }).then(() => window.location.reload(), () => undefined);
     };
     void check();
     const timer = setInterval(() => void check(), CHECK_EVERY_MS);
@@ -38,7 +36,7 @@ function PageNotLoaded() {
       variant="outlined"
       role="status"
       action={
-        <Button color="inherit" size="small" onClick={reload}>
+        <Button color="inherit" size="small" onClick={() => window.location.reload()}>
           Try again
         </Button>
       }

@@ -1,44 +1,44 @@
 /** Unsent text, stored for the lifetime of the tab so that a reload does not lose it. */
-import { useCallback, useState } from "react";
+import type { SetStateAction } from "react";
+import { useCallback, useRef, useState } from "react";
+import { readStored, storedKeys, writeStored } from "./storage";
 
 const PREFIX = "draft:";
 
 function stored(key: string): unknown {
   try {
-    return JSON.parse(sessionStorage.getItem(PREFIX + key) ?? "null");
+    return JSON.parse(readStored("sessionStorage", PREFIX + key) ?? "null");
   } catch {
-    // Not a stored draft, or there is no storage.
+    // Not a stored draft.
     return null;
   }
 }
 
-function store(key: string, value: unknown): void {
-  try {
-    if (value === null) sessionStorage.removeItem(PREFIX + key);
-    else sessionStorage.setItem(PREFIX + key, JSON.stringify(value));
-  } catch {
-    // The storage is full or disabled: a reload loses the draft.
-  }
-}
-
 /** A state that is also stored under `key`, with a function that removes the stored copy. A stored value is used if `isDraft` accepts it. */
-export function useDraft<T>(key: string, start: T, isDraft: (value: unknown) => value is T): [T, (value: T) => void, () => void] {
+export function useDraft<T>(key: string, start: T, isDraft: (value: unknown) => value is T): [T, (next: SetStateAction<T>) => void, () => void] {
   const [draft, setDraft] = useState<T>(() => {
     const found = stored(key);
     return isDraft(found) ? found : start;
   });
+  // For a change at the end of a request, when the component may have been removed.
+  const newest = useRef(draft);
   const write = useCallback(
-    (value: T) => {
-      setDraft(value);
-      store(key, value);
+    (next: SetStateAction<T>) => {
+      newest.current = next instanceof Function ? next(newest.current) : next;
+      setDraft(newest.current);
+      writeStored("sessionStorage", PREFIX + key, JSON.stringify(newest.current));
     },
     [key],
   );
-  const clear = useCallback(() => store(key, null), [key]);
+  const clear = useCallback(() => writeStored("sessionStorage", PREFIX + key, null), [key]);
   return [draft, write, clear];
+}
+
+export function useTextDraft(key: string) {
+  return useDraft(key, "", (value) => typeof value === "string");
 }
 
 /** Removes all drafts, when the user logs out. */
 export function clearDrafts(): void {
-  for (const key of Object.keys(sessionStorage).filter((name) => name.startsWith(PREFIX))) sessionStorage.removeItem(key);
+  for (const key of storedKeys("sessionStorage").filter((name) => name.startsWith(PREFIX))) writeStored("sessionStorage", key, null);
 }

@@ -10,6 +10,7 @@ import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { Check, Columns3, Star, Trash2 } from "lucide-react";
 import { useState } from "react";
+import { readStored, writeStored } from "./storage";
 
 interface ColumnsMenuProps<Id extends string> {
   columns: readonly { id: Id; label: string }[];
@@ -133,10 +134,10 @@ export function withView<Search extends object>(views: readonly SavedView<Search
 
 function useSavedViews<Search extends object>(key: string, read: ReadSearch<Search>) {
   // Read again before each change: another tab may have saved a view.
-  const stored = () => readViews(localStorage.getItem(key), read);
+  const stored = () => readViews(readStored("localStorage", key), read);
   const [views, setViews] = useState(stored);
   const store = (next: SavedView<Search>[]) => {
-    localStorage.setItem(key, JSON.stringify(next));
+    writeStored("localStorage", key, JSON.stringify(next));
     setViews(next);
   };
   return {

@@ -7,6 +7,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Bell, BellRing } from "lucide-react";
 import { useEffect, useSyncExternalStore } from "react";
 import { sessionDetail } from "@/api/sessions";
+import { readStored, writeStored } from "@/components/storage";
 import { useChannel } from "@/live/connection";
 import { statusLabel } from "./session-status";
 
@@ -16,7 +17,7 @@ const LIMIT = 50;
 const observers = new Set<() => void>();
 
 function stored(): string {
-  return localStorage.getItem(KEY) ?? "";
+  return readStored("localStorage", KEY) ?? "";
 }
 
 function isIn(ids: string, id: string): boolean {
@@ -25,7 +26,7 @@ function isIn(ids: string, id: string): boolean {
 
 export function setWatched(id: string, watched: boolean): void {
   const others = stored().split(",").filter((other) => other !== "" && other !== id);
-  localStorage.setItem(KEY, (watched ? [...others, id] : others).slice(-LIMIT).join());
+  writeStored("localStorage", KEY, (watched ? [...others, id] : others).slice(-LIMIT).join());
   for (const observer of observers) observer();
 }
 
