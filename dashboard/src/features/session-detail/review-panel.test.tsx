@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { render, screen } from "@testing-library/react";
+import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { api } from "@/api/client";
@@ -39,7 +39,49 @@ test("a review is completed, and a click on the accuracy loses no typed text", a
   await userEvent.type(screen.getByLabelText("Actual cause"), "A full disk");
   expect(screen.getByRole("button", { name: "Save" })).toBeTruthy();
   await userEvent.click(screen.getByRole("button", { name: "Wrong" }));
-  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/review", { ...PATH, body: { useful: true, accuracy: "wrong", actual_cause: "A full disk", action_taken: "" } });
+  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/review", { ...PATH, body: { useful: true, accuracy: "wrong", actual_cause: "A full disk" } });
+});
+
+test("a text that another person has written is not replaced by a click", async () => {
+  const sent = show({ ...REVIEW, action_taken: "Restarted" });
+  await userEvent.click(screen.getByRole("button", { name: "Wrong" }));
+  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/review", { ...PATH, body: { useful: true, accuracy: "wrong" } });
+});
+
+test("what is typed while a review is being saved is kept, also over a reload", async () => {
+  const sent = show(REVIEW);
+  let accept: () => void = () => undefined;
+  sent.mockReturnValue(new Promise((resolve) => (accept = () => resolve({ data: REVIEW, response: new Response() }))));
+  await userEvent.type(screen.getByLabelText("Actual cause"), "A full disk");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await userEvent.type(screen.getByLabelText("What was done"), "Emptied it");
+  vi.spyOn(api, "GET").mockResolvedValue({ data: { review: { ...REVIEW, actual_cause: "A full disk" }, triage: TRIAGE } as never, response: new Response() });
+  accept();
+  await vi.waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Wrong" }).disabled).toBe(false));
+  expect(screen.getByLabelText<HTMLTextAreaElement>("What was done").value).toBe("Emptied it");
+  cleanup();
+  show({ ...REVIEW, actual_cause: "A full disk and a slow one" });
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Actual cause").value).toBe("A full disk and a slow one");
+  expect(screen.getByLabelText<HTMLTextAreaElement>("What was done").value).toBe("Emptied it");
+});
+
+test("a name that is being typed stays when another person assigns the session", async () => {
+  show(REVIEW);
+  const changed = vi.spyOn(api, "PATCH").mockResolvedValue({ data: TRIAGE, response: new Response() });
+  await userEvent.type(screen.getByLabelText("Assigned to"), "ali");
+  vi.spyOn(api, "GET").mockResolvedValue({ data: { review: REVIEW, triage: { ...TRIAGE, assignee: "bob" } } as never, response: new Response() });
+  await userEvent.click(screen.getByRole("button", { name: "Wrong" }));
+  await vi.waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Wrong" }).disabled).toBe(false));
+  await userEvent.type(screen.getByLabelText("Assigned to"), "ce ");
+  vi.spyOn(api, "GET").mockResolvedValue({ data: { review: REVIEW, triage: { ...TRIAGE, assignee: "alice" } } as never, response: new Response() });
+  await userEvent.click(screen.getByRole("button", { name: "Assign" }));
+  expect(changed).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/triage", { ...PATH, body: { assignee: "alice" } });
+  // Stored: a name that another person gives now is shown.
+  vi.spyOn(api, "GET").mockResolvedValue({ data: { review: REVIEW, triage: { ...TRIAGE, assignee: "eve" } } as never, response: new Response() });
+  await screen.findByRole("button", { name: "Assign to me" });
+  await userEvent.click(screen.getByRole("button", { name: "Useful" }));
+  await userEvent.click(screen.getByRole("button", { name: "Not useful" }));
+  await vi.waitFor(() => expect(screen.getByLabelText<HTMLInputElement>("Assigned to").value).toBe("eve"));
 });
 
 test("neither a click on the usefulness nor a review that cannot be loaded once more loses typed text", async () => {

@@ -7,9 +7,9 @@ import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ThumbsDown, ThumbsUp } from "lucide-react";
-import { useState } from "react";
 import { refetchChanged } from "@/api/refetch";
 import { reviewKey, reviewSession, sessionReview } from "@/api/reviews";
+import { useDraft } from "@/components/draft";
 import { Form } from "@/components/fields";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
@@ -49,7 +49,7 @@ export function ReviewPanel({ sessionId }: { sessionId: string }) {
             </Typography>
           )}
         </Stack>
-        {review && <Details review={review} saving={save.isPending} onSave={save.mutate} />}
+        {review && <Details sessionId={sessionId} review={review} saving={save.isPending} onSave={save.mutateAsync} />}
         {save.error && <Failure what="The review was not stored." error={save.error} />}
         <TriagePanel subject={{ kind: "session", id: sessionId }} triage={triage} onChanged={() => void refresh()} />
       </Stack>
@@ -58,28 +58,35 @@ export function ReviewPanel({ sessionId }: { sessionId: string }) {
 }
 
 interface DetailsProps {
+  sessionId: string;
   review: Review;
   saving: boolean;
-  onSave: (review: ReviewRequest, options: { onSuccess: () => void }) => void;
+  onSave: (review: ReviewRequest) => Promise<unknown>;
 }
 
-function Details({ review, saving, onSave }: DetailsProps) {
-  // Unsaved text; null for the stored one, which another person may change.
-  const [typedCause, setCause] = useState<string | null>(null);
-  const [typedAction, setAction] = useState<string | null>(null);
-  const cause = typedCause ?? review.actual_cause;
-  const action = typedAction ?? review.action_taken;
+/** Unsaved text; absent where the stored text is shown, which another person may change. */
+type UnsavedTexts = Partial<Pick<Review, "actual_cause" | "action_taken">>;
+
+function isUnsavedTexts(value: unknown): value is UnsavedTexts {
+  return typeof value === "object" && value !== null && Object.values(value).every((text) => typeof text === "string");
+}
+
+function Details({ sessionId, review, saving, onSave }: DetailsProps) {
+  const [typed, setTyped] = useDraft<UnsavedTexts>(`review:${sessionId}`, {}, isUnsavedTexts);
+  const { actual_cause: cause, action_taken: action } = { ...review, ...typed };
   const changed = cause !== review.actual_cause || action !== review.action_taken;
-  const onSuccess = () => {
-    setCause(null);
-    setAction(null);
-  };
+  const save = (judged: Pick<ReviewRequest, "accuracy">) =>
+    void onSave({ useful: review.useful, ...typed, ...judged }).then(
+      // More may have been typed meanwhile.
+      () => setTyped((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== typed[name as keyof UnsavedTexts]))),
+      () => undefined,
+    );
   return (
-    <Form spacing={1.5} sx={{ alignItems: "flex-start" }} onSubmit={() => onSave({ useful: review.useful, actual_cause: cause, action_taken: action }, { onSuccess })}>
+    <Form spacing={1.5} sx={{ alignItems: "flex-start" }} onSubmit={() => save({})}>
       <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
         <Typography variant="body2">Was the verdict right?</Typography>
         <Allowed operation="reviewSession">
-          <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && onSave({ useful: review.useful, accuracy, actual_cause: cause, action_taken: action }, { onSuccess })}>
+          <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && save({ accuracy })}>
             {Object.entries(ACCURACIES).map(([accuracy, label]) => (
               <ToggleButton key={accuracy} value={accuracy} sx={{ py: 0.5 }}>
                 {label}
@@ -88,8 +95,8 @@ function Details({ review, saving, onSave }: DetailsProps) {
           </ToggleButtonGroup>
         </Allowed>
       </Stack>
-      <TextField label="Actual cause" size="small" multiline maxRows={6} fullWidth value={cause} onChange={(event) => setCause(event.target.value)} />
-      <TextField label="What was done" size="small" multiline maxRows={6} fullWidth value={action} onChange={(event) => setAction(event.target.value)} />
+      <TextField label="Actual cause" size="small" multiline maxRows={6} fullWidth value={cause} onChange={(event) => setTyped({ ...typed, actual_cause: event.target.value })} />
+      <TextField label="What was done" size="small" multiline maxRows={6} fullWidth value={action} onChange={(event) => setTyped({ ...typed, action_taken: event.target.value })} />
       {changed && (
         <Allowed operation="reviewSession">
           <Button type="submit" variant="outlined" size="small" loading={saving}>
