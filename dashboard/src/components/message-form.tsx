@@ -1,13 +1,11 @@
 /** A field for a message of a few lines. Enter sends it, Shift and Enter start a new line. The field is emptied when the message was accepted. */
 import TextField from "@mui/material/TextField";
-import type { ReactNode } from "react";
-import { useRef } from "react";
+import type { ReactNode, SetStateAction } from "react";
 import { Form } from "./fields";
-import { useDraft } from "./draft";
 
 interface MessageFormProps {
-  /** The key under which the unsent text is stored. */
-  draft: string;
+  text: string;
+  onText: (text: SetStateAction<string>) => void;
   label: string;
   /** Sending is not possible now. */
   disabled: boolean;
@@ -16,15 +14,13 @@ interface MessageFormProps {
   button: (ready: boolean) => ReactNode;
 }
 
-export function MessageForm({ draft, label, disabled, onSend, button }: MessageFormProps) {
-  const [text, setText] = useDraft(draft, "", (value) => typeof value === "string");
-  const field = useRef<HTMLTextAreaElement>(null);
+export function MessageForm({ text, onText, label, disabled, onSend, button }: MessageFormProps) {
   const ready = text.trim() !== "" && !disabled;
   const submit = () => {
     if (!ready) return;
     void onSend(text.trim()).then(
       // More may have been typed meanwhile.
-      () => (field.current?.value ?? text) === text && setText(""),
+      () => onText((now) => (now === text ? "" : now)),
       () => undefined,
     );
   };
@@ -32,13 +28,12 @@ export function MessageForm({ draft, label, disabled, onSend, button }: MessageF
     <Form direction="row" sx={{ gap: 1, alignItems: "flex-end" }} onSubmit={submit}>
       <TextField
         multiline
-        inputRef={field}
         maxRows={8}
         fullWidth
         size="small"
         label={label}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => onText(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();

@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act, render, screen } from "@testing-library/react";
+import { act, cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { api } from "@/api/client";
@@ -45,6 +45,19 @@ test("a call is shown as it would be made, and rejected with a reason", async ()
   await userEvent.type(screen.getByLabelText("Reason (optional)"), "Not now");
   await userEvent.click(screen.getByRole("button", { name: "Reject" }));
   expect(sent).toHaveBeenCalledWith("/api/v1/approvals/{approval_id}/reject", { params: { path: { approval_id: "p1" } }, body: { reason: "Not now" } });
+});
+
+test("a reason is kept while its row is scrolled out of view, until the decision is stored", async () => {
+  show(PENDING);
+  await userEvent.type(screen.getByLabelText("Reason (optional)"), "Not now");
+  cleanup();
+  show(PENDING);
+  expect(screen.getByLabelText<HTMLInputElement>("Reason (optional)").value).toBe("Not now");
+  await userEvent.click(screen.getByRole("button", { name: "Reject" }));
+  await vi.waitFor(() => expect(screen.getByLabelText<HTMLInputElement>("Reason (optional)").value).toBe(""));
+  cleanup();
+  show(PENDING);
+  expect(screen.getByLabelText<HTMLInputElement>("Reason (optional)").value).toBe("");
 });
 
 test("a responder sees the call and cannot decide about it", () => {

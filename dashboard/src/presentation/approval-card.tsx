@@ -6,12 +6,13 @@ import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleCheck, CircleHelp, CircleX, Clock, Hand } from "lucide-react";
-import { createContext, useMemo, useState } from "react";
+import { createContext, useMemo } from "react";
 import { APPROVALS_KEY, approveCall, rejectCall, sessionApprovals } from "@/api/approvals";
 import { refetchChanged } from "@/api/refetch";
 import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { DataView } from "@/components/data-view";
+import { useTextDraft } from "@/components/draft";
 import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
@@ -83,10 +84,12 @@ export function ApprovalCard({ approval, children }: { approval: Approval; child
 
 function Decision({ approval }: { approval: Approval }) {
   const client = useQueryClient();
-  const [reason, setReason] = useState("");
+  // Kept: the card is removed from the page when its row is scrolled out of view.
+  const [reason, setReason] = useTextDraft(`approval:${approval.id}`);
+  const onSuccess = () => setReason("");
   const onSettled = () => refetchChanged(client, APPROVALS_KEY);
-  const approve = useMutation({ mutationFn: () => approveCall(approval.id, reason), onSettled });
-  const reject = useMutation({ mutationFn: () => rejectCall(approval.id, reason), onSettled });
+  const approve = useMutation({ mutationFn: () => approveCall(approval.id, reason), onSuccess, onSettled });
+  const reject = useMutation({ mutationFn: () => rejectCall(approval.id, reason), onSuccess, onSettled });
   const deciding = approve.isPending || reject.isPending;
   const error = approve.error ?? reject.error;
   return (

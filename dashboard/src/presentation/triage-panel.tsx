@@ -10,6 +10,7 @@ import { useState } from "react";
 import type { Subject } from "@/api/reviews";
 import { addComment, changeTriage } from "@/api/reviews";
 import { me } from "@/api/system";
+import { useTextDraft } from "@/components/draft";
 import { Form } from "@/components/fields";
 import { MessageForm } from "@/components/message-form";
 import { Failure } from "@/components/states";
@@ -30,7 +31,8 @@ interface TriagePanelProps {
 
 export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
   const change = useMutation({ mutationFn: (wanted: TriageRequest) => changeTriage(subject, wanted), onSettled: onChanged });
-  const comment = useMutation({ mutationFn: (text: string) => addComment(subject, text), onSettled: onChanged });
+  const comment = useMutation({ mutationFn: (written: string) => addComment(subject, written), onSettled: onChanged });
+  const [text, setText] = useTextDraft(`comment:${subject.id}`);
   return (
     <Stack spacing={1.5}>
       <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
@@ -51,7 +53,7 @@ export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
             )}
           </Typography>
         )}
-        <Assignee key={triage.assignee} operation={OPERATIONS[subject.kind].triage} assignee={triage.assignee} onAssign={(assignee) => change.mutate({ assignee })} />
+        <Assignee operation={OPERATIONS[subject.kind].triage} assignee={triage.assignee} onAssign={(assignee) => change.mutate({ assignee })} />
       </Stack>
       {triage.comments.length > 0 && (
         <Box component="ul" aria-label="Comments" sx={{ listStyle: "none", m: 0, p: 0 }}>
@@ -70,10 +72,11 @@ export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
       {(change.error ?? comment.error) && <Failure what="The change was not stored." error={change.error ?? comment.error} />}
       <Box sx={{ displayPrint: "none" }}>
         <MessageForm
-          draft={`comment:${subject.id}`}
+          text={text}
+          onText={setText}
           label="Comment"
           disabled={comment.isPending}
-          onSend={(text) => comment.mutateAsync(text)}
+          onSend={comment.mutateAsync}
           button={(ready) => (
             <Allowed operation={OPERATIONS[subject.kind].comment}>
               <Button type="submit" variant="outlined" disabled={!ready} loading={comment.isPending} sx={{ height: 38 }}>
@@ -89,11 +92,18 @@ export function TriagePanel({ subject, triage, onChanged }: TriagePanelProps) {
 
 function Assignee({ operation, assignee, onAssign }: { operation: Operation; assignee: string | null; onAssign: (name: string) => void }) {
   const author = useQuery(me).data?.author;
-  const [name, setName] = useState(assignee ?? "");
+  // Null for the stored name, which another person may change.
+  const [typed, setTyped] = useState<string | null>(null);
+  if (typed !== null && typed === (assignee ?? "")) setTyped(null);
+  const name = typed ?? assignee ?? "";
   const changed = name.trim() !== (assignee ?? "");
+  const assign = () => {
+    setTyped(name.trim());
+    onAssign(name.trim());
+  };
   return (
-    <Form direction="row" sx={{ alignItems: "center", gap: 1 }} onSubmit={() => onAssign(name.trim())}>
-      <TextField size="small" label="Assigned to" value={name} onChange={(event) => setName(event.target.value)} sx={{ width: 170 }} slotProps={{ htmlInput: { maxLength: 200 } }} />
+    <Form direction="row" sx={{ alignItems: "center", gap: 1 }} onSubmit={assign}>
+      <TextField size="small" label="Assigned to" value={name} onChange={(event) => setTyped(event.target.value)} sx={{ width: 170 }} slotProps={{ htmlInput: { maxLength: 200 } }} />
       {changed && (
         <Allowed operation={operation}>
           <Button type="submit" size="small">

@@ -10,6 +10,7 @@ import { samples } from "@/api/alerts";
 import { refetchChanged } from "@/api/refetch";
 import { askQuestion, cancelAnswer, chatMessages, sessionKeys } from "@/api/sessions";
 import { Badge } from "@/components/badge";
+import { useTextDraft } from "@/components/draft";
 import { MessageForm } from "@/components/message-form";
 import { Failure } from "@/components/states";
 import { RelativeTime } from "@/components/times";
@@ -24,17 +25,18 @@ import { useStickToEnd } from "./follow-end";
 export function ChatPanel({ session, events }: { session: SessionDetail; events: readonly TimelineEvent[] }) {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(chatMessages(session.id));
+  const [question, setQuestion] = useTextDraft(`question:${session.id}`);
   const refresh = () => refetchChanged(client, sessionKeys.chat(session.id));
-  const ask = useMutation({ mutationFn: (question: string) => askQuestion(session.id, question), onSettled: refresh });
+  const ask = useMutation({ mutationFn: (text: string) => askQuestion(session.id, text), onSettled: refresh });
   const cancel = useMutation({ mutationFn: (messageId: string) => cancelAnswer(session.id, messageId), onSettled: refresh });
   const byStage = useMemo(() => groupBy(events, (event) => event.stage_id), [events]);
   const subAgents = useSubAgents(session.stages);
   const messages = data?.messages ?? [];
   const answering = messages.find(({ status }) => !hasRunEnded(status));
   const { box, follow } = useStickToEnd(messages.length > 0);
-  const send = (question: string) => {
+  const send = (text: string) => {
     follow();
-    return ask.mutateAsync(question);
+    return ask.mutateAsync(text);
   };
   return (
     <>
@@ -47,12 +49,13 @@ export function ChatPanel({ session, events }: { session: SessionDetail; events:
           {error && <Failure what="The chat could not be loaded." error={error} onRetry={() => void refetch()} />}
           {ask.error && <Failure what="The question was not accepted." error={ask.error} />}
           {cancel.error && <Failure what="The answer could not be stopped." error={cancel.error} />}
-          {data && (messages.length === 0 || session.recorded) && <Suggestions session={session} asked={messages} busy={ask.isPending || answering !== undefined} onPick={(question) => void send(question).catch(() => undefined)} />}
+          {data && (messages.length === 0 || session.recorded) && <Suggestions session={session} asked={messages} busy={ask.isPending || answering !== undefined} onPick={(picked) => void send(picked).catch(() => undefined)} />}
         </Stack>
       </Box>
       <Box sx={{ borderTop: 1, borderColor: "divider", p: 1.5 }}>
         <MessageForm
-          draft={`question:${session.id}`}
+          text={question}
+          onText={setQuestion}
           label="Ask a question"
           disabled={ask.isPending || answering !== undefined}
           onSend={send}

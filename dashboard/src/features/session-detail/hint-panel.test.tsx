@@ -15,11 +15,13 @@ function show(session: Partial<SessionDetail>, notes: Note[] = [], denied: Parti
   client.setQueryData(sessionKeys.notes("s1"), { notes });
   client.setQueryData(me.queryKey, { author: "ada", login_required: true, identified_by: "oidc", role: "viewer", denied, single_sign_on: null });
   vi.spyOn(api, "GET").mockResolvedValue({ data: { notes } as never, response: new Response() });
-  return render(
+  const panel = (shown: Partial<SessionDetail>) => (
     <QueryClientProvider client={client}>
-      <HintPanel session={{ id: "s1", status: "in_progress", recorded: false, chat_enabled: true, ...session } as SessionDetail} />
-    </QueryClientProvider>,
+      <HintPanel session={{ id: "s1", status: "in_progress", recorded: false, chat_enabled: true, ...shown } as SessionDetail} />
+    </QueryClientProvider>
   );
+  const { container, rerender } = render(panel(session));
+  return { container, change: (changed: Partial<SessionDetail>) => rerender(panel(changed)) };
 }
 
 test("a role that may not give hints sees why the button is disabled", async () => {
@@ -68,6 +70,20 @@ test("a hint that came too late is offered as a question", async () => {
   const asked = vi.spyOn(api, "POST").mockResolvedValue({ data: {}, response: new Response() });
   await userEvent.click(screen.getByRole("button", { name: "Ask as a question" }));
   expect(asked).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/chat/messages", { params: { path: { session_id: "s1" } }, body: { content: "Look at web-3" } });
+});
+
+test("a hint that is being written when the session ends stays, and can be asked as a question", async () => {
+  const { container, change } = show({});
+  const sent = vi.spyOn(api, "POST").mockResolvedValue({ data: {}, response: new Response() });
+  await userEvent.type(screen.getByLabelText("Tell the agents something"), "Look at web-3");
+  change({ status: "completed" });
+  expect(screen.getByLabelText<HTMLTextAreaElement>("Tell the agents something").value).toBe("Look at web-3");
+  // Nothing is sent by a key that was pressed for the hint.
+  await userEvent.keyboard("{Enter}");
+  expect(sent).not.toHaveBeenCalled();
+  await userEvent.click(screen.getByRole("button", { name: "Ask as a question" }));
+  expect(sent).toHaveBeenCalledWith("/api/v1/sessions/{session_id}/chat/messages", { params: { path: { session_id: "s1" } }, body: { content: "Look at web-3" } });
+  await vi.waitFor(() => expect(container.textContent).toBe(""));
 });
 
 test("what has ended without a note, or only plays a recording, shows nothing", () => {

@@ -6,6 +6,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Lightbulb } from "lucide-react";
 import { refetchChanged } from "@/api/refetch";
 import { askQuestion, sendHint, sessionKeys, sessionNotes } from "@/api/sessions";
+import { useTextDraft } from "@/components/draft";
 import { MessageForm } from "@/components/message-form";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
@@ -18,11 +19,21 @@ export function HintPanel({ session }: { session: SessionDetail }) {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(sessionNotes(session.id));
   const refresh = () => refetchChanged(client, sessionKeys.notes(session.id));
-  const hint = useMutation({ mutationFn: (text: string) => sendHint(session.id, text), onSettled: refresh });
-  const question = useMutation({ mutationFn: (text: string) => askQuestion(session.id, text), onSettled: () => refetchChanged(client, sessionKeys.chat(session.id)) });
+  const hint = useMutation({ mutationFn: (written: string) => sendHint(session.id, written), onSettled: refresh });
+  const question = useMutation({ mutationFn: (asked: string) => askQuestion(session.id, asked), onSettled: () => refetchChanged(client, sessionKeys.chat(session.id)) });
   const notes = data?.notes ?? [];
+  const [text, setText] = useTextDraft(`hint:${session.id}`);
   const acceptsHints = !hasEnded(session.status) && !session.recorded;
-  if (!acceptsHints && notes.length === 0 && !error) return null;
+  // What was being written when the session ended stays.
+  const hasForm = acceptsHints || text.trim() !== "";
+  if (!hasForm && notes.length === 0 && !error) return null;
+  const askInstead = (hinted: string, onAsked: () => void = () => undefined) => session.chat_enabled && (
+    <Allowed operation="askQuestion">
+      <Button size="small" disabled={question.isPending} onClick={() => void question.mutateAsync(hinted).then(onAsked, () => undefined)}>
+        Ask as a question
+      </Button>
+    </Allowed>
+  );
   return (
     <Section title="Hints">
       <Stack spacing={2}>
@@ -30,13 +41,7 @@ export function HintPanel({ session }: { session: SessionDetail }) {
           <Box component="ul" aria-label="Sent hints" tabIndex={0} sx={{ listStyle: "none", m: 0, p: 0, maxHeight: "24vh", overflowY: "auto" }}>
             {notes.map((note) => (
               <NoteLine key={note.id} note={note}>
-                {note.state === "too_late" && note.kind === "hint" && session.chat_enabled && (
-                  <Allowed operation="askQuestion">
-                    <Button size="small" disabled={question.isPending} onClick={() => question.mutate(note.text)}>
-                      Ask as a question
-                    </Button>
-                  </Allowed>
-                )}
+                {note.state === "too_late" && note.kind === "hint" && askInstead(note.text)}
               </NoteLine>
             ))}
           </Box>
@@ -44,19 +49,24 @@ export function HintPanel({ session }: { session: SessionDetail }) {
         {error && <Failure what="The hints could not be loaded." error={error} onRetry={() => void refetch()} />}
         {hint.error && <Failure what="The hint was not accepted." error={hint.error} />}
         {question.error && <Failure what="The question was not accepted." error={question.error} />}
-        {acceptsHints && (
+        {hasForm && (
           <MessageForm
-            draft={`hint:${session.id}`}
+            text={text}
+            onText={setText}
             label="Tell the agents something"
-            disabled={hint.isPending}
-            onSend={(text) => hint.mutateAsync(text)}
-            button={(ready) => (
-              <Allowed operation="giveHint">
-                <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={hint.isPending} sx={{ minWidth: 96, height: 38 }}>
-                  Hint
-                </Button>
-              </Allowed>
-            )}
+            disabled={!acceptsHints || hint.isPending}
+            onSend={hint.mutateAsync}
+            button={(ready) =>
+              acceptsHints ? (
+                <Allowed operation="giveHint">
+                  <Button type="submit" variant="outlined" startIcon={<Lightbulb size={15} />} disabled={!ready} loading={hint.isPending} sx={{ minWidth: 96, height: 38 }}>
+                    Hint
+                  </Button>
+                </Allowed>
+              ) : (
+                askInstead(text.trim(), () => setText((now) => (now === text ? "" : now)))
+              )
+            }
           />
         )}
       </Stack>
