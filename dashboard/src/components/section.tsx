@@ -25,10 +25,13 @@ export function Section({ title, actions, children, flush = false, folded = fals
         </Typography>
         {actions}
       </Stack>
-      {!folded && <Box sx={flush ? {} : { p: 2 }}>{children}</Box>}
+      {!folded && <Box sx={flush ? FLUSH : { p: 2 }}>{children}</Box>}
     </Paper>
   );
 }
+
+/** A failure needs some distance from the edge. */
+const FLUSH = { "& > [role=alert]": { m: 2 } };
 
 /** A name and its value in a description list. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {

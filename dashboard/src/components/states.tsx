@@ -50,6 +50,24 @@ export function Failure({ what, error, onRetry }: { what: string; error: unknown
   );
 }
 
+interface LoadedProps<Data> {
+  query: { data: Data | undefined; error: unknown; refetch: () => Promise<unknown> };
+  /** What is loading; without it, nothing is shown meanwhile. */
+  what?: string;
+  failure: string;
+  children: (data: Data) => ReactNode;
+}
+
+/** The data of a query as soon as there is any, also below the failure of a later request. */
+export function Loaded<Data>({ query: { data, error, refetch }, what, failure, children }: LoadedProps<Data>) {
+  return (
+    <>
+      {error !== null && <Failure what={failure} error={error} onRetry={() => void refetch()} />}
+      {data !== undefined ? children(data) : error === null && what !== undefined && <Loading what={what} />}
+    </>
+  );
+}
+
 const LINKS = (
   <Stack direction="row" sx={{ justifyContent: "center", gap: 1, flexWrap: "wrap" }}>
     <LinkButton variant="contained" to="/sessions" search={{}}>

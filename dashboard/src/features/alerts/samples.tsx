@@ -6,7 +6,7 @@ import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { Play } from "lucide-react";
 import { samples } from "@/api/alerts";
-import { Failure, Loading } from "@/components/states";
+import { Loaded } from "@/components/states";
 import { Allowed } from "@/presentation/allowed";
 import { RecordedMark } from "@/presentation/recorded";
 import type { Sample } from "@/wire/types";
@@ -18,36 +18,37 @@ interface SamplesProps {
 }
 
 export function Samples({ onRun, onEdit, busy }: SamplesProps) {
-  const { data, error, isPending, refetch } = useQuery(samples);
-  if (isPending) return <Loading what="sample incidents" />;
-  if (error) return <Failure what="The samples could not be loaded." error={error} onRetry={() => void refetch()} />;
   return (
-    <Box sx={{ display: "grid", gap: 1.5 }}>
-      <Typography variant="body2" component="div" color="textSecondary">
-        {data.samples.some((sample) => sample.recorded) ? (
-          <>
-            <RecordedMark /> on a simulated cluster: no API key, no Kubernetes, no cost.
-          </>
-        ) : (
-          "A simulated cluster, investigated by your own model."
-        )}
-      </Typography>
-      {data.samples.map((sample) => (
-        <Paper key={sample.name} variant="outlined" sx={{ p: 1.5 }}>
-          <Typography variant="h3">{sample.title}</Typography>
-          <Typography variant="body2" color="textSecondary" sx={{ my: 0.75 }}>
-            {sample.description}
+    <Loaded query={useQuery(samples)} what="sample incidents" failure="The samples could not be loaded.">
+      {({ samples: listed }) => (
+        <Box sx={{ display: "grid", gap: 1.5 }}>
+          <Typography variant="body2" component="div" color="textSecondary">
+            {listed.some((sample) => sample.recorded) ? (
+              <>
+                <RecordedMark /> on a simulated cluster: no API key, no Kubernetes, no cost.
+              </>
+            ) : (
+              "A simulated cluster, investigated by your own model."
+            )}
           </Typography>
-          <Allowed operation="submitAlert">
-            <Button size="small" variant="outlined" startIcon={<Play size={14} />} loading={busy === sample.name} disabled={busy !== null} onClick={() => onRun(sample)} aria-label={`Investigate: ${sample.title}`}>
-              Investigate
-            </Button>
-          </Allowed>
-          <Button size="small" color="inherit" onClick={() => onEdit(sample)} aria-label={`Edit first: ${sample.title}`} sx={{ ml: 0.5 }}>
-            Edit first
-          </Button>
-        </Paper>
-      ))}
-    </Box>
+          {listed.map((sample) => (
+            <Paper key={sample.name} variant="outlined" sx={{ p: 1.5 }}>
+              <Typography variant="h3">{sample.title}</Typography>
+              <Typography variant="body2" color="textSecondary" sx={{ my: 0.75 }}>
+                {sample.description}
+              </Typography>
+              <Allowed operation="submitAlert">
+                <Button size="small" variant="outlined" startIcon={<Play size={14} />} loading={busy === sample.name} disabled={busy !== null} onClick={() => onRun(sample)} aria-label={`Investigate: ${sample.title}`}>
+                  Investigate
+                </Button>
+              </Allowed>
+              <Button size="small" color="inherit" onClick={() => onEdit(sample)} aria-label={`Edit first: ${sample.title}`} sx={{ ml: 0.5 }}>
+                Edit first
+              </Button>
+            </Paper>
+          ))}
+        </Box>
+      )}
+    </Loaded>
   );
 }

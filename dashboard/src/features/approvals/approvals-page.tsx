@@ -7,28 +7,32 @@ import { useState } from "react";
 import { pendingApprovals } from "@/api/approvals";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Loaded, Nothing } from "@/components/states";
 import { ApprovalCard } from "@/presentation/approval-card";
 
 export function ApprovalsPage() {
   usePageTitle("Approvals");
-  const { data, error, refetch } = useQuery(pendingApprovals);
   return (
     <Stack spacing={2}>
       <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", flexWrap: "wrap", gap: 2 }}>
         <Typography variant="h1">Approvals</Typography>
         <NotifyButton />
       </Stack>
-      {error && <Failure what="The approvals could not be loaded." error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="the approvals" />}
-      {data?.approvals.length === 0 && <Nothing title="No call waits for an approval">Tools that may change something ask before each call.</Nothing>}
-      {data?.approvals.map((approval) => (
-        <ApprovalCard key={approval.id} approval={approval}>
-          <TextLink variant="body2" to="/sessions/$sessionId" params={{ sessionId: approval.session_id }} search={{}}>
-            Open the session
-          </TextLink>
-        </ApprovalCard>
-      ))}
+      <Loaded query={useQuery(pendingApprovals)} what="the approvals" failure="The approvals could not be loaded.">
+        {({ approvals }) =>
+          approvals.length === 0 ? (
+            <Nothing title="No call waits for an approval">Tools that may change something ask before each call.</Nothing>
+          ) : (
+            approvals.map((approval) => (
+              <ApprovalCard key={approval.id} approval={approval}>
+                <TextLink variant="body2" to="/sessions/$sessionId" params={{ sessionId: approval.session_id }} search={{}}>
+                  Open the session
+                </TextLink>
+              </ApprovalCard>
+            ))
+          )
+        }
+      </Loaded>
     </Stack>
   );
 }

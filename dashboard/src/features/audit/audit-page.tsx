@@ -11,7 +11,7 @@ import { Choice, SearchBox } from "@/components/fields";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { PERIODS, periodStart } from "@/components/search-params";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Loaded, Nothing } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime, useMinute } from "@/components/times";
 import type { AuditEntry } from "@/wire/types";
@@ -27,8 +27,7 @@ export function AuditPage() {
   const now = useMinute();
   const set = (change: { [Key in keyof AuditSearch]?: string | undefined }) => void navigate({ search: readAuditSearch({ ...search, ...change }), replace: true });
   const filter = { ...(search.actor ? { actor: search.actor } : {}), ...(search.action ? { action: [search.action] } : {}), ...(search.since ? { from: periodStart(search.since, now) } : {}) };
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(auditPages(filter));
-  const entries = data?.pages.flatMap((page) => page.entries);
+  const query = useInfiniteQuery(auditPages(filter));
   return (
     <Stack spacing={2}>
       <Typography variant="h1">Audit log</Typography>
@@ -44,12 +43,14 @@ export function AuditPage() {
           JSON lines
         </Button>
       </Stack>
-      {error && <Failure what="The audit log could not be loaded." error={error} onRetry={() => void refetch()} />}
-      {!entries && !error && <Loading what="the audit log" />}
-      {entries?.length === 0 && <Nothing title="No entries match" />}
-      {entries && entries.length > 0 && <Entries entries={entries} />}
-      {hasNextPage && (
-        <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()} sx={{ alignSelf: "center" }}>
+      <Loaded query={query} what="the audit log" failure="The audit log could not be loaded.">
+        {({ pages }) => {
+          const entries = pages.flatMap((page) => page.entries);
+          return entries.length === 0 ? <Nothing title="No entries match" /> : <Entries entries={entries} />;
+        }}
+      </Loaded>
+      {query.hasNextPage && (
+        <Button loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()} sx={{ alignSelf: "center" }}>
           Show older entries
         </Button>
       )}

@@ -10,7 +10,7 @@ import { useState } from "react";
 import { sessionPage } from "@/api/sessions";
 import { Form } from "@/components/fields";
 import { Section } from "@/components/section";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Loaded, Nothing } from "@/components/states";
 import { ONE_LINE } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { StatusBadge } from "@/presentation/session-status";
@@ -26,31 +26,35 @@ interface ChooseOtherProps {
 }
 
 export function ChooseOther({ session, onOther }: ChooseOtherProps) {
-  const { data, error, isPending, refetch } = useQuery(sessionPage({ alert_type: session.alert_type, status: ENDED_STATUSES }, { offset: 0, limit: OFFERED }));
-  const others = data?.sessions.filter(({ id }) => id !== session.id) ?? [];
+  const query = useQuery(sessionPage({ alert_type: session.alert_type, status: ENDED_STATUSES }, { offset: 0, limit: OFFERED }));
   return (
     <Section title={`Compare “${session.title}” with`} flush>
       <AddressForm onOther={onOther} />
-      {isPending && <Loading what="other sessions" />}
-      {error && <Failure what="Other sessions could not be loaded." error={error} onRetry={() => void refetch()} />}
-      {data && others.length === 0 && <Nothing title="There is no other session of this alert type">Paste the address of any other session above.</Nothing>}
-      <Box component="ul" aria-label="Other sessions" sx={{ listStyle: "none", m: 0, p: 0 }}>
-        {others.map((other) => (
-          <li key={other.id}>
-            <ButtonBase onClick={() => onOther(other.id)} sx={{ display: "flex", gap: 2, width: "100%", justifyContent: "flex-start", textAlign: "left", px: 2, py: 1, borderTop: 1, borderColor: "divider", fontSize: "0.875rem", "&:hover": { bgcolor: "action.hover" } }}>
-              <span>
-                <StatusBadge session={other} />
-              </span>
-              <Box component="span" sx={{ ...ONE_LINE, flex: 1 }}>
-                {other.title}
-              </Box>
-              <Typography component="span" variant="caption" color="textSecondary" sx={{ whiteSpace: "nowrap" }}>
-                <RelativeTime at={other.created_at} />
-              </Typography>
-            </ButtonBase>
-          </li>
-        ))}
-      </Box>
+      <Loaded query={query} what="other sessions" failure="Other sessions could not be loaded.">
+        {({ sessions }) => {
+          const others = sessions.filter(({ id }) => id !== session.id);
+          if (others.length === 0) return <Nothing title="There is no other session of this alert type">Paste the address of any other session above.</Nothing>;
+          return (
+            <Box component="ul" aria-label="Other sessions" sx={{ listStyle: "none", m: 0, p: 0 }}>
+              {others.map((other) => (
+                <li key={other.id}>
+                  <ButtonBase onClick={() => onOther(other.id)} sx={{ display: "flex", gap: 2, width: "100%", justifyContent: "flex-start", textAlign: "left", px: 2, py: 1, borderTop: 1, borderColor: "divider", fontSize: "0.875rem", "&:hover": { bgcolor: "action.hover" } }}>
+                    <span>
+                      <StatusBadge session={other} />
+                    </span>
+                    <Box component="span" sx={{ ...ONE_LINE, flex: 1 }}>
+                      {other.title}
+                    </Box>
+                    <Typography component="span" variant="caption" color="textSecondary" sx={{ whiteSpace: "nowrap" }}>
+                      <RelativeTime at={other.created_at} />
+                    </Typography>
+                  </ButtonBase>
+                </li>
+              ))}
+            </Box>
+          );
+        }}
+      </Loaded>
     </Section>
   );
 }

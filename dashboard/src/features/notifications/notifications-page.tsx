@@ -16,7 +16,7 @@ import { plural } from "@/components/format";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Failure, Loaded, Nothing } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { Allowed } from "@/presentation/allowed";
 import type { NotificationItem, NotificationStatus, NotificationTarget } from "@/wire/types";
@@ -35,39 +35,40 @@ const ROW = { display: "grid", columnGap: 2, rowGap: 0.25, alignItems: "center",
 export function NotificationsPage() {
   usePageTitle("Notifications");
   const [status, setStatus] = useState<NotificationStatus>();
-  const { data, error, refetch } = useQuery({ ...notifications(status ? { status } : {}), placeholderData: keepPreviousData });
+  const query = useQuery({ ...notifications(status ? { status } : {}), placeholderData: keepPreviousData });
   return (
     <Stack spacing={2}>
       <Typography variant="h1">Notifications</Typography>
-      {error && <Failure what="The notifications could not be loaded." error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="the notifications" />}
-      {data && data.targets.length === 0 && (
-        <Nothing title="No targets are configured" action={<Button href="/help/notifications.md">Set up notifications</Button>}>
-          Targets and rules are in the section <code>notify</code> of tarsy.yaml.
-        </Nothing>
-      )}
-      {data && data.targets.length > 0 && (
-        <>
-          <Section title="Targets" flush>
-            <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
-              {data.targets.map((target) => (
-                <Target key={target.name} target={target} />
-              ))}
-            </Box>
-          </Section>
-          <Section title="Last notifications" actions={<StatusFilter status={status} onChange={setStatus} />} flush>
-            {data.notifications.length === 0 ? (
-              <Nothing title="No notifications" />
-            ) : (
-              <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
-                {data.notifications.map((item) => (
-                  <Notification key={item.id} item={item} />
-                ))}
-              </Box>
-            )}
-          </Section>
-        </>
-      )}
+      <Loaded query={query} what="the notifications" failure="The notifications could not be loaded.">
+        {(data) =>
+          data.targets.length === 0 ? (
+            <Nothing title="No targets are configured" action={<Button href="/help/notifications.md">Set up notifications</Button>}>
+              Targets and rules are in the section <code>notify</code> of tarsy.yaml.
+            </Nothing>
+          ) : (
+            <>
+              <Section title="Targets" flush>
+                <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+                  {data.targets.map((target) => (
+                    <Target key={target.name} target={target} />
+                  ))}
+                </Box>
+              </Section>
+              <Section title="Last notifications" actions={<StatusFilter status={status} onChange={setStatus} />} flush>
+                {data.notifications.length === 0 ? (
+                  <Nothing title="No notifications" />
+                ) : (
+                  <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+                    {data.notifications.map((item) => (
+                      <Notification key={item.id} item={item} />
+                    ))}
+                  </Box>
+                )}
+              </Section>
+            </>
+          )
+        }
+      </Loaded>
     </Stack>
   );
 }

@@ -13,7 +13,7 @@ import { plural } from "@/components/format";
 import { LinkButton } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Loaded, Nothing } from "@/components/states";
 import type { ReviewFigures } from "@/wire/types";
 import type { Group } from "./figures";
 import { accuracyCounts, byName, figureRow, judged, rightShares, sumOf } from "./figures";
@@ -26,7 +26,6 @@ const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
 export function ReviewsPage() {
   usePageTitle("Reviews");
-  const { data, error, refetch } = useQuery(reviewFigures);
   return (
     <Stack spacing={2}>
       <Stack direction="row" sx={{ justifyContent: "space-between", alignItems: "center", flexWrap: "wrap", gap: 2 }}>
@@ -35,9 +34,9 @@ export function ReviewsPage() {
           Sessions without a review
         </LinkButton>
       </Stack>
-      {error && <Failure what="The reviews could not be loaded." error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="the reviews" />}
-      {data && <Figures figures={data} />}
+      <Loaded query={useQuery(reviewFigures)} what="the reviews" failure="The reviews could not be loaded.">
+        {(figures) => <Figures figures={figures} />}
+      </Loaded>
     </Stack>
   );
 }

@@ -4,22 +4,25 @@ import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { refusedDeliveries } from "@/api/system";
 import { Section } from "@/components/section";
-import { Failure } from "@/components/states";
+import { Loaded } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import type { RefusedDeliveryItem } from "@/wire/types";
 
 export function RefusedDeliveries() {
-  const { data, error, refetch } = useQuery(refusedDeliveries);
-  if (error) return <Failure what="The refused deliveries could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (!data || data.deliveries.length === 0) return null;
   return (
-    <Section title={`Refused deliveries (${data.deliveries.length})`} flush>
-      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0, maxHeight: 360, overflowY: "auto" }}>
-        {data.deliveries.map((delivery, index) => (
-          <RefusedDelivery key={index} delivery={delivery} />
-        ))}
-      </Box>
-    </Section>
+    <Loaded query={useQuery(refusedDeliveries)} failure="The refused deliveries could not be loaded.">
+      {({ deliveries }) =>
+        deliveries.length > 0 && (
+          <Section title={`Refused deliveries (${deliveries.length})`} flush>
+            <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0, maxHeight: 360, overflowY: "auto" }}>
+              {deliveries.map((delivery, index) => (
+                <RefusedDelivery key={index} delivery={delivery} />
+              ))}
+            </Box>
+          </Section>
+        )
+      }
+    </Loaded>
   );
 }
 

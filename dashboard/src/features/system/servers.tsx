@@ -8,7 +8,7 @@ import { mcpServers } from "@/api/system";
 import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { plural } from "@/components/format";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Loaded, Nothing } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import type { MCPServerItem, ServerState } from "@/wire/types";
@@ -20,19 +20,17 @@ const STATES = {
 } satisfies Record<ServerState, BadgeStyle>;
 
 export function Servers() {
-  const { data, error, refetch } = useQuery(mcpServers);
-  if (error) {
-    return (
-      <Box sx={{ p: 2 }}>
-        <Failure what="The tool servers could not be loaded." error={error} onRetry={() => void refetch()} />
-      </Box>
-    );
-  }
-  if (!data) return <Loading what="the tool servers" />;
-  if (data.servers.length === 0) {
-    return <Nothing title="No tool server is in use">Name MCP servers in tarsy.yaml and give them to a chain; the configuration below shows the ones that are known.</Nothing>;
-  }
-  return data.servers.map((server) => <Server key={server.name} server={server} />);
+  return (
+    <Loaded query={useQuery(mcpServers)} what="the tool servers" failure="The tool servers could not be loaded.">
+      {({ servers }) =>
+        servers.length === 0 ? (
+          <Nothing title="No tool server is in use">Name MCP servers in tarsy.yaml and give them to a chain; the configuration below shows the ones that are known.</Nothing>
+        ) : (
+          servers.map((server) => <Server key={server.name} server={server} />)
+        )
+      }
+    </Loaded>
+  );
 }
 
 function Server({ server }: { server: MCPServerItem }) {

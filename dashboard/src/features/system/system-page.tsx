@@ -13,7 +13,7 @@ import { DataView } from "@/components/data-view";
 import { LinkButton } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
-import { Failure, Loading } from "@/components/states";
+import { Failure, Loaded } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { Allowed } from "@/presentation/allowed";
@@ -84,22 +84,24 @@ const HEALTH = {
 } satisfies Record<HealthReport["status"], BadgeStyle>;
 
 function Health() {
-  const { data, error, refetch } = useQuery(health);
+  const query = useQuery(health);
   const release = useQuery(version).data?.version;
-  if (error) return <Failure what="The server's health is unknown." error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="the server's health" />;
   return (
-    <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
-      <Fact name="TARSy">
-        <Badge badge={HEALTH[data.status]} />
-      </Fact>
-      <Fact name="Version">{release ?? data.version}</Fact>
-      {Object.entries(data.checks).map(([name, check]) => (
-        <Fact key={name} name={titleOf(name)}>
-          <Badge badge={HEALTH[check.status]} /> {check.message}
-        </Fact>
-      ))}
-    </Box>
+    <Loaded query={query} what="the server's health" failure="The server's health is unknown.">
+      {(report) => (
+        <Box component="dl" sx={{ display: "flex", flexWrap: "wrap", columnGap: 4, rowGap: 1, m: 0 }}>
+          <Fact name="TARSy">
+            <Badge badge={HEALTH[report.status]} />
+          </Fact>
+          <Fact name="Version">{release ?? report.version}</Fact>
+          {Object.entries(report.checks).map(([name, check]) => (
+            <Fact key={name} name={titleOf(name)}>
+              <Badge badge={HEALTH[check.status]} /> {check.message}
+            </Fact>
+          ))}
+        </Box>
+      )}
+    </Loaded>
   );
 }
 
@@ -122,17 +124,20 @@ const SOURCES = {
 const WARNING: BadgeStyle = { label: "Warning", tone: "warning", icon: TriangleAlert };
 
 function Warnings() {
-  const { data, error, refetch } = useQuery(warnings);
-  if (error) return <Failure what="The warnings could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (!data || data.warnings.length === 0) return null;
   return (
-    <Section title={`Warnings (${data.warnings.length})`} flush>
-      <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
-        {data.warnings.map((warning) => (
-          <Warning key={`${warning.source} ${warning.message}`} warning={warning} />
-        ))}
-      </Box>
-    </Section>
+    <Loaded query={useQuery(warnings)} failure="The warnings could not be loaded.">
+      {({ warnings: found }) =>
+        found.length > 0 && (
+          <Section title={`Warnings (${found.length})`} flush>
+            <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+              {found.map((warning) => (
+                <Warning key={`${warning.source} ${warning.message}`} warning={warning} />
+              ))}
+            </Box>
+          </Section>
+        )
+      }
+    </Loaded>
   );
 }
 
@@ -153,10 +158,11 @@ function Warning({ warning }: { warning: SystemWarningItem }) {
 }
 
 function Configuration() {
-  const { data, error, refetch } = useQuery(configYaml);
-  if (error) return <Failure what="The configuration could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <Loading what="the configuration" />;
-  return <DataView text={data} label="Configuration" maxHeight={560} />;
+  return (
+    <Loaded query={useQuery(configYaml)} what="the configuration" failure="The configuration could not be loaded.">
+      {(yaml) => <DataView text={yaml} label="Configuration" maxHeight={560} />}
+    </Loaded>
+  );
 }
 
 /** Renders text between backticks as code. */

@@ -13,7 +13,7 @@ import { CopyButton, copyText } from "@/components/copy-button";
 import { DataView } from "@/components/data-view";
 import { formatDollars, formatDuration } from "@/components/format";
 import { Fact, Section } from "@/components/section";
-import { Failure, Loading } from "@/components/states";
+import { Loaded } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { ForkButton } from "@/presentation/fork-dialog";
@@ -61,22 +61,23 @@ export function CallDetail({ sessionId, call, position, onPrevious, onNext, onCl
 }
 
 function ModelCall({ sessionId, id }: { sessionId: string; id: string }) {
-  const { data, error, refetch } = useQuery(llmCall(sessionId, id));
-  if (error) return <Failure what="The call could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="the call" />;
   return (
-    <Stack spacing={2}>
-      <ModelFacts call={data} />
-      {data.error_message && (
-        <Alert severity="error" variant="outlined" sx={{ overflowWrap: "anywhere" }}>
-          {data.error_code && <strong>{data.error_code}: </strong>}
-          {data.error_message}
-        </Alert>
+    <Loaded query={useQuery(llmCall(sessionId, id))} what="the call" failure="The call could not be loaded.">
+      {(call) => (
+        <Stack spacing={2}>
+          <ModelFacts call={call} />
+          {call.error_message && (
+            <Alert severity="error" variant="outlined" sx={{ overflowWrap: "anywhere" }}>
+              {call.error_code && <strong>{call.error_code}: </strong>}
+              {call.error_message}
+            </Alert>
+          )}
+          <Conversation messages={call.conversation} actions={<ConversationActions sessionId={sessionId} call={call} />} />
+          {call.response && <DataView text={JSON.stringify(call.response)} label="Answer as received" maxHeight={360} />}
+          <DataView text={JSON.stringify(call.request)} label="Request settings" maxHeight={240} />
+        </Stack>
       )}
-      <Conversation messages={data.conversation} actions={<ConversationActions sessionId={sessionId} call={data} />} />
-      {data.response && <DataView text={JSON.stringify(data.response)} label="Answer as received" maxHeight={360} />}
-      <DataView text={JSON.stringify(data.request)} label="Request settings" maxHeight={240} />
-    </Stack>
+    </Loaded>
   );
 }
 
@@ -127,9 +128,14 @@ function ModelFacts({ call }: { call: LLMCallDetail }) {
 }
 
 function ToolCall({ sessionId, id }: { sessionId: string; id: string }) {
-  const { data, error, refetch } = useQuery(mcpCall(sessionId, id));
-  if (error) return <Failure what="The call could not be loaded." error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="the call" />;
+  return (
+    <Loaded query={useQuery(mcpCall(sessionId, id))} what="the call" failure="The call could not be loaded.">
+      {(call) => <ToolCallData data={call} />}
+    </Loaded>
+  );
+}
+
+function ToolCallData({ data }: { data: MCPCallDetail }) {
   const dispatch = parseDispatch(data);
   return (
     <Stack spacing={2}>

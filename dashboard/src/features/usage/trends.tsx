@@ -10,7 +10,7 @@ import { Chart } from "@/components/chart";
 import type { ChartSeries } from "@/components/chart-data";
 import { formatCount, formatDollars, formatDuration, plural } from "@/components/format";
 import { Section } from "@/components/section";
-import { Failure } from "@/components/states";
+import { Loaded } from "@/components/states";
 import type { DayUsageItem, Period, UsageTrends, WeekItem } from "@/wire/types";
 
 type Measure = "cost_usd" | "tokens" | "calls";
@@ -28,9 +28,11 @@ const SECONDS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_
 const HEIGHT_PX = 190;
 
 export function Trends({ period }: { period: Period }) {
-  const { data, error, refetch } = useQuery(usageTrends(period));
-  if (error) return <Failure what="The charts could not be loaded." error={error} onRetry={() => void refetch()} />;
-  return data ? <Charts trends={data} /> : null;
+  return (
+    <Loaded query={useQuery(usageTrends(period))} failure="The charts could not be loaded.">
+      {(trends) => <Charts trends={trends} />}
+    </Loaded>
+  );
 }
 
 function Charts({ trends }: { trends: UsageTrends }) {

@@ -15,7 +15,7 @@ import { formatCost, formatCount, formatDollars } from "@/components/format";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Loaded, Nothing } from "@/components/states";
 import type { DearSessionItem, Period, PeriodBudgetItem, ToolUseItem, UsageOverview, UsedItem } from "@/wire/types";
 import { Trends } from "./trends";
 
@@ -24,7 +24,7 @@ const PERIODS: Record<Period, string> = { day: "Today", week: "7 days", month: "
 export function UsagePage() {
   usePageTitle("Usage");
   const [period, setPeriod] = useState<Period>("month");
-  const { data, error, refetch } = useQuery(usage(period));
+  const query = useQuery(usage(period));
   return (
     <Stack spacing={2}>
       <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", gap: 2 }}>
@@ -40,12 +40,16 @@ export function UsagePage() {
           CSV
         </Button>
       </Box>
-      {error && <Failure what="The usage could not be loaded." error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="the usage" />}
-      {data && <Budgets budgets={data.budgets} />}
-      {data && data.total.calls > 0 && <Totals overview={data} />}
+      <Loaded query={query} what="the usage" failure="The usage could not be loaded.">
+        {(overview) => (
+          <>
+            <Budgets budgets={overview.budgets} />
+            {overview.total.calls > 0 && <Totals overview={overview} />}
+          </>
+        )}
+      </Loaded>
       <Trends period={period} />
-      {data && (data.total.calls === 0 ? <Nothing title="No model calls in this period" /> : <Tables overview={data} />)}
+      {query.data && (query.data.total.calls === 0 ? <Nothing title="No model calls in this period" /> : <Tables overview={query.data} />)}
     </Stack>
   );
 }
@@ -88,11 +92,7 @@ function Budgets({ budgets }: { budgets: PeriodBudgetItem[] }) {
   return (
     <Section title="Budgets" flush>
       <FigureTable label="Budgets" head={["Budget", "Ceiling", "Spent", "Reserved", "Forecast"]} rows={budgets.map(budgetRow)} />
-      {unpriced && (
-        <Alert severity="warning" sx={{ m: 1 }}>
-          {unpriced}
-        </Alert>
-      )}
+      {unpriced && <Alert severity="warning">{unpriced}</Alert>}
     </Section>
   );
 }
