@@ -10,6 +10,7 @@ import { BadgeIcon, VisuallyHidden } from "@/components/badge";
 import { formatClock } from "@/components/format";
 import { Markdown } from "@/components/markdown";
 import type { Marks } from "@/components/markdown-marks";
+import { Failure } from "@/components/states";
 import { MONO, ONE_LINE } from "@/components/text-styles";
 import type { EvidenceDetail, TimelineEvent } from "@/wire/types";
 import type { CitedEvidence } from "./citations";
@@ -102,7 +103,7 @@ const TOOLTIP = {
 const CODE = { m: 0, px: 1.5, py: 1, bgcolor: "code.block", fontFamily: MONO, fontSize: "0.75rem", lineHeight: 1.5, whiteSpace: "pre-wrap", overflowWrap: "anywhere", maxHeight: 260, overflow: "hidden", color: "text.secondary" } as const;
 
 function CitationTooltip({ sessionId, cited, checked }: { sessionId: string; cited: CitedEvidence; checked: CheckedCitation | null }) {
-  const { data } = useQuery(evidenceDetail(sessionId, cited.evidenceId));
+  const { data, error } = useQuery(evidenceDetail(sessionId, cited.evidenceId));
   const state = checked?.status ?? "unchecked";
   const range = data && (checked ? citedRange(data, checked) : findQuote(data, cited.quotation ?? ""));
   const shown = range && excerpt(range.text, range);
@@ -136,6 +137,7 @@ function CitationTooltip({ sessionId, cited, checked }: { sessionId: string; cit
           {narrow(shown.after)}
         </Box>
       )}
+      {error && !data && <Failure what={`${cited.evidenceId} could not be loaded.`} error={error} />}
       <Typography variant="body2" sx={{ px: 1.5, py: 1, display: "flex", gap: 1, fontSize: "0.78rem", color: state === "failed" ? "warning.main" : "text.secondary" }}>
         <Box component="span" sx={{ pt: "2px" }}>
           <BadgeIcon badge={CITATION_BADGES[state]} size={14} />

@@ -10,6 +10,7 @@ import { Badge, TONE_COLORS } from "@/components/badge";
 import { CopyIcon } from "@/components/copy-button";
 import type { Marks } from "@/components/markdown-marks";
 import { Fact, Section } from "@/components/section";
+import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime, useMinute } from "@/components/times";
 import { actionLabels, extractSection, RULED_OUT } from "./citations";
@@ -27,13 +28,15 @@ interface VerdictCardProps {
   doNow: string | null;
   list: CitationList | undefined;
   checked: CheckedCitations | null;
+  /** Why the citations could not be loaded. */
+  error: Error | null;
   /** The result of a challenge; null if there was none. */
   challenge?: BadgeStyle | null;
   /** More beside the badges. */
   actions?: ReactNode;
 }
 
-export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked, challenge = null, actions }: VerdictCardProps) {
+export const VerdictCard = memo(function VerdictCard({ session, doNow, list, checked, error, challenge = null, actions }: VerdictCardProps) {
   const { verdict, citations, final_analysis: analysis } = session;
   if (verdict === null && citations === null) return null;
   const analysisHasRuledOut = analysis !== null && extractSection(analysis, RULED_OUT).section !== null;
@@ -69,6 +72,7 @@ export const VerdictCard = memo(function VerdictCard({ session, doNow, list, che
             </Box>
           )}
           {citations && <CitationSupport sums={citations} checked={list} />}
+          {error && <Failure what="The citations could not be loaded." error={error} />}
         </Stack>
       </Section>
     </Box>

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from support.browser import (
     DESKTOP,
+    NOWHERE,
     PHONE,
     TABLET,
     assert_accessible,
@@ -214,6 +215,37 @@ def test_every_page_shows_that_it_loads_and_why_it_could_not_be_loaded(browser: 
                 resize(page, PHONE)
             assert_fits(page)
             page.unroute(data, refuse)
+
+
+# Parts of pages whose requests fail alone, and what is shown in their place.
+PARTS = {
+    "/incidents": ("/mutes", ["The mutes could not be loaded."]),
+    "/alerts/new": (
+        "/system/(mcp-servers|default-tools)",
+        ["The tool servers could not be loaded.", "The chain's own tools could not be loaded."],
+    ),
+    "/sessions/{crashloop}": ("/sessions/[^/]*/(citations|evidence/.*)", ["The citations could not be loaded."]),
+    "/sessions/{crashloop}/compare?with={dns-outage}": ("/sessions/[^/]*/trace", ["Turns and tool calls could not be counted."]),
+}
+
+
+def test_a_part_of_a_page_that_cannot_be_loaded_says_so(browser: Browser, server: Served, finished: dict[str, str]) -> None:
+    refusal = {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": "Not today."}
+    with open_page(browser, server.url) as page:
+        page.goto(NOWHERE)
+        page.get_by_text("There is no such page").wait_for()
+        for address, (refused, failures) in PARTS.items():
+            page.route(re.compile(f"/api/v1{refused}$"), lambda route: route.fulfill(status=403, json=refusal))
+            follow(page, address.format(**finished))
+            for failure in failures:
+                expect(page.get_by_role("alert").filter(has_text=failure)).to_contain_text("Not today.")
+            if address == "/sessions/{crashloop}":
+                # The words behind a citation, which its tooltip shows.
+                page.get_by_role("region", name="Analysis").locator("a.citation").first.hover()
+                expect(page.get_by_role("tooltip")).to_contain_text("could not be loaded. Not today.")
+            page.unroute_all(behavior="wait")
+        follow(page, "/incidents")
+        page.get_by_text("Nothing is muted").wait_for()
 
 
 # Pages without data, and what they say then.

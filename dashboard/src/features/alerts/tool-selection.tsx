@@ -12,6 +12,7 @@ import { useQuery } from "@tanstack/react-query";
 import { defaultTools } from "@/api/alerts";
 import { mcpServers } from "@/api/system";
 import { plural } from "@/components/format";
+import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import type { McpSelection, MCPServerItem } from "@/wire/types";
 import { isServerSelected, isToolSelected, toggleServer, toggleTool, withTools } from "./draft";
@@ -24,9 +25,10 @@ interface ToolSelectionProps {
 }
 
 export function ToolSelection({ alertType, value, problem, onChange }: ToolSelectionProps) {
-  const servers = useQuery(mcpServers).data?.servers ?? [];
-  const defaults = useQuery(defaultTools).data?.defaults.find((entry) => entry.alert_type === alertType);
-  const own = defaults?.servers ?? [];
+  const known = useQuery(mcpServers);
+  const defaults = useQuery(defaultTools);
+  const servers = known.data?.servers ?? [];
+  const own = defaults.data?.defaults.find((entry) => entry.alert_type === alertType)?.servers ?? [];
   const choose = (mode: string) => onChange(mode === "own" ? null : { servers: own.map((name) => ({ name, tools: null })), native_tools: null });
   return (
     <Box>
@@ -44,6 +46,8 @@ export function ToolSelection({ alertType, value, problem, onChange }: ToolSelec
           ))}
         </Box>
       )}
+      {known.error && <Failure what="The tool servers could not be loaded." error={known.error} onRetry={() => void known.refetch()} />}
+      {defaults.error && <Failure what="The chain's own tools could not be loaded." error={defaults.error} onRetry={() => void defaults.refetch()} />}
       {problem && (
         <Alert severity="error" sx={{ mt: 1 }}>
           {problem}

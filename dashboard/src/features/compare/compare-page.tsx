@@ -14,7 +14,7 @@ import { LinkButton, TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { plainText } from "@/components/plain-text";
 import { Section } from "@/components/section";
-import { Failure, Loading, Nothing } from "@/components/states";
+import { Failure, Loaded, Nothing } from "@/components/states";
 import { clamped } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { describeForkPoint } from "@/presentation/forks";
@@ -42,34 +42,34 @@ export function ComparePage() {
           Compare two sessions
         </Typography>
       </Box>
-      {session.isPending && <Loading what="the session" />}
-      {session.error && <Failure what="The session could not be loaded." error={session.error} onRetry={() => void session.refetch()} />}
-      {session.data && (other === undefined ? <ChooseOther session={session.data} onOther={onOther} /> : <Comparison session={session.data} other={other} onOther={onOther} />)}
+      <Loaded query={session} what="the session" failure="The session could not be loaded.">
+        {(data) => (other === undefined ? <ChooseOther session={data} onOther={onOther} /> : <Comparison session={data} other={other} onOther={onOther} />)}
+      </Loaded>
     </Stack>
   );
 }
 
 function Comparison({ session, other, onOther }: { session: SessionDetail; other: string; onOther: (sessionId: string) => void }) {
-  const { data, error, refetch } = useQuery(sessionDetail(other));
+  const query = useQuery(sessionDetail(other));
   const trace = useQuery(traceList(session.id));
   const otherTrace = useQuery(traceList(other));
-  if (error) {
-    return (
-      <>
-        <Failure what="The other session could not be loaded." error={error} onRetry={() => void refetch()} />
-        <ChooseOther session={session} onOther={onOther} />
-      </>
-    );
-  }
-  if (!data) return <Loading what="the other session" />;
+  const failedTrace = [trace, otherTrace].find((one) => one.error !== null);
   return (
     <>
-      <Section title="Results" flush>
-        <Figures sessions={[session, data]} figures={figuresOf([session, data], [trace.data, otherTrace.data])} />
-      </Section>
-      <Section title="Where their analyses differ" flush>
-        <Difference before={session.final_analysis} after={data.final_analysis} />
-      </Section>
+      <Loaded query={query} what="the other session" failure="The other session could not be loaded.">
+        {(data) => (
+          <>
+            {failedTrace && <Failure what="Turns and tool calls could not be counted." error={failedTrace.error} onRetry={() => void failedTrace.refetch()} />}
+            <Section title="Results" flush>
+              <Figures sessions={[session, data]} figures={figuresOf([session, data], [trace.data, otherTrace.data])} />
+            </Section>
+            <Section title="Where their analyses differ" flush>
+              <Difference before={session.final_analysis} after={data.final_analysis} />
+            </Section>
+          </>
+        )}
+      </Loaded>
+      {query.isLoadingError && <ChooseOther session={session} onOther={onOther} />}
     </>
   );
 }

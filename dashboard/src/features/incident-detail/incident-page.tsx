@@ -120,7 +120,7 @@ function LastVerdict({ sessionId }: { sessionId: string }) {
 
 function SessionVerdict({ session }: { session: SessionDetail }) {
   const router = useRouter();
-  const { list, checked, doNow } = useCheckedAnalysis(session, true);
+  const { list, checked, error, doNow } = useCheckedAnalysis(session, true);
   const links = useMemo((): EvidenceLinks => {
     const place = (target: EvidenceTarget) => ({ to: "/sessions/$sessionId", params: { sessionId: session.id }, search: { ...target } }) as const;
     return { sessionId: session.id, hrefOf: (target) => router.buildLocation(place(target)).href, open: (target) => void router.navigate(place(target)) };
@@ -132,7 +132,7 @@ function SessionVerdict({ session }: { session: SessionDetail }) {
   );
   return (
     <EvidenceLinksContext value={links}>
-      <VerdictCard {...{ session, doNow, list, checked }} actions={link} />
+      <VerdictCard {...{ session, doNow, list, checked, error }} actions={link} />
     </EvidenceLinksContext>
   );
 }

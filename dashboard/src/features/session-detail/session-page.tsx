@@ -92,7 +92,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
   const showStage = useCallback((id: string) => setStageTarget({ id }), []);
   const showAgent = useCallback((id: string, agent: string) => setStageTarget({ id, agent }), []);
   const { final_analysis: analysis, executive_summary: summary } = session;
-  const { list, checked, doNow, text } = useCheckedAnalysis(session, concluded);
+  const { list, checked, error, doNow, text } = useCheckedAnalysis(session, concluded);
   const repeated = useMemo(() => new Set(concluded ? [analysis, summary].filter((shown) => shown !== null) : []), [concluded, analysis, summary]);
   const challenge = useMemo(() => challengeResult(session, events), [session, events]);
   const finding = useFinding(stages, events);
@@ -160,7 +160,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
           <Box sx={{ display: "grid", displayPrint: "block", gridTemplateColumns: evidenceBeside ? WITH_EVIDENCE : withContents ? WITH_CONTENTS : WITH_ALERT, gap: 2, alignItems: "start" }}>
             {withContents && <Contents contents={contentsOf(sections, [summary, text].filter(Boolean).join("\n\n"), stages)} onStage={showStage} />}
             <Stack spacing={2} sx={{ minWidth: 0 }}>
-              {concluded && <VerdictCard {...{ session, doNow, list, checked, challenge }} />}
+              {concluded && <VerdictCard {...{ session, doNow, list, checked, error, challenge }} />}
               {concluded && about}
               {concluded && <Analysis {...{ session, text, checked }} />}
               {ended && (
