@@ -63,6 +63,14 @@ test("each pause is ended by its own button", async () => {
   await waitFor(() => expect(screen.getAllByRole("status")).toHaveLength(1));
 });
 
+test("a pause that could not be ended says so, and no other one does", async () => {
+  show([EVERYTHING, { ...EVERYTHING, chain_id: "kubernetes" }]);
+  vi.spyOn(api, "DELETE").mockResolvedValue({ response: new Response(null, { status: 503 }) });
+  await userEvent.click(screen.getByRole("button", { name: "Resume the chain kubernetes" }));
+  await screen.findByText(/It could not be resumed/);
+  expect(screen.getAllByRole("status").map(({ textContent }) => textContent.includes("It could not be resumed"))).toEqual([false, true]);
+});
+
 async function showWarnings(...found: SystemWarningItem[]) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(warnings.queryKey, { warnings: found });

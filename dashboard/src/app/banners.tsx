@@ -9,7 +9,7 @@ import { TextLink } from "@/components/links";
 import { RelativeTime } from "@/components/times";
 import { useChannel, useConnectionState } from "@/live/connection";
 import { Allowed } from "@/presentation/allowed";
-import type { WarningSource } from "@/wire/types";
+import type { PauseItem, WarningSource } from "@/wire/types";
 
 // A shorter loss of the connection is not shown.
 const SHOWN_AFTER_MS = 1_200;
@@ -74,10 +74,14 @@ export function PauseBanner() {
     if (message.type === "pauses.changed") client.setQueryData(pauses.queryKey, { pauses: message.pauses });
     if (message.type === "catchup.overflow") void client.invalidateQueries({ queryKey: pauses.queryKey });
   });
+  return (data?.pauses ?? []).map((pause) => <PauseAlert key={pause.chain_id ?? ""} pause={pause} />);
+}
+
+function PauseAlert({ pause }: { pause: PauseItem }) {
+  const client = useQueryClient();
   const { mutate, isPending, error } = useMutation({ mutationFn: resume, onSuccess: (current) => client.setQueryData(pauses.queryKey, current) });
-  return (data?.pauses ?? []).map((pause) => (
+  return (
     <Alert
-      key={pause.chain_id ?? ""}
       severity="warning"
       square
       role="status"
@@ -94,7 +98,7 @@ export function PauseBanner() {
       {pause.chain_id === null ? "All work is paused" : `The chain ${pause.chain_id} is paused`} by {pause.actor} since <RelativeTime at={pause.since} />
       {pause.reason && `: ${pause.reason}`}. Alerts are taken and wait.{error && ` It could not be resumed: ${error.message}`}
     </Alert>
-  ));
+  );
 }
 
 // These keep alerts from being investigated at all. The other warnings are on the System page.

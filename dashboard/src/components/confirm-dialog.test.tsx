@@ -3,11 +3,27 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { ConfirmDialog } from "./confirm-dialog";
 
-test.each([true, false])("a click beside a dialog closes it unless it shows something once (closes outside: %s)", async (closesOutside) => {
+const clickBeside = () => userEvent.click(screen.getByRole("dialog").parentElement as HTMLElement);
+
+test.each([true, false])("a click beside a dialog closes it unless it has fields (has fields: %s)", async (hasFields) => {
   const onClose = vi.fn();
-  render(<ConfirmDialog title="Copy it" text="Once." keep="Done" onClose={onClose} closesOutside={closesOutside} />);
-  await userEvent.click(screen.getByRole("dialog").parentElement as HTMLElement);
-  expect(onClose).toHaveBeenCalledTimes(closesOutside ? 1 : 0);
+  render(
+    <ConfirmDialog title="Pause?" text="For now." onClose={onClose}>
+      {hasFields ? <input aria-label="Reason" /> : undefined}
+    </ConfirmDialog>,
+  );
+  await clickBeside();
+  expect(onClose).toHaveBeenCalledTimes(hasFields ? 0 : 1);
   await userEvent.keyboard("{Escape}");
-  expect(onClose).toHaveBeenCalledTimes(closesOutside ? 2 : 1);
+  expect(onClose).toHaveBeenCalledTimes(hasFields ? 1 : 2);
+});
+
+test("a dialog that shows something once is closed by its button only", async () => {
+  const onClose = vi.fn();
+  render(<ConfirmDialog title="Copy it" text="Once." cancelLabel="Done" onClose={onClose} closesByButtonOnly />);
+  await clickBeside();
+  await userEvent.keyboard("{Escape}");
+  expect(onClose).not.toHaveBeenCalled();
+  await userEvent.click(screen.getByRole("button", { name: "Done" }));
+  expect(onClose).toHaveBeenCalledTimes(1);
 });

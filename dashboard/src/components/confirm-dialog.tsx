@@ -1,4 +1,4 @@
-/** A dialog that asks before something is done. */
+/** Dialogs that ask before something is done. Render them only while they are asked for: each begins without the input and the error of the last one. */
 import Button from "@mui/material/Button";
 import Dialog from "@mui/material/Dialog";
 import DialogActions from "@mui/material/DialogActions";
@@ -7,38 +7,74 @@ import DialogContentText from "@mui/material/DialogContentText";
 import DialogTitle from "@mui/material/DialogTitle";
 import Stack from "@mui/material/Stack";
 import type { ReactNode } from "react";
+import { Failure } from "./states";
 
 interface ConfirmDialogProps {
-  open?: boolean;
   title: ReactNode;
   text: ReactNode;
-  /** Fields and errors below the text. */
+  /** Fields below the text. A dialog with fields is not closed by a click beside it. */
   children?: ReactNode;
+  /** Why it could not be done. */
+  failure?: ReactNode;
   /** The label of the button that closes the dialog and does nothing. */
-  keep: string;
+  cancelLabel?: string;
   onClose: () => void;
   /** The buttons that do it. */
   actions?: ReactNode;
   /** As wide as this instead of as wide as the text. */
   width?: "xs" | "sm";
-  /** Whether a click beside the dialog closes it. */
-  closesOutside?: boolean;
+  /** Only the button closes the dialog. */
+  closesByButtonOnly?: boolean;
 }
 
-export function ConfirmDialog({ open = true, title, text, children, keep, onClose, actions, width, closesOutside = true }: ConfirmDialogProps) {
+export function ConfirmDialog({ title, text, children, failure, cancelLabel = "Cancel", onClose, actions, width, closesByButtonOnly = false }: ConfirmDialogProps) {
   return (
-    <Dialog open={open} onClose={(_, reason) => (closesOutside || reason !== "backdropClick") && onClose()} {...(width ? { fullWidth: true, maxWidth: width } : {})}>
+    <Dialog
+      open
+      onClose={(_, reason) => {
+        if (!closesByButtonOnly && (reason === "escapeKeyDown" || children === undefined)) onClose();
+      }}
+      {...(width ? { fullWidth: true, maxWidth: width } : {})}
+    >
       <DialogTitle>{title}</DialogTitle>
       <DialogContent>
         <Stack spacing={2}>
           <DialogContentText>{text}</DialogContentText>
           {children}
+          {failure}
         </Stack>
       </DialogContent>
       <DialogActions>
-        <Button onClick={onClose}>{keep}</Button>
+        <Button onClick={onClose}>{cancelLabel}</Button>
         {actions}
       </DialogActions>
     </Dialog>
+  );
+}
+
+interface ActionDialogProps extends Omit<ConfirmDialogProps, "failure" | "actions"> {
+  mutation: { isPending: boolean; error: unknown };
+  /** The label of the button that does it. */
+  label: string;
+  onConfirm: () => void;
+  /** What is shown before the message of an error. */
+  failure: string;
+  /** It ends or deletes something. */
+  destructive?: boolean;
+  disabled?: boolean;
+}
+
+/** Asks before one mutation, and shows its progress and its error. */
+export function ActionDialog({ mutation, label, onConfirm, failure, destructive = false, disabled = false, ...dialog }: ActionDialogProps) {
+  return (
+    <ConfirmDialog
+      {...dialog}
+      failure={mutation.error !== null && <Failure what={failure} error={mutation.error} />}
+      actions={
+        <Button color={destructive ? "error" : "primary"} variant="contained" disabled={disabled} loading={mutation.isPending} onClick={onConfirm}>
+          {label}
+        </Button>
+      }
+    />
   );
 }

@@ -113,18 +113,3 @@ export function Choice({ label, value, all, onValue, children }: ChoiceProps) {
     </TextField>
   );
 }
-
-const HOURS = [1, 4, 12, 24, 72, 168] as const;
-
-/** A length of time, in hours. */
-export function HoursField({ value, onValue }: { value: number; onValue: (hours: number) => void }) {
-  return (
-    <TextField select size="small" label="For" value={value} onChange={(event) => onValue(Number(event.target.value))}>
-      {HOURS.map((hours) => (
-        <MenuItem key={hours} value={hours}>
-          {hours < 24 ? `${hours} h` : `${hours / 24} d`}
-        </MenuItem>
-      ))}
-    </TextField>
-  );
-}

@@ -10,7 +10,7 @@ import { GitFork } from "lucide-react";
 import { useState } from "react";
 import { forkSession, models, sessionDetail } from "@/api/sessions";
 import { traceList } from "@/api/trace";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { ActionDialog } from "@/components/confirm-dialog";
 import { Failure } from "@/components/states";
 import type { SessionDetail } from "@/wire/types";
 import { useDenial } from "./allowed";
@@ -61,27 +61,27 @@ export function ForkDialog({ session, point, onClose }: ForkDialogProps) {
   const [hint, setHint] = useState("");
   const fork = useMutation({
     mutationFn: (from: number) => forkSession(session.id, { execution_id: point.executionId, turn: from, ...(model === "" ? {} : { model }), ...(hint.trim() === "" ? {} : { hint: hint.trim() }) }),
-    onSuccess: (sessionId) => {
-      onClose();
-      void navigate({ to: "/sessions/$sessionId", params: { sessionId }, search: {} });
-    },
   });
+  // Not called if the dialog was closed meanwhile.
+  const onSuccess = (sessionId: string) => {
+    onClose();
+    void navigate({ to: "/sessions/$sessionId", params: { sessionId }, search: {} });
+  };
   const executions = session.stages.flatMap((stage) => stage.executions);
   const execution = executions.find(({ id }) => id === point.executionId);
   const agent = execution?.agent_name ?? "the agent";
   const parent = executions.find(({ id }) => id === execution?.parent_execution_id)?.agent_name;
   return (
-    <ConfirmDialog
+    <ActionDialog
       width="sm"
       title={turn === undefined ? "Fork from here" : `Fork from turn ${turn + 1} of ${agent}`}
       text={<>A new session starts with a copy of all steps before this one and continues by itself. It calls its tools again. {parent && `${parent} waits for the new report of ${agent}. `}This session stays as it is.</>}
-      keep="Cancel"
       onClose={onClose}
-      actions={
-        <Button variant="contained" disabled={turn === undefined || fork.isPending} onClick={() => turn !== undefined && fork.mutate(turn)}>
-          Fork
-        </Button>
-      }
+      mutation={fork}
+      label="Fork"
+      disabled={turn === undefined}
+      onConfirm={() => turn !== undefined && fork.mutate(turn, { onSuccess })}
+      failure="It could not be forked."
     >
       {trace.data && turn === undefined && <Alert severity="warning">No call of this agent was made before this entry: choose a later one.</Alert>}
       <TextField select size="small" label="Model" value={choices.some(({ name }) => name === model) ? model : ""} onChange={(event) => setChosen(event.target.value)} slotProps={{ select: { displayEmpty: true }, inputLabel: { shrink: true } }}>
@@ -93,7 +93,7 @@ export function ForkDialog({ session, point, onClose }: ForkDialogProps) {
         ))}
       </TextField>
       <TextField label="Hint for its agents (optional)" multiline minRows={2} maxRows={8} fullWidth size="small" value={hint} onChange={(event) => setHint(event.target.value)} />
-      {(fork.error ?? trace.error) && <Failure what="It could not be forked." error={fork.error ?? trace.error} />}
-    </ConfirmDialog>
+      {trace.error && <Failure what="It could not be forked." error={trace.error} />}
+    </ActionDialog>
   );
 }

@@ -9,6 +9,7 @@ export type TimelineStatus = Schemas["TimelineStatus"];
 export type TimelineEventType = Schemas["TimelineEventType"];
 export type StageType = Schemas["StageType"];
 export type ServerState = Schemas["ServerState"];
+export type WorkerItem = Schemas["WorkerItem"];
 export type WarningSource = Schemas["WarningSource"];
 export type PauseItem = Schemas["PauseItem"];
 export type Role = Schemas["Role"];

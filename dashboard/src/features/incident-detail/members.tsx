@@ -11,10 +11,9 @@ import { Scissors } from "lucide-react";
 import { useState } from "react";
 import { splitIncident } from "@/api/incidents";
 import { Badge } from "@/components/badge";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { ActionDialog } from "@/components/confirm-dialog";
 import { plural } from "@/components/format";
 import { Section } from "@/components/section";
-import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime } from "@/components/times";
 import { Allowed } from "@/presentation/allowed";
@@ -25,14 +24,7 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   // Without those that somebody else has meanwhile moved to another incident.
   const chosen = new Set(incident.members.map(({ id }) => id).filter((id) => picked.has(id)));
-  const [asking, setAsking] = useState(false);
-  const split = useMutation({
-    mutationFn: () => splitIncident(incident.id, [...chosen]),
-    onSuccess: (created) => {
-      setAsking(false);
-      onSplit(created.incident_id);
-    },
-  });
+  const [dialogOpen, setDialogOpen] = useState(false);
   const toggle = (id: string) => setPicked((before) => new Set(before.has(id) ? [...before].filter((other) => other !== id) : [...before, id]));
   const canSplit = incident.members.length > 1;
   const hidden = incident.alerts - incident.members.length;
@@ -44,27 +36,14 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
         chosen.size > 0 &&
         chosen.size < incident.alerts && (
           <Allowed operation="splitIncident">
-            <Button size="small" variant="outlined" startIcon={<Scissors size={15} />} onClick={() => setAsking(true)}>
+            <Button size="small" variant="outlined" startIcon={<Scissors size={15} />} onClick={() => setDialogOpen(true)}>
               Split off {plural(chosen.size, "alert")}
             </Button>
           </Allowed>
         )
       }
     >
-      <ConfirmDialog
-        open={asking}
-        title={`Split off ${plural(chosen.size, "alert")}?`}
-        text="They become an incident of their own, with everything that is received about them from now on. To undo it, merge the new incident into this one."
-        keep="Cancel"
-        onClose={() => setAsking(false)}
-        actions={
-          <Button variant="contained" loading={split.isPending} onClick={() => split.mutate()}>
-            Split off
-          </Button>
-        }
-      >
-        {split.error && <Failure what="They could not be split off." error={split.error} />}
-      </ConfirmDialog>
+      {dialogOpen && <SplitDialog incidentId={incident.id} chosen={[...chosen]} onClose={() => setDialogOpen(false)} onSplit={onSplit} />}
       <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
         {incident.members.map((member) => (
           <Member key={member.id} member={member} chosen={chosen.has(member.id)} onToggle={canSplit ? () => toggle(member.id) : undefined} />
@@ -76,6 +55,27 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
         </Typography>
       )}
     </Section>
+  );
+}
+
+function SplitDialog({ incidentId, chosen, onClose, onSplit }: { incidentId: string; chosen: string[]; onClose: () => void; onSplit: (incidentId: string) => void }) {
+  const split = useMutation({
+    mutationFn: () => splitIncident(incidentId, chosen),
+    onSuccess: (created) => {
+      onClose();
+      onSplit(created.incident_id);
+    },
+  });
+  return (
+    <ActionDialog
+      title={`Split off ${plural(chosen.length, "alert")}?`}
+      text="They become an incident of their own, with everything that is received about them from now on. To undo it, merge the new incident into this one."
+      onClose={onClose}
+      mutation={split}
+      label="Split off"
+      onConfirm={split.mutate}
+      failure="They could not be split off."
+    />
   );
 }
 

@@ -8,39 +8,39 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { BellOff } from "lucide-react";
 import { useState } from "react";
 import { addMute, endMute, mutes } from "@/api/incidents";
-import { ConfirmDialog } from "@/components/confirm-dialog";
-import { HoursField } from "@/components/fields";
 import { Section } from "@/components/section";
-import { Failure } from "@/components/states";
+import { Failure, Loaded } from "@/components/states";
 import { MONO } from "@/components/text-styles";
-import { RelativeTime, serverTimeIn } from "@/components/times";
+import { RelativeTime } from "@/components/times";
 import { Allowed } from "@/presentation/allowed";
+import { MuteDialog } from "@/presentation/mute-dialog";
 import type { MuteItem } from "@/wire/types";
 
 export function Mutes() {
-  const { data } = useQuery(mutes);
-  const [asking, setAsking] = useState(false);
-  const found = data?.mutes ?? [];
+  const query = useQuery(mutes);
+  const [dialogOpen, setDialogOpen] = useState(false);
   return (
     <Section
-      title={found.length === 0 ? "Nothing is muted" : "Muted"}
+      title={query.data?.mutes.length === 0 ? "Nothing is muted" : "Muted"}
       flush
       actions={
         <Allowed operation="addMute">
-          <Button size="small" startIcon={<BellOff size={15} />} onClick={() => setAsking(true)}>
+          <Button size="small" startIcon={<BellOff size={15} />} onClick={() => setDialogOpen(true)}>
             Mute alerts
           </Button>
         </Allowed>
       }
     >
-      {found.length > 0 && (
-        <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
-          {found.map((mute) => (
-            <Mute key={mute.id ?? `${mute.starts} ${mute.match.join(" ")}`} mute={mute} />
-          ))}
-        </Box>
-      )}
-      {asking && <MuteDialog onClose={() => setAsking(false)} />}
+      <Loaded query={query} failure="The mutes could not be loaded.">
+        {(data) => (
+          <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+            {data.mutes.map((mute) => (
+              <Mute key={mute.id ?? `${mute.starts} ${mute.match.join(" ")}`} mute={mute} />
+            ))}
+          </Box>
+        )}
+      </Loaded>
+      {dialogOpen && <MuteMatchingDialog onClose={() => setDialogOpen(false)} />}
     </Section>
   );
 }
@@ -71,35 +71,17 @@ function Mute({ mute }: { mute: MuteItem }) {
   );
 }
 
-function MuteDialog({ onClose }: { onClose: () => void }) {
+function MuteMatchingDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const [match, setMatch] = useState("");
-  const [reason, setReason] = useState("");
-  const [hours, setHours] = useState(1);
-  const add = useMutation({
-    mutationFn: () => addMute(match.split("\n").map((line) => line.trim()).filter(Boolean), serverTimeIn(hours * 3_600_000), reason.trim()),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: mutes.queryKey });
-      onClose();
-    },
-  });
+  const matchers = match.split("\n").map((line) => line.trim()).filter(Boolean);
+  const onMuted = async () => {
+    await client.invalidateQueries({ queryKey: mutes.queryKey });
+    onClose();
+  };
   return (
-    <ConfirmDialog
-      width="sm"
-      title="Mute alerts"
-      text="Until the mute ends, alerts that match all matchers are recorded but not investigated."
-      keep="Cancel"
-      onClose={onClose}
-      actions={
-        <Button variant="contained" disabled={match.trim() === ""} loading={add.isPending} onClick={() => add.mutate()}>
-          Mute
-        </Button>
-      }
-    >
+    <MuteDialog width="sm" title="Mute alerts" text="Until the mute ends, alerts that match all matchers are recorded but not investigated." hours={1} disabled={matchers.length === 0} mute={(ends, reason) => addMute(matchers, ends, reason)} onClose={onClose} onMuted={onMuted}>
       <TextField autoFocus multiline minRows={2} size="small" label="Matchers, one per line" placeholder={'cluster = "eu1"'} value={match} onChange={(event) => setMatch(event.target.value)} />
-      <HoursField value={hours} onValue={setHours} />
-      <TextField size="small" label="Reason" value={reason} onChange={(event) => setReason(event.target.value)} />
-      {add.error && <Failure what="It could not be muted." error={add.error} />}
-    </ConfirmDialog>
+    </MuteDialog>
   );
 }

@@ -99,7 +99,7 @@ export const Facts = memo(function Facts({ session }: { session: SessionDetail }
 });
 
 function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () => void }) {
-  const [asking, setAsking] = useState(false);
+  const [dialogOpen, setDialogOpen] = useState(false);
   const ended = hasEnded(session.status);
   return (
     <Box sx={{ display: "flex", displayPrint: "none", flexWrap: "wrap", gap: 0.5 }}>
@@ -120,30 +120,31 @@ function Actions({ session, onCancel }: { session: SessionDetail; onCancel: () =
       {ended && <ReportMenu sessionId={session.id} />}
       {!ended && (
         <Allowed operation="cancelSession">
-          <Button size="small" color="error" variant="outlined" startIcon={<Ban size={15} />} disabled={session.status === "cancelling"} onClick={() => setAsking(true)}>
+          <Button size="small" color="error" variant="outlined" startIcon={<Ban size={15} />} disabled={session.status === "cancelling"} onClick={() => setDialogOpen(true)}>
             {session.status === "cancelling" ? "Cancelling…" : "Cancel"}
           </Button>
         </Allowed>
       )}
-      <ConfirmDialog
-        open={asking && !ended}
-        title="Cancel this session?"
-        text="The investigation stops. What has been found so far is kept."
-        keep="Keep it running"
-        onClose={() => setAsking(false)}
-        actions={
-          <Button
-            color="error"
-            variant="contained"
-            onClick={() => {
-              setAsking(false);
-              onCancel();
-            }}
-          >
-            Cancel the session
-          </Button>
-        }
-      />
+      {dialogOpen && !ended && (
+        <ConfirmDialog
+          title="Cancel this session?"
+          text="The investigation stops. What has been found so far is kept."
+          cancelLabel="Keep it running"
+          onClose={() => setDialogOpen(false)}
+          actions={
+            <Button
+              color="error"
+              variant="contained"
+              onClick={() => {
+                setDialogOpen(false);
+                onCancel();
+              }}
+            >
+              Cancel the session
+            </Button>
+          }
+        />
+      )}
     </Box>
   );
 }

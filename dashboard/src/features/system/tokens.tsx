@@ -10,64 +10,56 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { createToken, me, revokeToken, tokens } from "@/api/system";
-import { ConfirmDialog } from "@/components/confirm-dialog";
+import { ActionDialog, ConfirmDialog } from "@/components/confirm-dialog";
 import { CopyButton } from "@/components/copy-button";
 import { Section } from "@/components/section";
-import { Failure, Loading } from "@/components/states";
+import { Loaded } from "@/components/states";
 import { MONO } from "@/components/text-styles";
 import { RelativeTime, serverTimeIn } from "@/components/times";
 import type { AccessRole, TokenItem } from "@/wire/types";
 
 export function Tokens() {
   const denied = useQuery(me).data?.denied;
-  const [asking, setAsking] = useState(false);
+  const [dialogOpen, setDialogOpen] = useState(false);
   if (denied === undefined || "listTokens" in denied) return null;
   return (
     <Section
       title="API tokens"
       flush
       actions={
-        <Button size="small" startIcon={<KeyRound size={15} />} onClick={() => setAsking(true)}>
+        <Button size="small" startIcon={<KeyRound size={15} />} onClick={() => setDialogOpen(true)}>
           New token
         </Button>
       }
     >
       <TokenList />
-      {asking && <NewTokenDialog onClose={() => setAsking(false)} />}
+      {dialogOpen && <NewTokenDialog onClose={() => setDialogOpen(false)} />}
     </Section>
   );
 }
 
 function TokenList() {
-  const { data, error, refetch } = useQuery(tokens);
-  if (error) {
-    return (
-      <Box sx={{ p: 2 }}>
-        <Failure what="The tokens could not be loaded." error={error} onRetry={() => void refetch()} />
-      </Box>
-    );
-  }
-  if (!data) return <Loading what="the tokens" />;
-  if (data.tokens.length === 0) {
-    return (
-      <Typography variant="body2" color="textSecondary" sx={{ p: 2 }}>
-        There are none in the database. Those of TARSY_API_TOKENS are not listed here.
-      </Typography>
-    );
-  }
   return (
-    <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
-      {data.tokens.map((token) => (
-        <Token key={token.name} token={token} />
-      ))}
-    </Box>
+    <Loaded query={useQuery(tokens)} what="the tokens" failure="The tokens could not be loaded.">
+      {({ tokens: listed }) =>
+        listed.length === 0 ? (
+          <Typography variant="body2" color="textSecondary" sx={{ p: 2 }}>
+            There are none in the database. Those of TARSY_API_TOKENS are not listed here.
+          </Typography>
+        ) : (
+          <Box component="ul" sx={{ listStyle: "none", m: 0, p: 0 }}>
+            {listed.map((token) => (
+              <Token key={token.name} token={token} />
+            ))}
+          </Box>
+        )
+      }
+    </Loaded>
   );
 }
 
 function Token({ token }: { token: TokenItem }) {
-  const client = useQueryClient();
-  const [asking, setAsking] = useState(false);
-  const revoke = useMutation({ mutationFn: () => revokeToken(token.name), onSuccess: () => client.invalidateQueries({ queryKey: tokens.queryKey }) });
+  const [dialogOpen, setDialogOpen] = useState(false);
   return (
     <Box component="li" sx={{ display: "flex", flexWrap: "wrap", alignItems: "center", columnGap: 2, px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } }}>
       <Typography variant="body2" sx={{ fontWeight: 600 }}>
@@ -77,25 +69,18 @@ function Token({ token }: { token: TokenItem }) {
       <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
         {token.expires_at ? <>expires <RelativeTime at={token.expires_at} /></> : "does not expire"}, {token.last_used_at ? <>last used <RelativeTime at={token.last_used_at} /></> : "never used"}
       </Typography>
-      <Button size="small" color="error" aria-label={`Revoke ${token.name}`} onClick={() => setAsking(true)}>
+      <Button size="small" color="error" aria-label={`Revoke ${token.name}`} onClick={() => setDialogOpen(true)}>
         Revoke
       </Button>
-      <ConfirmDialog
-        open={asking}
-        title={`Revoke ${token.name}?`}
-        text="Programs and people that use this token are refused at once. It cannot be undone."
-        keep="Keep it"
-        onClose={() => setAsking(false)}
-        actions={
-          <Button color="error" variant="contained" loading={revoke.isPending} onClick={() => revoke.mutate()}>
-            Revoke
-          </Button>
-        }
-      >
-        {revoke.error && <Failure what="It could not be revoked." error={revoke.error} />}
-      </ConfirmDialog>
+      {dialogOpen && <RevokeDialog name={token.name} onClose={() => setDialogOpen(false)} />}
     </Box>
   );
+}
+
+function RevokeDialog({ name, onClose }: { name: string; onClose: () => void }) {
+  const client = useQueryClient();
+  const revoke = useMutation({ mutationFn: () => revokeToken(name), onSuccess: () => client.invalidateQueries({ queryKey: tokens.queryKey }) });
+  return <ActionDialog title={`Revoke ${name}?`} text="Programs and people that use this token are refused at once. It cannot be undone." cancelLabel="Keep it" onClose={onClose} mutation={revoke} label="Revoke" onConfirm={revoke.mutate} failure="It could not be revoked." destructive />;
 }
 
 const ROLES = {
@@ -120,7 +105,7 @@ function NewTokenDialog({ onClose }: { onClose: () => void }) {
   });
   if (create.data) {
     return (
-      <ConfirmDialog width="sm" title="Copy the token now" text="TARSy stores only its hash and cannot show it again." keep="Done" onClose={onClose} closesOutside={false}>
+      <ConfirmDialog width="sm" title="Copy the token now" text="TARSy stores only its hash and cannot show it again." cancelLabel="Done" onClose={onClose} closesByButtonOnly>
         <Stack direction="row" sx={{ alignItems: "center", gap: 1 }}>
           <Box component="code" data-testid="token" sx={{ fontFamily: MONO, overflowWrap: "anywhere" }}>
             {create.data.token}
@@ -131,17 +116,17 @@ function NewTokenDialog({ onClose }: { onClose: () => void }) {
     );
   }
   return (
-    <ConfirmDialog
+    <ActionDialog
       width="sm"
       title="New token"
       text="Its name becomes the author of everything that is done with it."
-      keep="Cancel"
-      onClose={onClose}
-      actions={
-        <Button variant="contained" disabled={name.trim() === ""} loading={create.isPending} onClick={() => create.mutate()}>
-          Create
-        </Button>
-      }
+      // The token is shown once only: the dialog stays until it is.
+      onClose={() => create.isPending || onClose()}
+      mutation={create}
+      label="Create"
+      disabled={name.trim() === ""}
+      onConfirm={create.mutate}
+      failure="The token was not created."
     >
       <TextField size="small" label="Name" value={name} onChange={(event) => setName(event.target.value)} autoFocus />
       <TextField select size="small" label="Role" value={role} onChange={(event) => setRole(event.target.value as AccessRole)}>
@@ -159,7 +144,6 @@ function NewTokenDialog({ onClose }: { onClose: () => void }) {
         ))}
       </TextField>
       {lifetime === "no limit" && <Alert severity="info">Revoke it when it is no longer needed.</Alert>}
-      {create.error && <Failure what="The token was not created." error={create.error} />}
-    </ConfirmDialog>
+    </ActionDialog>
   );
 }
