@@ -1,4 +1,4 @@
-import { act, render } from "@testing-library/react";
+import { act, render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { Elapsed, RelativeTime, serverTimeIn, syncServerTime } from "./times";
 
@@ -20,4 +20,13 @@ test("a machine whose clock goes wrong shows times by the server's", () => {
   expect(container.textContent).toMatch(/^(59 s|1 m) ago/);
   act(() => syncServerTime(Date.now() - 900));
   expect(container.textContent).toMatch(/^in (9|10) m 0 s$/);
+});
+
+test("a screen reader does not announce a clock that ticks in a region whose changes are announced", () => {
+  render(
+    <p role="status">
+      Paused since <RelativeTime at={ago(MINUTE)} />, for <Elapsed since={ago(MINUTE)} until={null} />
+    </p>,
+  );
+  for (const text of ["1 m ago", "1 m 0 s"]) expect(screen.getByText(text).getAttribute("aria-live")).toBe("off");
 });

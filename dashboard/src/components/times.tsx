@@ -1,4 +1,4 @@
-/** Relative times and durations, kept current by one clock that follows the server's time. */
+/** Relative times and durations, kept current by one clock that follows the server's time. A screen reader does not announce its ticks, also within a live region. */
 import { useSyncExternalStore } from "react";
 import { formatDuration, formatExact, formatRelative } from "./format";
 
@@ -55,7 +55,7 @@ export function useMinute(): number {
 export function RelativeTime({ at }: { at: string }) {
   const time = new Date(at);
   return (
-    <time dateTime={at} title={formatExact(time)}>
+    <time dateTime={at} title={formatExact(time)} aria-live="off">
       {formatRelative(time, useNow())}
     </time>
   );
@@ -69,5 +69,5 @@ export function Elapsed({ since, until }: { since: string; until: string | null 
 function ElapsedSoFar({ since }: { since: string }) {
   // Whole seconds: with tenths, the width of the text would change with every tick.
   const seconds = Math.max(0, Math.floor((useNow().getTime() - Date.parse(since)) / 1_000));
-  return <>{seconds < 10 ? `${seconds} s` : formatDuration(seconds * 1_000)}</>;
+  return <span aria-live="off">{seconds < 10 ? `${seconds} s` : formatDuration(seconds * 1_000)}</span>;
 }

@@ -144,9 +144,11 @@ function QueueLine() {
   const { data } = useQuery(queue);
   if (!data || data.running + data.pending + data.waiting === 0) return null;
   return (
-    <Typography variant="body2" color="textSecondary" role="status">
-      {data.running.toLocaleString()} running, {data.pending.toLocaleString()} in the queue
-      {data.waiting > 0 && `, ${data.waiting.toLocaleString()} waiting`}
+    <Typography variant="body2" color="textSecondary">
+      <span role="status">
+        {data.running.toLocaleString()} running, {data.pending.toLocaleString()} in the queue
+        {data.waiting > 0 && `, ${data.waiting.toLocaleString()} waiting`}
+      </span>
       {data.oldest_pending_at && (
         <>
           , the oldest since <RelativeTime at={data.oldest_pending_at} />

@@ -135,8 +135,8 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
         </Alert>
       )}
       {session.waiting_reason && (
-        <Alert severity="info" variant="outlined" role="status" sx={{ overflowWrap: "anywhere" }}>
-          {session.waiting_reason.startsWith("Waiting ") ? session.waiting_reason : `Waiting: ${session.waiting_reason}`}
+        <Alert severity="info" variant="outlined" role="group" sx={{ overflowWrap: "anywhere" }}>
+          <span role="status">{session.waiting_reason.startsWith("Waiting ") ? session.waiting_reason : `Waiting: ${session.waiting_reason}`}</span>
           {session.waiting_until && (
             <>
               {" TARSy checks again "}
