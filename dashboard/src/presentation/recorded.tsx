@@ -3,6 +3,7 @@ import Alert from "@mui/material/Alert";
 import AlertTitle from "@mui/material/AlertTitle";
 import Chip from "@mui/material/Chip";
 import { CassetteTape } from "lucide-react";
+import { TextLink } from "@/components/links";
 
 export const RECORDED = "No model was called. These answers were recorded for this sample and are played back.";
 
@@ -10,7 +11,7 @@ export function RecordedBanner() {
   return (
     <Alert severity="warning" icon={<CassetteTape size={22} aria-hidden />} data-testid="recorded-banner" sx={{ border: 2, borderColor: "warning.main", "& a": { color: "inherit" } }}>
       <AlertTitle sx={{ fontWeight: 700 }}>Recorded model</AlertTitle>
-      {RECORDED} The tools and all the rest are real. <a href="/setup?step=model">Give TARSy a model</a> to have alerts of your own investigated.
+      {RECORDED} The tools and all the rest are real. <TextLink to="/setup" search={{ step: "model" }}>Give TARSy a model</TextLink> to have alerts of your own investigated.
     </Alert>
   );
 }

@@ -1,5 +1,5 @@
 /** An alert that is being written, and its selection of tools. A server without a list of tools means all of its tools. */
-import type { AlertRequest, McpSelection, SessionDetail } from "@/wire/types";
+import type { AlertRequest, McpSelection, Sample, SessionDetail } from "@/wire/types";
 
 export interface Draft {
   text: string;
@@ -26,6 +26,10 @@ export function draftOf(session: SessionDetail): Draft {
     runbook: session.runbook_url ?? "",
     servers: session.mcp_selection,
   };
+}
+
+export function draftOfSample({ alert_data: text, alert_type: alertType }: Sample): Draft {
+  return { ...EMPTY_DRAFT, text, alertType };
 }
 
 export function problemsOf(draft: Draft): { text?: string; runbook?: string; tools?: string } {

@@ -3,7 +3,6 @@ import Alert from "@mui/material/Alert";
 import Autocomplete from "@mui/material/Autocomplete";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
-import Link from "@mui/material/Link";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
@@ -12,17 +11,20 @@ import { getRouteApi } from "@tanstack/react-router";
 import { Send } from "lucide-react";
 import type { ReactNode } from "react";
 import { useState } from "react";
-import { alertTypes, submitAlert } from "@/api/alerts";
+import { alertTypes, samples, submitAlert } from "@/api/alerts";
 import { sessionDetail } from "@/api/sessions";
+import { ConfirmDialog } from "@/components/confirm-dialog";
 import { useDraft } from "@/components/draft";
 import { Form } from "@/components/fields";
+import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
 import { Failure, Loading } from "@/components/states";
 import { Allowed } from "@/presentation/allowed";
+import type { Sample } from "@/wire/types";
 import { AlertEditor } from "./alert-editor";
 import type { Draft } from "./draft";
-import { draftOf, EMPTY_DRAFT, isDraft, problemsOf, requestOf } from "./draft";
+import { draftOf, draftOfSample, EMPTY_DRAFT, isDraft, problemsOf, requestOf } from "./draft";
 import { Samples } from "./samples";
 import { ToolSelection } from "./tool-selection";
 
@@ -43,6 +45,15 @@ function AlertForm({ name, start, again }: { name: string; start: Draft; again: 
   const navigate = route.useNavigate();
   const [draft, setDraft, clearDraft] = useDraft(`alert:${name}`, start, isDraft);
   const [sample, setSample] = useState<string | null>(null);
+  // The sample to edit, while the person is asked whether it may replace what is written.
+  const [replacement, setReplacement] = useState<Sample | null>(null);
+  const known = useQuery(samples).data?.samples ?? [];
+  const isWritten = draft.runbook.trim() !== "" || (draft.text.trim() !== "" && !known.some(({ alert_data: text }) => text === draft.text));
+  const edit = (chosen: Sample) => {
+    setReplacement(null);
+    setDraft(draftOfSample(chosen));
+    window.scrollTo({ top: 0 });
+  };
   const submit = useMutation({
     mutationFn: (alert: Draft) => submitAlert(requestOf(alert)),
     onSuccess: ({ session_id: sessionId }) => {
@@ -74,14 +85,24 @@ function AlertForm({ name, start, again }: { name: string; start: Draft; again: 
           busy={submit.isPending ? sample : null}
           onRun={(chosen) => {
             setSample(chosen.name);
-            submit.mutate({ ...EMPTY_DRAFT, text: chosen.alert_data, alertType: chosen.alert_type });
+            submit.mutate(draftOfSample(chosen));
           }}
-          onEdit={(chosen) => {
-            setDraft({ ...EMPTY_DRAFT, text: chosen.alert_data, alertType: chosen.alert_type });
-            window.scrollTo({ top: 0 });
-          }}
+          onEdit={(chosen) => (isWritten ? setReplacement(chosen) : edit(chosen))}
         />
       </Section>
+      {replacement && (
+        <ConfirmDialog
+          title="Replace the alert that you are writing?"
+          text={`The sample “${replacement.title}” takes the place of its text, runbook and tools.`}
+          cancelLabel="Keep it"
+          onClose={() => setReplacement(null)}
+          actions={
+            <Button variant="contained" onClick={() => edit(replacement)}>
+              Replace it
+            </Button>
+          }
+        />
+      )}
     </Box>
   );
 }
@@ -111,7 +132,7 @@ function Fields({ draft, onDraft, onSubmit, busy, failure }: FieldsProps) {
     <Form spacing={2} onSubmit={send}>
       {chosen?.has_model === false && (
         <Alert severity="warning" variant="outlined" role="status" sx={{ py: 0, alignItems: "center" }}>
-          No model is configured, so alerts of this type are refused. <Link href="/setup?step=model">Set up a model</Link>
+          No model is configured, so alerts of this type are refused. <TextLink to="/setup" search={{ step: "model" }}>Set up a model</TextLink>
         </Alert>
       )}
       <Autocomplete
