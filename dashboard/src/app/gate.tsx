@@ -1,12 +1,13 @@
 /** Shows the login form where the server requires a login, and the application otherwise. */
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
+import Dialog from "@mui/material/Dialog";
 import Paper from "@mui/material/Paper";
 import TextField from "@mui/material/TextField";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { login, me } from "@/api/system";
 import { Form } from "@/components/fields";
 import { Failure, Loading } from "@/components/states";
@@ -20,13 +21,9 @@ export function LoginGate({ children }: { children: ReactNode }) {
   if (data) {
     return (
       <>
-        {!isLoggedIn && (
-          <Box sx={{ position: "fixed", inset: 0, zIndex: "modal", bgcolor: "background.default", overflow: "auto" }}>
-            <LoginPage singleSignOn={data.single_sign_on} />
-          </Box>
-        )}
+        {!isLoggedIn && <LoginDialog singleSignOn={data.single_sign_on} />}
         {/* Kept when the login expires: the page may hold unsent text. */}
-        {(isLoggedIn || wasLoggedIn) && !isPowerless && <div inert={!isLoggedIn}>{children}</div>}
+        {(isLoggedIn || wasLoggedIn) && !isPowerless && children}
         {isPowerless && <NoRolePage author={data.author ?? ""} />}
       </>
     );
@@ -47,15 +44,19 @@ function NoRolePage({ author }: { author: string }) {
   );
 }
 
-function LoginPage({ singleSignOn }: { singleSignOn: string | null }) {
+/** A dialog, so that it has the focus also where the login expires while another dialog is open. */
+function LoginDialog({ singleSignOn }: { singleSignOn: string | null }) {
   const client = useQueryClient();
   const [token, setToken] = useState("");
+  const title = useId();
   const { mutate, isPending, error } = useMutation({ mutationFn: () => login(token.trim()), onSuccess: () => client.invalidateQueries() });
   return (
-    <Box component="main" sx={{ display: "grid", placeItems: "center", minHeight: "100vh", p: 2 }}>
+    <Dialog fullScreen open aria-labelledby={title} slotProps={{ paper: { sx: { display: "grid", placeItems: "center", p: 2, bgcolor: "background.default" } } }}>
       <Paper variant="outlined" sx={{ p: 4, width: "100%", maxWidth: 400 }}>
         <Form spacing={2} onSubmit={mutate}>
-          <Typography variant="h1">Log in to TARSy</Typography>
+          <Typography id={title} variant="h1">
+            Log in to TARSy
+          </Typography>
           {singleSignOn !== null && (
             <Button variant="contained" href={`/api/v1/sign-in?return_to=${encodeURIComponent(window.location.pathname + window.location.search)}`}>
               Sign in with {singleSignOn}
@@ -71,6 +72,6 @@ function LoginPage({ singleSignOn }: { singleSignOn: string | null }) {
           </Button>
         </Form>
       </Paper>
-    </Box>
+    </Dialog>
   );
 }

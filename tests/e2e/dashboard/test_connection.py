@@ -129,7 +129,7 @@ def guarded(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def log_in(page: Page) -> None:
     page.get_by_role("heading", name="Log in to TARSy").wait_for()
-    page.get_by_label("API token").fill(TOKEN)
+    page.get_by_label("API token", exact=True).fill(TOKEN)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Log in to TARSy")).to_have_count(0)
 
@@ -160,6 +160,17 @@ def test_a_server_that_requires_a_login_shows_nothing_before_and_requests_an_exp
         assert_accessible(page, "login-expired")
         log_in(page)
         expect(page.get_by_label("Alert text")).to_have_value("Written with care.")
+
+        # Nor does it lose an open dialog, behind which the form cannot be.
+        follow(page, "/system")
+        page.get_by_role("button", name="Pause all work").click()
+        reason = page.get_by_role("dialog", name="Pause all work?").get_by_label("Reason")
+        reason.fill("The vendor is down.")
+        page.context.clear_cookies()
+        log_in(page)
+        expect(reason).to_have_value("The vendor is down.")
+        expect(reason).to_be_focused()
+        page.keyboard.press("Escape")
 
         # Without any input: the live connection is lost, and a new one is rejected without a login.
         page.get_by_role("link", name="Sessions").click()
