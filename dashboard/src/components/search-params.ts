@@ -1,4 +1,6 @@
 /** Search parameters of a route, as the filters of lists and the state of pages read them. */
+import { useMemo } from "react";
+import { serverTimeIn } from "./times";
 
 export const PERIODS = {
   "1h": { label: "Last hour", ms: 3_600_000 },
@@ -15,6 +17,11 @@ export function periodStart(period: Period, now: number): string {
   const { ms } = PERIODS[period];
   const step = ms / STEPS;
   return new Date(Math.floor(now / step) * step - ms).toISOString();
+}
+
+/** The start of a period when it was chosen. For lists that are loaded page by page: with another start, they would begin again at the first page. */
+export function useFixedPeriodStart(period: Period | undefined): string | undefined {
+  return useMemo(() => period && periodStart(period, serverTimeIn(0).getTime()), [period]);
 }
 
 export function periodParam(value: unknown): Period | undefined {

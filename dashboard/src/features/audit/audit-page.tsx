@@ -10,10 +10,10 @@ import { auditExportAddress, auditPages } from "@/api/audit";
 import { Choice, SearchBox } from "@/components/fields";
 import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
-import { PERIODS, periodStart } from "@/components/search-params";
+import { PERIODS, useFixedPeriodStart } from "@/components/search-params";
 import { Loaded, Nothing } from "@/components/states";
 import { MONO } from "@/components/text-styles";
-import { RelativeTime, useMinute } from "@/components/times";
+import { RelativeTime } from "@/components/times";
 import type { AuditEntry } from "@/wire/types";
 import type { AuditSearch } from "./search";
 import { ACTIONS, readAuditSearch } from "./search";
@@ -24,9 +24,9 @@ export function AuditPage() {
   usePageTitle("Audit log");
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const now = useMinute();
+  const from = useFixedPeriodStart(search.since);
   const set = (change: { [Key in keyof AuditSearch]?: string | undefined }) => void navigate({ search: readAuditSearch({ ...search, ...change }), replace: true });
-  const filter = { ...(search.actor ? { actor: search.actor } : {}), ...(search.action ? { action: [search.action] } : {}), ...(search.since ? { from: periodStart(search.since, now) } : {}) };
+  const filter = { ...(search.actor ? { actor: search.actor } : {}), ...(search.action ? { action: [search.action] } : {}), ...(from ? { from } : {}) };
   const query = useInfiniteQuery(auditPages(filter));
   return (
     <Stack spacing={2}>

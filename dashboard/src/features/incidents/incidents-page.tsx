@@ -17,8 +17,9 @@ import { usePageTitle } from "@/components/page";
 import type { Selection } from "@/components/selection";
 import { useSelection } from "@/components/selection";
 import { useShortcuts } from "@/components/shortcuts";
+import { useFixedPeriodStart } from "@/components/search-params";
 import { Failure, Loading, Nothing } from "@/components/states";
-import { RelativeTime, useMinute } from "@/components/times";
+import { RelativeTime } from "@/components/times";
 import { ColumnsMenu, ViewsMenu } from "@/components/view-menu";
 import { useChannel } from "@/live/connection";
 import type { IncidentItem } from "@/wire/types";
@@ -54,7 +55,7 @@ export function IncidentsPage() {
     },
     "/": () => searchBox.current?.focus(),
   });
-  const pages = useInfiniteQuery({ ...incidentPages(incidentFilterOf(search, useMinute())), placeholderData: keepPreviousData });
+  const pages = useInfiniteQuery({ ...incidentPages(incidentFilterOf(search, useFixedPeriodStart(search.since))), placeholderData: keepPreviousData });
   const incidents = pages.data?.pages.flatMap((page) => page.incidents) ?? [];
   const first = pages.data?.pages[0];
   return (

@@ -1,7 +1,7 @@
 /** The search parameters of the incident list, and the filter of the API for them. */
 import type { IncidentFilter } from "@/api/incidents";
 import type { Period } from "@/components/search-params";
-import { periodStart, given, periodParam, textParam } from "@/components/search-params";
+import { given, periodParam, textParam } from "@/components/search-params";
 import { SEVERITY_BADGES } from "@/presentation/incidents";
 import { parseOutcome } from "@/presentation/verdict";
 import type { Severity, VerdictOutcome } from "@/wire/types";
@@ -82,7 +82,8 @@ export function labelsOf(joined: string | undefined): string[] {
   return (joined ?? "").split(",").map((label) => label.trim()).filter((label) => label.indexOf("=") > 0);
 }
 
-export function incidentFilterOf(search: IncidentSearch, now: number): IncidentFilter {
+/** `from` is the start of the period. */
+export function incidentFilterOf(search: IncidentSearch, from?: string): IncidentFilter {
   const state = search.state ?? "open";
   const labels = labelsOf(search.label);
   return {
@@ -93,6 +94,6 @@ export function incidentFilterOf(search: IncidentSearch, now: number): IncidentF
     ...given("label", labels.length > 0 ? labels : undefined),
     ...given("verdict", search.verdict && [search.verdict]),
     ...given("text", search.text),
-    ...given("from", search.since && periodStart(search.since, now)),
+    ...given("from", from),
   };
 }
