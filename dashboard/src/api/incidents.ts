@@ -14,7 +14,9 @@ export interface IncidentFilter {
   from?: string | undefined;
 }
 
-const PAGE_LIMIT = 50;
+const FIRST_PAGE_LIMIT = 50;
+// The server's limit: every page that was loaded is requested again when an incident changes.
+const NEXT_PAGE_LIMIT = 200;
 // Candidates to merge: more are found by typing.
 const CANDIDATE_LIMIT = 20;
 // Results of the palette: enough to recognise an incident.
@@ -30,7 +32,7 @@ const path = (incident_id: string) => ({ path: { incident_id } });
 export function incidentPages(filter: IncidentFilter) {
   return infiniteQueryOptions({
     queryKey: [...incidentKeys.all, "list", filter],
-    queryFn: ({ pageParam, signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { ...filter, limit: PAGE_LIMIT, cursor: pageParam } }, signal })),
+    queryFn: ({ pageParam, signal }) => expectData(api.GET("/api/v1/incidents", { params: { query: { ...filter, limit: pageParam === null ? FIRST_PAGE_LIMIT : NEXT_PAGE_LIMIT, cursor: pageParam } }, signal })),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   });

@@ -25,6 +25,9 @@ export const LIST_ROW = {
   py: 1.1,
   borderTop: 1,
   borderColor: "divider",
+  // The browser skips layout and painting of rows that are not visible.
+  contentVisibility: "auto",
+  containIntrinsicSize: "auto 62px",
   "&:hover": { bgcolor: "action.hover" },
   "&:focus-within": { bgcolor: "action.selected" },
 } as const;
@@ -43,7 +46,8 @@ export const ROW_LINK = {
 /** Moves the focus to the next or previous row of a list. */
 export function moveRowFocus(list: HTMLElement | null, by: 1 | -1): void {
   const links = [...(list?.querySelectorAll<HTMLElement>("[data-row-link]") ?? [])];
-  const at = links.findIndex((link) => link === document.activeElement);
+  // The focus may be on another control of the row.
+  const at = links.findIndex((link) => link.closest("li")?.contains(document.activeElement));
   const next = at === -1 ? 0 : Math.min(links.length - 1, Math.max(0, at + by));
   links[next]?.focus();
   links[next]?.scrollIntoView({ block: "nearest" });

@@ -2,7 +2,7 @@
 import { createKeybindingsHandler } from "tinykeys";
 import { useEffect, useEffectEvent } from "react";
 
-const TEXT_ENTRY = "input, textarea, select, [contenteditable], [role=dialog], [role=listbox], [role=menu]";
+const TEXT_ENTRY = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=dialog], [role=listbox], [role=menu]";
 
 /** Ignores keys typed into fields, unless Ctrl or ⌘ is held. With `capture`, these shortcuts take precedence over others. */
 export function useShortcuts(shortcuts: Readonly<Record<string, () => void>>, { capture = false } = {}): void {

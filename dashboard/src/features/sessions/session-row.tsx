@@ -131,9 +131,6 @@ const ROW: SystemStyleObject<Theme> = {
   ...LIST_ROW,
   gridTemplateColumns: { xs: "1fr auto", md: "var(--columns)" },
   fontSize: "0.875rem",
-  // The browser skips layout and painting of rows that are not visible.
-  contentVisibility: "auto",
-  containIntrinsicSize: "auto 62px",
   color: "text.secondary",
   "& > input": { display: { xs: "none", md: "block" }, position: "relative", zIndex: 1, m: 0, width: 16, height: 16, accentColor: "var(--mui-palette-primary-main)" },
   "& > .status": { gridRow: { xs: 1, md: "auto" } },
