@@ -1,12 +1,13 @@
 /** Sessions: lists, details, timelines, follow-up questions, notes and forks. */
 import { queryOptions } from "@tanstack/react-query";
-import type { ForkRequest, SessionList, SessionSort, SessionStatus, SortOrder, TimelineEvent } from "@/wire/types";
+import type { ForkRequest, SessionList, SessionSort, SessionStatus, SortOrder, TimelineEvent, VerdictOutcome } from "@/wire/types";
 import { api, expectData } from "./client";
 
 export interface SessionFilter {
   status?: SessionStatus[] | undefined;
   alert_type?: string | undefined;
   chain_id?: string | undefined;
+  outcome?: VerdictOutcome[] | undefined;
   reviewed?: boolean | undefined;
   text?: string | undefined;
   from?: string | undefined;
@@ -89,13 +90,13 @@ export function sessionDetail(id: string) {
 }
 
 /** Loads all pages of a timeline. Changes made while they were read are delivered live after `lastEventId`. */
-export async function loadTimeline(id: string): Promise<{ events: TimelineEvent[]; lastEventId: number }> {
+export async function loadTimeline(id: string, signal: AbortSignal): Promise<{ events: TimelineEvent[]; lastEventId: number }> {
   const events: TimelineEvent[] = [];
   let lastEventId: number | null = null;
   let after: number | null = 0;
   while (after !== null) {
     const page: { events: TimelineEvent[]; last_event_id: number; next_after: number | null } = await expectData(
-      api.GET("/api/v1/sessions/{session_id}/timeline", { params: { ...path(id), query: { after } } }),
+      api.GET("/api/v1/sessions/{session_id}/timeline", { params: { ...path(id), query: { after } }, signal }),
     );
     events.push(...page.events);
     lastEventId ??= page.last_event_id;

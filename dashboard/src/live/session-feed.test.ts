@@ -48,7 +48,7 @@ function setUp(...answers: (LoadedTimeline | Error)[]) {
       return () => undefined;
     },
   } as unknown as LiveSocket;
-  const load = vi.fn(() => {
+  const load = vi.fn<(signal: AbortSignal) => Promise<LoadedTimeline>>(() => {
     const answer = answers.shift();
     return answer instanceof Error || !answer ? Promise.reject(answer ?? new Error("asked too often")) : Promise.resolve(answer);
   });
@@ -151,6 +151,21 @@ test("a failed first load says so", async () => {
   await settled();
   expect(feed.snapshot()).toMatchObject({ phase: "failed", error: new Error("503") });
   stop();
+});
+
+test("a load that is under way when the page is left is aborted, and does not delay the next one", async () => {
+  const { feed, load, texts } = setUp({ events: [event("a", "x")], lastEventId: 1 });
+  const signals: AbortSignal[] = [];
+  load.mockImplementationOnce((signal: AbortSignal) => {
+    signals.push(signal);
+    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new DOMException("Aborted", "AbortError"))));
+  });
+  const stop = feed.start(() => undefined);
+  stop();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  feed.start(() => undefined);
+  await settled();
+  expect([feed.snapshot().phase, texts()]).toEqual(["ready", ["x"]]);
 });
 
 test("after it is stopped nothing changes any more", async () => {

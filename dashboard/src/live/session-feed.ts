@@ -28,17 +28,17 @@ export class SessionFeed {
   private readonly observers = new Set<() => void>();
   private pending: LiveMessage[] = [];
   private cancelFrame: (() => void) | null = null;
-  private loading = false;
-  private stopped = false;
+  /** Aborts the current load; null if there is none. */
+  private loading: AbortController | null = null;
   private unsubscribe: (() => void) | null = null;
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   private readonly socket: LiveSocket;
   private readonly channel: string;
-  private readonly load: () => Promise<LoadedTimeline>;
+  private readonly load: (signal: AbortSignal) => Promise<LoadedTimeline>;
   private onMessages: (messages: readonly LiveMessage[]) => void = () => undefined;
 
-  constructor(socket: LiveSocket, sessionId: string, load: () => Promise<LoadedTimeline>) {
+  constructor(socket: LiveSocket, sessionId: string, load: (signal: AbortSignal) => Promise<LoadedTimeline>) {
     this.socket = socket;
     this.channel = `session:${sessionId}`;
     this.load = load;
@@ -47,10 +47,10 @@ export class SessionFeed {
   /** Starts or restarts the feed. `onMessages` receives all messages of a frame at once. Returns a function that stops it. */
   start(onMessages: (messages: readonly LiveMessage[]) => void): () => void {
     this.onMessages = onMessages;
-    this.stopped = false;
     void this.reload();
     return () => {
-      this.stopped = true;
+      this.loading?.abort();
+      this.loading = null;
       this.unsubscribe?.();
       this.unsubscribe = null;
       this.cancelFrame?.();
@@ -70,19 +70,20 @@ export class SessionFeed {
 
   private async reload(): Promise<void> {
     if (this.loading) return;
-    this.loading = true;
+    const loading = new AbortController();
+    this.loading = loading;
     try {
-      this.handleLoaded(await this.load());
+      const timeline = await this.load(loading.signal);
+      if (!loading.signal.aborted) this.handleLoaded(timeline);
     } catch (error) {
-      this.handleFailure(error);
-    } finally {
-      this.loading = false;
+      if (!loading.signal.aborted) this.handleFailure(error);
     }
+    if (loading.signal.aborted) return;
+    this.loading = null;
     if (this.pending.length > 0) this.schedule();
   }
 
   private handleLoaded(timeline: LoadedTimeline): void {
-    if (this.stopped) return;
     this.setState({ buffer: loadedTimeline(timeline.events, this.state.buffer), phase: "ready", error: null });
     // The text of open streams is not stored; chunks of events that were unknown until now have been dropped.
     if (this.unsubscribe) this.socket.catchUp(this.channel);
@@ -90,7 +91,6 @@ export class SessionFeed {
   }
 
   private handleFailure(error: unknown): void {
-    if (this.stopped) return;
     this.setState({ ...this.state, phase: this.state.phase === "ready" ? "ready" : "failed", error });
     this.retry = setTimeout(() => {
       this.retry = undefined;
@@ -105,7 +105,7 @@ export class SessionFeed {
   }
 
   private schedule(): void {
-    if (this.cancelFrame || this.stopped) return;
+    if (this.cancelFrame) return;
     const run = () => {
       this.cancelFrame?.();
       this.cancelFrame = null;
@@ -135,10 +135,10 @@ export class SessionFeed {
   }
 }
 
-export function useSessionTimeline(sessionId: string, load: (sessionId: string) => Promise<LoadedTimeline>, onMessages: (messages: readonly LiveMessage[]) => void): FeedState {
+export function useSessionTimeline(sessionId: string, load: (sessionId: string, signal: AbortSignal) => Promise<LoadedTimeline>, onMessages: (messages: readonly LiveMessage[]) => void): FeedState {
   const socket = useSocket();
   const handle = useEffectEvent(onMessages);
-  const feed = useMemo(() => new SessionFeed(socket, sessionId, () => load(sessionId)), [socket, sessionId, load]);
+  const feed = useMemo(() => new SessionFeed(socket, sessionId, (signal) => load(sessionId, signal)), [socket, sessionId, load]);
   useEffect(() => feed.start((messages) => handle(messages)), [feed]);
   return useSyncExternalStore(feed.observe, feed.snapshot);
 }
