@@ -9,7 +9,7 @@ import type { RefObject } from "react";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { CopyIcon } from "./copy-button";
 import { DataLine, useHighlighter } from "./data-line";
-import { formatBytes, plural } from "./format";
+import { formatTextSize, plural } from "./format";
 import type { DataFormat, TextRange } from "./structured-text";
 import { rangeInFormatted, rangesByLine, readable } from "./structured-text";
 import { CODE_COLORS, MONO } from "./text-styles";
@@ -40,6 +40,7 @@ export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = 
   // A marked part must be visible as a whole.
   const [wrap, setWrap] = useState(mark !== null);
   const data = useMemo(() => (raw ? { format: "text" as const, text } : readable(text)), [text, raw]);
+  const size = useMemo(() => formatTextSize(text), [text]);
   const lines = useMemo(() => data.text.split("\n"), [data]);
   const marks = useMemo(() => (mark ? rangesByLine(lines, rangeInFormatted(text, data.text, mark)) : NO_MARKS), [mark, lines, text, data]);
   const large = lines.length > VIRTUAL_FROM;
@@ -49,7 +50,7 @@ export function DataView({ text, label, maxHeight = 420, raw = false, toolbar = 
       {toolbar && (
         <Stack direction="row" sx={{ alignItems: "center", pl: 1.25, pr: 0.5, borderBottom: 1, borderColor: "divider", minHeight: 30 }}>
           <Typography variant="caption" color="textSecondary" sx={{ flex: 1 }}>
-            {data.format === "text" ? label : `${label} · ${data.format.toUpperCase()}`} · {plural(lines.length, "line")} · {formatBytes(text.length)}
+            {data.format === "text" ? label : `${label} · ${data.format.toUpperCase()}`} · {plural(lines.length, "line")} · {size}
           </Typography>
           {!large && (
             <ToggleButton value="wrap" size="small" selected={wrap} onChange={() => setWrap(!wrap)} aria-label="Wrap long lines" sx={{ border: 0, p: 0.5, minWidth: 26, minHeight: 26 }}>

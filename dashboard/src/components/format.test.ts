@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { formatBytes, formatCeiling, formatCount, formatDuration, formatRelative, plural } from "./format";
+import { expect, test, vi } from "vitest";
+import { formatBytes, formatCeiling, formatCount, formatDuration, formatRelative, formatTextSize, plural } from "./format";
 
 test.each([
   [0, "0 ms"],
@@ -27,12 +27,24 @@ test.each([
 });
 
 test("beyond a month the date says more", () => {
-  expect(formatRelative(new Date("2025-12-01T00:00:00Z"), new Date("2026-03-10T00:00:00Z"))).toBe("2025-12-01");
+  expect(formatRelative(new Date("2025-12-01T12:00:00Z"), new Date("2026-03-10T00:00:00Z"))).toBe("2025-12-01");
+});
+
+test("the date is that of the exact time in its tooltip, which is local", async () => {
+  vi.stubEnv("TZ", "Pacific/Kiritimati");
+  // The formatters have the time zone in which they were made.
+  vi.resetModules();
+  const local = await import("./format");
+  const at = new Date("2025-12-01T12:00:00Z");
+  expect(local.formatRelative(at, new Date("2026-03-10T00:00:00Z"))).toBe("2025-12-02");
+  expect(local.formatExact(at)).toMatch(/^Dec 2, 2025, .* \(2025-12-01 12:00:00 UTC\)$/);
+  vi.unstubAllEnvs();
 });
 
 test("counts and sizes are short", () => {
   expect([950, 4_312, 9_990, 34_315, 999_900, 2_500_000].map(formatCount)).toEqual(["950", "4.3k", "10k", "34k", "1.0M", "2.5M"]);
   expect([10, 2_048, 204_800].map(formatBytes)).toEqual(["10 B", "2.0 kB", "200 kB"]);
+  expect(["ab", "ä", "😀"].map(formatTextSize)).toEqual(["2 B", "2 B", "4 B"]);
   expect([plural(1, "line"), plural(2, "line"), plural(0, "reply", "replies")]).toEqual(["1 line", "2 lines", "0 replies"]);
 });
 

@@ -18,13 +18,16 @@ const STEPS: readonly (readonly [limit: number, seconds: number, unit: string])[
   [30 * 86_400, 86_400, "d"],
 ];
 
-/** "12 s ago", "in 3 m"; the date if it is more than a month away. */
+// Swedish dates are those of ISO 8601.
+const DATE = new Intl.DateTimeFormat("sv");
+
+/** "12 s ago", "in 3 m"; the local date if it is more than a month away. */
 export function formatRelative(at: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - at.getTime()) / 1_000);
   const distance = Math.abs(seconds);
   if (distance < 5) return "just now";
   const step = STEPS.find(([limit]) => distance < limit);
-  if (!step) return at.toISOString().slice(0, 10);
+  if (!step) return DATE.format(at);
   const amount = `${Math.floor(distance / step[1])} ${step[2]}`;
   return seconds < 0 ? `in ${amount}` : `${amount} ago`;
 }
@@ -61,8 +64,13 @@ export function formatCost(cost: { usd: number | null; unpriced_calls: number; e
   return missing === null ? amount : `${amount} and ${missing}`;
 }
 
-export function formatBytes(characters: number): string {
-  return characters < 1_024 ? `${characters} B` : `${(characters / 1_024).toFixed(characters < 10_240 ? 1 : 0)} kB`;
+export function formatBytes(bytes: number): string {
+  return bytes < 1_024 ? `${bytes} B` : `${(bytes / 1_024).toFixed(bytes < 10_240 ? 1 : 0)} kB`;
+}
+
+/** The size of a text in UTF-8. */
+export function formatTextSize(text: string): string {
+  return formatBytes(new TextEncoder().encode(text).length);
 }
 
 export function plural(count: number, one: string, many = `${one}s`): string {

@@ -7,7 +7,7 @@ import type { MouseEvent } from "react";
 import { createContext, use, useMemo } from "react";
 import { answerCitations, evidenceDetail } from "@/api/evidence";
 import { BadgeIcon, VisuallyHidden } from "@/components/badge";
-import { formatClock } from "@/components/format";
+import { formatExact } from "@/components/format";
 import { Markdown } from "@/components/markdown";
 import type { Marks } from "@/components/markdown-marks";
 import { Failure } from "@/components/states";
@@ -111,12 +111,12 @@ function CitationTooltip({ sessionId, cited, checked }: { sessionId: string; cit
   const narrow = (text: string) => text.replace(/ {3,}/g, "  ");
   return (
     <>
-      <Box sx={{ px: 1.5, py: 1, display: "flex", gap: 1, alignItems: "baseline", borderBottom: 1, borderColor: "divider" }}>
+      <Box sx={{ px: 1.5, py: 1, display: "flex", flexWrap: "wrap", columnGap: 1, alignItems: "baseline", borderBottom: 1, borderColor: "divider" }}>
         <Box component="strong">{cited.evidenceId}</Box>
         <Box component="span" sx={{ ...ONE_LINE, flex: 1, fontFamily: MONO, fontSize: "0.75rem", color: "text.secondary" }}>
           {data && evidenceSource(data)}
         </Box>
-        {data?.read_at && <span>{formatClock(new Date(data.read_at))}</span>}
+        {data?.read_at && <Box component="span" sx={{ width: "100%", fontSize: "0.75rem", color: "text.secondary" }}>{formatExact(new Date(data.read_at))}</Box>}
       </Box>
       {state === "failed" && cited.quotation !== null && (
         <Box sx={{ px: 1.5, pt: 1, overflowWrap: "anywhere", color: "text.secondary" }}>

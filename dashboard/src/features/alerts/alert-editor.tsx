@@ -5,7 +5,7 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { DataLine, useHighlighter } from "@/components/data-line";
-import { formatBytes } from "@/components/format";
+import { formatTextSize } from "@/components/format";
 import type { DataFormat } from "@/components/structured-text";
 import { looksLikeYaml, prettyJson } from "@/components/structured-text";
 import { CODE_COLORS, MONO } from "@/components/text-styles";
@@ -37,7 +37,7 @@ export function AlertEditor({ value, onChange, invalid }: { value: string; onCha
         <Typography id="alert-check" variant="caption" component="div" sx={{ flex: 1, color: check.problem ? "warning.main" : "text.secondary" }}>
           <span role="status">{describe(check, value)}</span>
           {/* Outside of the live region: it changes with every key. */}
-          {value.trim() !== "" && ` · ${formatBytes(value.length)}`}
+          {value.trim() !== "" && ` · ${formatTextSize(value)}`}
         </Typography>
         {check.format === "json" && !check.problem && (
           <Button size="small" onClick={() => onChange(prettyJson(value) ?? value)}>

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { formatClock } from "@/components/format";
 import type { ChangeItem } from "@/wire/types";
 import { chartOf } from "./activity";
 
@@ -20,7 +21,9 @@ test("bars stand at their time, as high as they were loud", () => {
     [0, 1, 0],
     [0.5, 0.25, 0.25],
   ]);
-  expect(chart.bars[1]?.title).toBe("11:30 UTC: 1 firing, 1 resolved");
+  expect(chart.bars[1]?.title).toBe(`${formatClock(new Date("2026-03-01T11:30:00Z"))}: 1 firing, 1 resolved`);
+  // As on the axis below.
+  expect(chart.ticks[2]?.text).toBe(formatClock(new Date("2026-03-01T11:30:00Z")));
 });
 
 test("sessions are marked from their start to their end, with the tone of their verdict, and the axis has times", () => {

@@ -202,8 +202,8 @@ type ChartSession = Pick<IncidentSession, "id" | "status" | "verdict" | "analysi
 const TICKS = [0, 0.25, 0.5, 0.75, 1] as const;
 const DAY_MS = 86_400_000;
 
-/** The time of a tick, with the date on a chart of more than a day. */
-function tickText(time: number, span: number): string {
+/** A time of the chart, with the date on a chart of more than a day. */
+function timeText(time: number, span: number): string {
   const at = new Date(time);
   return span > DAY_MS ? `${at.toLocaleDateString([], { day: "numeric", month: "short" })}, ${formatClock(at)}` : formatClock(at);
 }
@@ -221,7 +221,7 @@ export function chartOf(activity: Activity, changes: ChangeItem[], incident: Spa
   return {
     begin: new Date(begin),
     end: new Date(end),
-    ticks: TICKS.map((at) => ({ at, text: tickText(begin + at * (end - begin), end - begin) })),
+    ticks: TICKS.map((at) => ({ at, text: timeText(begin + at * (end - begin), end - begin) })),
     most,
     sessions: begun.map((session) => ({
       id: session.id,
@@ -235,7 +235,7 @@ export function chartOf(activity: Activity, changes: ChangeItem[], incident: Spa
       width: Math.min(Math.max(width / (end - begin), NARROWEST), WIDEST),
       firing: bar.firing / most,
       resolved: bar.resolved / most,
-      title: `${new Date(bar.time).toISOString().slice(11, 16)} UTC: ${bar.firing} firing, ${bar.resolved} resolved`,
+      title: `${timeText(bar.time, end - begin)}: ${bar.firing} firing, ${bar.resolved} resolved`,
     })),
     marks: mergeMarks(changes.map((change) => ({ at: position(Date.parse(change.at)), changes: [change] }))),
   };

@@ -4,11 +4,11 @@ import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
 import { Bot, ScrollText, User, Wrench } from "lucide-react";
 import type { ReactNode } from "react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { BadgeStyle } from "@/components/badge";
 import { Badge } from "@/components/badge";
 import { DataView } from "@/components/data-view";
-import { formatBytes, plural } from "@/components/format";
+import { formatTextSize, plural } from "@/components/format";
 import type { LLMCallDetail, Role, SentMessage } from "@/wire/types";
 
 const ROLES = {
@@ -42,7 +42,8 @@ export function Conversation({ messages, actions }: { messages: readonly SentMes
 function Message({ message, last }: { message: SentMessage; last: boolean }) {
   // The content of a folded message is not rendered: there may be hundreds of long ones.
   const [open, setOpen] = useState(last);
-  const notes = [message.tool_name, formatBytes(message.content.length), message.compacted_later ? "shortened in later calls" : null];
+  const size = useMemo(() => formatTextSize(message.content), [message.content]);
+  const notes = [message.tool_name, size, message.compacted_later ? "shortened in later calls" : null];
   return (
     <Box component="details" open={open} onToggle={(event: React.ToggleEvent<HTMLDetailsElement>) => setOpen(event.currentTarget.open)} sx={{ border: 1, borderColor: "divider", borderRadius: 1, px: 1.25, py: 0.75, "&[open] summary": { mb: 1 } }}>
       <Box component="summary" sx={{ cursor: "pointer", fontSize: "0.85rem" }}>
