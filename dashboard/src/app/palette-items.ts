@@ -10,7 +10,8 @@ export type Target =
   | { kind: "page"; to: "/incidents" | "/sessions" | "/alerts/new" | "/approvals" | "/reviews" | "/usage" | "/notifications" | "/system" | "/audit" }
   | { kind: "document"; href: string }
   | { kind: "search"; text: string }
-  | { kind: "action"; action: "theme" | "copy" | "help" };
+  | { kind: "copy" }
+  | { kind: "action"; action: "theme" | "help" };
 
 export interface Item {
   key: string;
@@ -43,7 +44,7 @@ const FIXED: readonly Item[] = [
   item("Pages", "Manual", "help documentation", { kind: "document", href: "/help/" }),
   item("Pages", "API reference", "openapi documentation", { kind: "document", href: "/docs" }),
   item("Actions", "Switch between light and dark", "theme", { kind: "action", action: "theme" }),
-  item("Actions", "Copy the address of this page", "link share", { kind: "action", action: "copy" }),
+  item("Actions", "Copy the address of this page", "link share", { kind: "copy" }),
   item("Actions", "Show keyboard shortcuts", "keys", { kind: "action", action: "help" }),
 ];
 

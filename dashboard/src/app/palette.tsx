@@ -31,9 +31,16 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
   const items = paletteItems(typed, sessionId, sessions.data?.sessions ?? [], incidents.data?.incidents ?? []);
   const highlighted = items.find(({ key }) => key === moved?.key) ?? items[0];
   const go = useGo(onHelp);
+  const [notCopied, setNotCopied] = useState(false);
   const choose = (item: Item | undefined): void => {
+    const target = item?.target;
+    if (target?.kind === "copy") {
+      // The palette stays open to say that it failed.
+      void copyText(window.location.href).then((copied) => (copied ? onClose() : setNotCopied(true)));
+      return;
+    }
     onClose();
-    if (item) go(item.target);
+    if (target) go(target);
   };
   const { getRootProps, getInputProps, getListboxProps, getOptionProps } = useAutocomplete({
     open: true,
@@ -78,7 +85,7 @@ export default function Palette({ onClose, onHelp }: { onClose: () => void; onHe
             )}
             <Box component="li" {...getOptionProps({ option: item, index })} key={item.key} aria-selected={item.key === highlighted?.key} sx={{ display: "flex", gap: 1.5, alignItems: "baseline", px: 2, py: 0.75, cursor: "pointer", "&[aria-selected=true]": { bgcolor: "action.selected" } }}>
               <Typography variant="body2" sx={{ ...ONE_LINE, flex: 1 }}>
-                <Highlighted text={item.label} words={item.found ? searchWords(text) : []} />
+                <Highlighted text={item.target.kind === "copy" && notCopied ? "Not copied" : item.label} words={item.found ? searchWords(text) : []} />
               </Typography>
               {item.found && <Found found={item.found} />}
             </Box>
@@ -104,12 +111,11 @@ function Found({ found }: { found: NonNullable<Item["found"]> }) {
   );
 }
 
-function useGo(onHelp: () => void): (target: Target) => void {
+function useGo(onHelp: () => void): (target: Exclude<Target, { kind: "copy" }>) => void {
   const navigate = useNavigate();
   const { mode, systemMode, setMode } = useColorScheme();
   const actions = {
     theme: () => setMode((mode === "system" ? systemMode : mode) === "dark" ? "light" : "dark"),
-    copy: () => void copyText(window.location.href),
     help: onHelp,
   };
   return (target) => {

@@ -1,8 +1,8 @@
 import Dialog from "@mui/material/Dialog";
-import { render, screen } from "@testing-library/react";
+import { fireEvent, render, screen } from "@testing-library/react";
 import { createElement } from "react";
 import { expect, test, vi } from "vitest";
-import { copyText } from "./copy-button";
+import { CopyButton, copyText } from "./copy-button";
 
 test("a page that came by plain http copies the old way, and the focus stays where it was", async () => {
   const button = document.createElement("button");
@@ -30,4 +30,16 @@ test("inside of a dialog, which keeps the focus, the old way works too", async (
   screen.getByRole("button").focus();
   await copyText("a token");
   expect(copied).toEqual(["a token"]);
+});
+
+test("a text that is loaded first is copied, and a text that could not be loaded is reported", async () => {
+  const copied: string[] = [];
+  vi.stubGlobal("navigator", { clipboard: { writeText: (text: string) => Promise.resolve(copied.push(text)) } });
+  const loads = [() => Promise.resolve("curl"), () => Promise.reject(new Error("503"))];
+  render(createElement(CopyButton, { text: () => loads.shift()?.() ?? "", label: "Copy as curl" }));
+  fireEvent.click(screen.getByRole("button", { name: "Copy as curl" }));
+  await screen.findByRole("button", { name: "Copied" });
+  fireEvent.click(screen.getByRole("button"));
+  await screen.findByRole("button", { name: "Not copied" });
+  expect(copied).toEqual(["curl"]);
 });

@@ -1,8 +1,11 @@
 /** Copying text to the clipboard, and buttons that do. */
+import type { ButtonProps } from "@mui/material/Button";
 import Button from "@mui/material/Button";
+import type { IconButtonProps } from "@mui/material/IconButton";
 import IconButton from "@mui/material/IconButton";
 import Tooltip from "@mui/material/Tooltip";
 import { Check, Copy } from "lucide-react";
+import type { ReactNode } from "react";
 import { useEffect, useState } from "react";
 
 /** Returns whether the text was copied. The Clipboard API is missing on pages loaded by plain http from another machine. */
@@ -34,36 +37,43 @@ function copyBySelection(text: string): boolean {
 
 const SHOWN_MS = 1_500;
 
+/** A text, or a function that returns it when the button is pressed. */
+type CopiedText = string | (() => string | Promise<string>);
+
 /** The outcome of the last copy, for a moment. */
-function useCopied(): ["Copied" | "Not copied" | null, (text: string) => void] {
+function useCopied(text: CopiedText): ["Copied" | "Not copied" | null, () => void] {
   const [outcome, setOutcome] = useState<"Copied" | "Not copied" | null>(null);
   useEffect(() => {
     if (outcome === null) return;
     const timer = setTimeout(() => setOutcome(null), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [outcome]);
-  const copy = (text: string) => {
-    void copyText(text).then((copied) => setOutcome(copied ? "Copied" : "Not copied"));
+  const copy = async () => {
+    try {
+      setOutcome((await copyText(typeof text === "string" ? text : await text())) ? "Copied" : "Not copied");
+    } catch {
+      setOutcome("Not copied");
+    }
   };
-  return [outcome, copy];
+  return [outcome, () => void copy()];
 }
 
-export function CopyIcon({ text, label }: { text: () => string; label: string }) {
-  const [outcome, copy] = useCopied();
+export function CopyIcon({ text, label, icon = <Copy size={15} />, ...props }: Omit<IconButtonProps, "onClick"> & { text: CopiedText; label: string; icon?: ReactNode }) {
+  const [outcome, copy] = useCopied(text);
   return (
     <Tooltip title={outcome ?? label}>
-      <IconButton size="small" aria-label={outcome ?? label} onClick={() => copy(text())}>
-        {outcome === "Copied" ? <Check size={15} /> : <Copy size={15} />}
+      <IconButton size="small" aria-label={outcome ?? label} onClick={copy} {...props}>
+        {outcome === "Copied" ? <Check size={15} /> : icon}
       </IconButton>
     </Tooltip>
   );
 }
 
-/** `text` as a function is called when the button is pressed. `name` is the accessible name, where the label alone does not name the copied text. */
-export function CopyButton({ text, label, name = label }: { text: string | (() => string); label: string; name?: string }) {
-  const [outcome, copy] = useCopied();
+/** `name` is the accessible name, where the label alone does not name the copied text. */
+export function CopyButton({ text, label, name = label, icon = <Copy size={15} />, ...props }: Omit<ButtonProps, "onClick"> & { text: CopiedText; label: string; name?: string; icon?: ReactNode }) {
+  const [outcome, copy] = useCopied(text);
   return (
-    <Button size="small" aria-label={outcome ?? name} startIcon={outcome === "Copied" ? <Check size={15} /> : <Copy size={15} />} onClick={() => copy(typeof text === "string" ? text : text())}>
+    <Button size="small" aria-label={outcome ?? name} startIcon={outcome === "Copied" ? <Check size={15} /> : icon} onClick={copy} {...props}>
       {outcome ?? label}
     </Button>
   );

@@ -46,7 +46,7 @@ interface EntryProps {
   /** Replaces the label of the event type. */
   title?: string | undefined;
   highlighted?: boolean;
-  onLink?: ((eventId: string) => void) | undefined;
+  onLink?: ((eventId: string) => string) | undefined;
 }
 
 export const Entry = memo(
@@ -80,7 +80,7 @@ interface ViewProps {
   highlighted: boolean;
   repeated: boolean;
   title: string;
-  onLink: (() => void) | undefined;
+  onLink: (() => string) | undefined;
 }
 
 function statusNote(event: TimelineEvent): ReactNode {
@@ -210,17 +210,18 @@ function skillName(argumentsText: string): string {
 }
 
 /** A skill that an agent loaded, with its text. */
-function SkillEntry({ row, highlighted, onLink }: { row: ToolRow; highlighted: boolean; onLink: ((eventId: string) => void) | undefined }) {
+function SkillEntry({ row, highlighted, onLink }: { row: ToolRow; highlighted: boolean; onLink: ((eventId: string) => string) | undefined }) {
   const folding = useFolding(highlighted);
   const first = row.call ?? row.result;
   if (!first) return null;
   const failed = row.result && row.result.status !== "completed" && row.result.status !== "streaming";
+  const isLoading = !row.result || row.result.status === "streaming";
   const loaded = nonEmptyText(row.result?.content)?.split("\n", 1)[0]?.replace(/^\[Skill |\]$/g, "");
   return (
     <EntryFrame
       badge={failed ? TIMELINE_BADGES[row.result?.status ?? "failed"] : SKILL_BADGE}
       title={`Skill ${row.call ? skillName(row.call.content) : (loaded ?? "")}`}
-      note={failed ? "not loaded" : "loaded"}
+      note={failed ? "not loaded" : isLoading ? "loading" : "loaded"}
       at={first.created_at}
       onLink={onLink && (() => onLink(first.id))}
       highlighted={highlighted}

@@ -9,6 +9,7 @@ import type { ReactNode } from "react";
 import { use, useId, useState } from "react";
 import type { BadgeStyle } from "@/components/badge";
 import { BadgeIcon } from "@/components/badge";
+import { CopyIcon } from "@/components/copy-button";
 import { formatClock, formatExact } from "@/components/format";
 import { ONE_LINE } from "@/components/text-styles";
 import { EntryEventContext, ForkActionsContext } from "./forks";
@@ -21,8 +22,8 @@ interface EntryFrameProps {
   /** The beginning of a folded body. */
   excerpt?: string;
   at: string;
-  /** Copies a link to this entry. */
-  onLink?: (() => void) | undefined;
+  /** Puts a link to this entry into the address bar, and returns it to be copied. */
+  onLink?: (() => string) | undefined;
   highlighted?: boolean;
   folding?: { open: boolean; onToggle: () => void };
   /** Shown also while the body is folded. */
@@ -80,13 +81,7 @@ export function EntryFrame({ badge, title, note, excerpt, at, onLink, highlighte
           ) : (
             <Box sx={{ flex: 1, minWidth: 0 }}>{head}</Box>
           )}
-          {onLink && (
-            <Tooltip title="Copy a link to this entry">
-              <IconButton className="entry-link" size="small" aria-label="Copy a link to this entry" onClick={onLink} sx={QUIET}>
-                <Link2 size={14} />
-              </IconButton>
-            </Tooltip>
-          )}
+          {onLink && <CopyIcon className="entry-link" text={onLink} label="Copy a link to this entry" icon={<Link2 size={14} />} sx={QUIET} />}
           <EntryForkButton />
           <Typography component="time" dateTime={at} title={formatExact(moment)} variant="caption" color="textSecondary" sx={{ fontVariantNumeric: "tabular-nums", display: { xs: "none", sm: "inline" } }}>
             {formatClock(moment)}

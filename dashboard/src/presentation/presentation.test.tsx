@@ -89,10 +89,14 @@ test("a failed tool call says so, and shows arguments and result when opened", a
 });
 
 test("a link to an entry can be asked for", async () => {
-  const onLink = vi.fn();
+  const copied: string[] = [];
+  vi.stubGlobal("navigator", { clipboard: { writeText: (text: string) => Promise.resolve(copied.push(text)) } });
+  const onLink = vi.fn(() => "http://tarsy/sessions/s?event=e");
   render(<Entry row={{ kind: "event", key: "e", event: event({ event_type: "error", content: "boom" }) }} onLink={onLink} />);
   await userEvent.click(screen.getByRole("button", { name: "Copy a link to this entry" }));
   expect(onLink).toHaveBeenCalledWith("e");
+  await screen.findByRole("button", { name: "Copied" });
+  expect(copied).toEqual(["http://tarsy/sessions/s?event=e"]);
 });
 
 test("arguments stand on one line", () => {
@@ -146,4 +150,9 @@ test("a skill that was loaded is an entry of its own, with its text when opened"
   );
   await userEvent.click(screen.getByRole("button", { name: /Skill kubernetes-dns/ }));
   expect(await screen.findByText(/Look at CoreDNS/)).toBeTruthy();
+});
+
+test("a skill that is still being loaded does not claim to be there", () => {
+  show(event({ id: "c", event_type: "llm_tool_call", content: '{"name": "kubernetes-dns"}', metadata: { call_id: "1", tool_name: "load_skill", server_name: "tarsy" } }));
+  screen.getByText("loading");
 });

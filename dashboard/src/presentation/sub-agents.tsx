@@ -22,7 +22,7 @@ interface AgentRowProps {
   target?: string | undefined;
   /** The page shows the text of this event in another place too. */
   repeated?: boolean;
-  onLink?: (eventId: string) => void;
+  onLink?: (eventId: string) => string;
   onToggle: (executionId: string) => void;
   /** Scroll to the call that dispatched a sub-agent. */
   onBack: (executionId: string) => void;
@@ -63,7 +63,7 @@ function SubAgentIndent({ children }: { children: ReactNode }) {
 interface SubAgentEntryProps {
   row: SubAgentRow;
   highlighted: boolean;
-  onLink: ((eventId: string) => void) | undefined;
+  onLink: ((eventId: string) => string) | undefined;
   onToggle: (executionId: string) => void;
   actions: ReactNode;
 }

@@ -27,7 +27,7 @@ export const TOOL_CALL_BADGE: BadgeStyle = { label: "Tool call", tone: "neutral"
 interface ToolEntryProps {
   row: ToolRow;
   highlighted: boolean;
-  onLink: ((eventId: string) => void) | undefined;
+  onLink: ((eventId: string) => string) | undefined;
 }
 
 export function ToolEntry({ row, highlighted, onLink }: ToolEntryProps) {

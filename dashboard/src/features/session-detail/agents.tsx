@@ -84,7 +84,7 @@ interface AgentColumnsProps {
   events: readonly TimelineEvent[];
   currentEvent: (event: TimelineEvent) => TimelineEvent;
   subAgents: SubAgents;
-  onLink: (eventId: string) => void;
+  onLink: (eventId: string) => string;
   onCancelAgent: (executionId: string) => void;
 }
 

@@ -13,7 +13,9 @@ import { useEffect, useId, useRef } from "react";
 import { citationsKey, evidenceDetail } from "@/api/evidence";
 import { BadgeIcon } from "@/components/badge";
 import { BottomDrawer } from "@/components/bottom-drawer";
+import { CopyIcon } from "@/components/copy-button";
 import { DataView } from "@/components/data-view";
+import { formatExact } from "@/components/format";
 import { SESSION_HEADER_PX } from "@/components/page";
 import { Failure, Loading } from "@/components/states";
 import { clamped, MONO } from "@/components/text-styles";
@@ -22,7 +24,6 @@ import type { EvidenceTarget } from "@/presentation/evidence";
 import { CITATION_BADGES, citedRange, describeCitation, findQuote } from "@/presentation/evidence";
 import { MetricChart } from "@/presentation/metric-chart";
 import { evidenceIdOf } from "@/presentation/timeline-rows";
-import { utcTime } from "@/presentation/verdict";
 import type { Citation, CitationList, EvidenceDetail, TimelineEvent, TimelineEventType } from "@/wire/types";
 
 interface EvidencePanelProps {
@@ -32,7 +33,8 @@ interface EvidencePanelProps {
   citations: readonly Citation[];
   onTarget: (target: EvidenceTarget) => void;
   onClose: () => void;
-  onCopyLink: () => void;
+  /** The address of the panel with this evidence. */
+  link: string;
   /** Scrolls to the call in the timeline; undefined if it is not there. */
   onTimeline: (() => void) | undefined;
 }
@@ -78,7 +80,7 @@ function useFocusWhileOpen(evidenceId: string) {
   return panel;
 }
 
-function Panel({ sessionId, target, citations, label, onTarget, onClose, onCopyLink, onTimeline }: EvidencePanelProps & { label: string }) {
+function Panel({ sessionId, target, citations, label, onTarget, onClose, link, onTimeline }: EvidencePanelProps & { label: string }) {
   const { evidence, quote } = target;
   const { data, error, isPending, refetch } = useQuery(evidenceDetail(sessionId, evidence));
   const own = citations.filter((citation) => citation.evidence_id === evidence);
@@ -94,13 +96,13 @@ function Panel({ sessionId, target, citations, label, onTarget, onClose, onCopyL
             <>
               <Typography sx={{ fontFamily: MONO, fontSize: "0.78rem", overflowWrap: "anywhere" }}>{evidenceSource(data)}</Typography>
               <Typography variant="caption" color={data.refused || data.is_error ? "warning.main" : "textSecondary"}>
-                {[data.refused ? "The call was refused: it shows nothing" : data.is_error ? "The call failed" : null, data.read_at && `read ${utcTime(data.read_at)?.text ?? data.read_at}`].filter(Boolean).join("; ")}
+                {[data.refused ? "The call was refused: it shows nothing" : data.is_error ? "The call failed" : null, data.read_at && `read ${formatExact(new Date(data.read_at))}`].filter(Boolean).join("; ")}
               </Typography>
             </>
           )}
         </Box>
         {onTimeline && <Action label="Show in the timeline" icon={<ListTree size={16} />} onClick={onTimeline} />}
-        <Action label="Copy a link to this result" icon={<Link2 size={16} />} onClick={onCopyLink} />
+        <CopyIcon text={link} label="Copy a link to this result" icon={<Link2 size={16} />} />
         <Action label="Close" icon={<X size={18} />} onClick={onClose} />
       </Box>
       {isPending && <Loading what="the result" />}

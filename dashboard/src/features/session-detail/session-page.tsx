@@ -9,7 +9,6 @@ import { useCallback, useMemo, useState } from "react";
 import { isNotFound } from "@/api/client";
 import { refetchChanged } from "@/api/refetch";
 import { cancelExecution, cancelSession, chatMessages, models, sessionDetail, sessionKeys } from "@/api/sessions";
-import { copyText } from "@/components/copy-button";
 import { SESSION_HEADER_PX, usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
 import { Failure, Loading, NotFound } from "@/components/states";
@@ -115,7 +114,7 @@ function LoadedSession({ session, feed }: { session: SessionDetail; feed: Return
       citations,
       onTarget: onEvidence,
       onClose: () => onEvidence(null),
-      onCopyLink: () => void copyText(new URL(evidenceHref(target), window.location.href).href),
+      link: new URL(evidenceHref(target), window.location.href).href,
       onTimeline: event && (() => onEvent(event.id)),
     };
   };
@@ -229,8 +228,8 @@ function useSessionLinks(sessionId: string) {
   const onEvent = useCallback((eventId: string) => void navigate({ search: { event: eventId }, resetScroll: false }), [navigate]);
   const onLink = useCallback(
     (eventId: string) => {
-      void copyText(new URL(`/sessions/${sessionId}?event=${eventId}`, window.location.origin).href);
       void navigate({ search: { event: eventId }, replace: true, resetScroll: false });
+      return new URL(`/sessions/${sessionId}?event=${eventId}`, window.location.origin).href;
     },
     [navigate, sessionId],
   );

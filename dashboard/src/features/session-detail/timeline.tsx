@@ -34,7 +34,7 @@ interface TimelineProps {
   stageTarget: StageTarget | null;
   /** Texts that the page shows in another place too. */
   repeated: ReadonlySet<string>;
-  onLink: (eventId: string) => void;
+  onLink: (eventId: string) => string;
   onCancelAgent: (executionId: string) => void;
   /** Whether the timeline is following its end. */
   onFollowing: (following: boolean) => void;

@@ -1,7 +1,6 @@
 /** The details of one call. */
 import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
-import Button from "@mui/material/Button";
 import IconButton from "@mui/material/IconButton";
 import Stack from "@mui/material/Stack";
 import Tooltip from "@mui/material/Tooltip";
@@ -9,7 +8,7 @@ import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ChevronDown, ChevronUp, Terminal, X } from "lucide-react";
 import { llmCall, llmCallAsCurl, mcpCall } from "@/api/trace";
-import { CopyButton, copyText } from "@/components/copy-button";
+import { CopyButton } from "@/components/copy-button";
 import { DataView } from "@/components/data-view";
 import { formatDollars, formatDuration } from "@/components/format";
 import { Fact, Section } from "@/components/section";
@@ -83,14 +82,12 @@ function ModelCall({ sessionId, id }: { sessionId: string; id: string }) {
 
 function ConversationActions({ sessionId, call }: { sessionId: string; call: LLMCallDetail }) {
   const client = useQueryClient();
-  const curl = useMutation({ mutationFn: () => client.query(llmCallAsCurl(sessionId, call.id)).then(copyText) });
+  const curl = useMutation({ mutationFn: () => client.query(llmCallAsCurl(sessionId, call.id)) });
   return (
     <>
       <CopyButton text={() => conversationText(call)} label="Copy all" />
       <Tooltip describeChild title="Copy a command that asks the vendor the same; the key is named by its variable">
-        <Button size="small" startIcon={<Terminal size={15} />} onClick={() => curl.mutate()}>
-          {curl.data === undefined ? "Copy as curl" : curl.data ? "Copied" : "Not copied"}
-        </Button>
+        <CopyButton text={() => curl.mutateAsync()} label="Copy as curl" icon={<Terminal size={15} />} />
       </Tooltip>
       {curl.error && (
         <Typography variant="caption" color="error" role="alert" sx={{ width: "100%" }}>
