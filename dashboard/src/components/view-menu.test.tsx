@@ -37,3 +37,21 @@ test("a view that another tab has saved meanwhile is kept", async () => {
   await screen.findByRole("button", { name: "About DNS" });
   screen.getByRole("button", { name: "Of the other tab" });
 });
+
+test("a view is saved only while there is room for it, and never in place of another one", async () => {
+  localStorage.setItem("sessions:views", JSON.stringify(Array.from({ length: 30 }, (_, index) => ({ name: `View ${index}`, search: { text: "dns" } }))));
+  render(<ViewsMenu list="sessions" search={{ text: "disk" }} read={({ text }) => ({ text: String(text) })} onChange={() => undefined} />);
+  await userEvent.click(screen.getByRole("button", { name: "Views" }));
+  await userEvent.type(await screen.findByLabelText("Name this view"), "One more{Enter}");
+  screen.getByText("30 views are saved: delete one to save another.");
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Save" }).disabled).toBe(true);
+  expect(screen.queryByRole("button", { name: "One more" })).toBeNull();
+  screen.getByRole("button", { name: "View 0" });
+  // A name that is there already is replaced.
+  await userEvent.clear(screen.getByLabelText("Name this view"));
+  await userEvent.type(screen.getByLabelText("Name this view"), "View 3{Enter}");
+  expect(JSON.parse(localStorage.getItem("sessions:views") ?? "")).toContainEqual({ name: "View 3", search: { text: "disk" } });
+  await userEvent.click(screen.getByRole("button", { name: "Delete View 0" }));
+  await userEvent.type(screen.getByLabelText("Name this view"), "One more{Enter}");
+  await screen.findByRole("button", { name: "One more" });
+});

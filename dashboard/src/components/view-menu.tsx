@@ -52,6 +52,7 @@ export function ViewsMenu<Search extends object>({ list, search, read, onChange 
   const [name, setName] = useState("");
   const { views, save, remove } = useSavedViews(`${list}:views`, read);
   const close = () => setAnchor(null);
+  const isFull = views.length >= MAX_VIEWS && !views.some((view) => view.name === name.trim());
   return (
     <>
       <Button size="small" color="inherit" startIcon={<Star size={15} />} aria-haspopup="dialog" onClick={(event) => setAnchor(event.currentTarget)}>
@@ -88,16 +89,21 @@ export function ViewsMenu<Search extends object>({ list, search, read, onChange 
           sx={{ gap: 1, px: 2, py: 1 }}
           onSubmit={(event) => {
             event.preventDefault();
-            if (name.trim() === "") return;
+            if (name.trim() === "" || isFull) return;
             save(name.trim(), search);
             setName("");
           }}
         >
           <TextField size="small" value={name} onChange={(event) => setName(event.target.value)} placeholder="Name this view" slotProps={{ htmlInput: { "aria-label": "Name this view", maxLength: 60 } }} />
-          <Button type="submit" size="small" disabled={name.trim() === ""}>
+          <Button type="submit" size="small" disabled={name.trim() === "" || isFull}>
             Save
           </Button>
         </Stack>
+        {isFull && (
+          <Typography variant="caption" color="textSecondary" component="p" role="status" sx={{ px: 2, pb: 1 }}>
+            {MAX_VIEWS} views are saved: delete one to save another.
+          </Typography>
+        )}
       </Popover>
     </>
   );
@@ -111,7 +117,7 @@ interface SavedView<Search> {
   search: Search;
 }
 
-const LIMIT = 30;
+const MAX_VIEWS = 30;
 
 /** Reads the stored views and skips anything else. */
 export function readViews<Search extends object>(text: string | null, read: ReadSearch<Search>): SavedView<Search>[] {
@@ -129,7 +135,7 @@ function isView(value: unknown): value is SavedView<object> {
 
 /** Adds a view without its page number, and replaces one of the same name. */
 export function withView<Search extends object>(views: readonly SavedView<Search>[], name: string, search: Search, read: ReadSearch<Search>): SavedView<Search>[] {
-  return [...views.filter((view) => view.name !== name), { name, search: read({ ...search, page: undefined }) }].slice(-LIMIT);
+  return [...views.filter((view) => view.name !== name), { name, search: read({ ...search, page: undefined }) }];
 }
 
 function useSavedViews<Search extends object>(key: string, read: ReadSearch<Search>) {
