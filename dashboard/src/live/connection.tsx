@@ -32,7 +32,7 @@ export function useConnectionState(): ConnectionState {
   return useSyncExternalStore(socket.observe, socket.state);
 }
 
-/** Subscribes to a channel from now on. The confirmation of every (re)subscription is delivered as a message too. */
+/** Subscribes to a channel from now on. A confirmation is delivered when the channel's first listener subscribes and after each reconnect; later listeners get none. */
 export function useChannel(name: string, onMessage: (message: LiveMessage) => void): void {
   const socket = useSocket();
   const handle = useEffectEvent(onMessage);

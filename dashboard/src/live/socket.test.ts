@@ -165,3 +165,18 @@ test("attempts become rarer, never rarer than every ten seconds, and are spread"
   expect(reconnectDelay(3, 0.5)).toBe(2_400);
   expect(reconnectDelay(50, 0.999)).toBeLessThanOrEqual(10_000);
 });
+
+test("a listener that fails keeps no message from the others, and its error is reported", () => {
+  const reported = vi.fn();
+  vi.stubGlobal("reportError", reported);
+  const socket = makeSocket();
+  const received: LiveMessage[] = [];
+  socket.subscribe("sessions", () => {
+    throw new Error("not handled");
+  });
+  socket.subscribe("sessions", (message) => received.push(message));
+  latest().open();
+  latest().deliver(status(7));
+  expect(received).toEqual([status(7)]);
+  expect(reported).toHaveBeenCalledExactlyOnceWith(new Error("not handled"));
+});

@@ -129,7 +129,14 @@ export class LiveSocket {
     if (message.type === "subscription.confirmed") channel.lastEventId ??= message.last_event_id;
     else if (message.type === "catchup.overflow") channel.lastEventId = message.last_event_id;
     else if ("id" in message) channel.lastEventId = Math.max(channel.lastEventId ?? 0, message.id);
-    for (const listener of channel.listeners) listener(message);
+    for (const listener of channel.listeners) {
+      try {
+        listener(message);
+      } catch (error) {
+        // The other listeners receive the message all the same.
+        reportError(error);
+      }
+    }
   }
 
   private sendSubscribe(name: string, { lastEventId }: Channel): void {

@@ -7,7 +7,7 @@ import { LiveProvider } from "@/live/connection";
 import type { Listener } from "@/live/socket";
 import { LiveSocket } from "@/live/socket";
 import type { SessionDetail, SessionStatus } from "@/wire/types";
-import { setWatched, WatchedSessionNotifier } from "./watched-sessions";
+import { notify, setWatched, WatchedSessionNotifier } from "./watched-sessions";
 
 const notified: string[] = [];
 
@@ -84,4 +84,19 @@ test("a session that is not watched, or ends before the reader's eyes, is not no
   ended();
   await Promise.resolve();
   expect([notified, icon()]).toEqual([[], "/icon.svg"]);
+});
+
+test("a browser that shows no notifications of pages marks the tab", async () => {
+  class Refusing {
+    static permission = "granted";
+    constructor() {
+      throw new TypeError("Failed to construct 'Notification': Illegal constructor.");
+    }
+  }
+  vi.stubGlobal("Notification", Refusing);
+  expect(() => notify("Waits for approval", "a", () => undefined)).not.toThrow();
+  setWatched("s", true);
+  const { status } = await show();
+  status("waiting");
+  expect(icon()).toBe("/icon-news.svg");
 });

@@ -92,11 +92,15 @@ export function WatchedSessionNotifier() {
 
 export function notify(text: string, tag: string, onOpen: () => void): void {
   if (!("Notification" in window) || Notification.permission !== "granted") return;
-  // The tag makes the browser show one notification for several tabs.
-  const notification = new Notification(text, { tag, icon: ICON });
-  notification.onclick = () => {
-    window.focus();
-    onOpen();
-    notification.close();
-  };
+  try {
+    // The tag makes the browser show one notification for several tabs.
+    const notification = new Notification(text, { tag, icon: ICON });
+    notification.onclick = () => {
+      window.focus();
+      onOpen();
+      notification.close();
+    };
+  } catch {
+    // Chrome for Android shows notifications of service workers only.
+  }
 }
