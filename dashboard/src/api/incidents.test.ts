@@ -9,7 +9,7 @@ test("a long list of incidents is refetched in few requests", async () => {
     asked.push([params.query.limit, params.query.cursor]);
     return Promise.resolve({ data: { incidents: [], next_cursor: `after ${asked.length}` }, response: new Response() });
   }) as never);
-  await new QueryClient().fetchInfiniteQuery({ ...incidentPages({}), pages: 3 });
+  await new QueryClient().infiniteQuery({ ...incidentPages({}), pages: 3 });
   expect(asked).toEqual([
     [50, null],
     [200, "after 1"],

@@ -15,19 +15,19 @@ export function FigureTable({ label, head, rows }: { label: string; head: string
       <Box component="table" aria-label={label} sx={{ width: "100%", borderCollapse: "collapse", tableLayout: "fixed", fontSize: { xs: "0.8rem", sm: "0.85rem" }, "& th, & td": { px: { xs: 0.75, sm: 1.5 }, py: 0.5, textAlign: "right", whiteSpace: "nowrap" }, "& th:first-of-type, & td:first-of-type": { textAlign: "left", width: { xs: head.length > 4 ? "28%" : "40%", sm: "50%" }, ...ONE_LINE }, "& td": { borderTop: 1, borderColor: "divider", fontVariantNumeric: "tabular-nums" } }}>
         <thead>
           <tr>
-            {head.map((name) => (
-              <th key={name} scope="col">
+            {head.map((name, column) => (
+              <th key={column} scope="col">
                 {name}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {shown.map(([name, ...figures]) => (
-            <tr key={name}>
+          {shown.map(([name, ...figures], row) => (
+            <tr key={row}>
               <td title={name}>{name}</td>
               {figures.map((figure, column) => (
-                <td key={head[column + 1]}>{figure}</td>
+                <td key={column}>{figure}</td>
               ))}
             </tr>
           ))}

@@ -63,8 +63,8 @@ export const VerdictCard = memo(function VerdictCard({ session, doNow, list, che
                 Ruled out
               </Typography>
               <Box component="ul" sx={{ m: 0, pl: 2.5 }}>
-                {verdict.ruled_out.map(({ hypothesis, evidence }) => (
-                  <Typography component="li" variant="body2" key={hypothesis} sx={{ overflowWrap: "anywhere", my: 0.25 }}>
+                {verdict.ruled_out.map(({ hypothesis, evidence }, index) => (
+                  <Typography component="li" variant="body2" key={index} sx={{ overflowWrap: "anywhere", my: 0.25 }}>
                     {hypothesis} <EvidenceIds ids={evidence} list={list} />
                   </Typography>
                 ))}
@@ -142,8 +142,8 @@ function Since({ since }: { since: string }): ReactNode {
 function EvidenceIds({ ids, list }: { ids: readonly string[]; list: CitationList | undefined }) {
   return (
     <Box component="span" sx={{ display: "inline-flex", flexWrap: "wrap", gap: 0.5, fontSize: "0.92rem" }}>
-      {ids.map((id) => (
-        <CitationLink key={id} cited={{ evidenceId: id, quotation: null }} checked={list ? checkedEvidence(list.citations, id) : null} />
+      {ids.map((id, index) => (
+        <CitationLink key={index} cited={{ evidenceId: id, quotation: null }} checked={list ? checkedEvidence(list.citations, id) : null} />
       ))}
     </Box>
   );
