@@ -110,6 +110,26 @@ async def test_a_call_nobody_decides_about_expires_and_one_of_a_cancelled_sessio
         assert one.ran == []
 
 
+async def test_of_more_calls_than_are_listed_at_once_those_that_expire_next_can_be_listed(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("act", "late")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        assert await one.work() == "waiting"
+        (first,) = await one.approvals(state="pending")
+        await one.ground.fetch(
+            """
+            INSERT INTO approvals (id, session_id, execution_id, work_id, call_id, evidence_id, server, tool, arguments, call_hash, state, requested_at, expires_at)
+            SELECT gen_random_uuid(), session_id, execution_id, work_id, number, evidence_id, server, tool, arguments, call_hash, state,
+                requested_at + make_interval(secs => number), expires_at
+            FROM approvals, generate_series(1, 200) AS number
+            """
+        )
+        newest = await one.approvals(state="pending")
+        assert (len(newest), first in newest) == (200, False)
+        oldest = await one.approvals(state="pending", order="asc")
+        assert (len(oldest), oldest[0]["id"]) == (200, first["id"])
+        assert oldest[1:] == newest[:0:-1]
+
+
 async def test_a_replay_plays_the_decisions_and_asks_and_runs_nothing(database_url: str, tmp_path: Path) -> None:
     recording = destructive(asks("act", "yes"), asks("act", "no"), asks("look", "look"), asks("ensure", "held-back"))
     made = scenario(recording, tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)

@@ -10,11 +10,10 @@ function oldestFirst({ approvals }: { approvals: Approval[] }) {
   return { approvals: approvals.toReversed() };
 }
 
-/** The calls that wait, of all sessions. */
+/** The calls that wait, of all sessions. Of more than the server lists at once, those that expire next. */
 export const pendingApprovals = queryOptions({
   queryKey: [...APPROVALS_KEY, "pending"],
-  queryFn: ({ signal }) => expectData(api.GET("/api/v1/approvals", { params: { query: { state: "pending" } }, signal })),
-  select: oldestFirst,
+  queryFn: ({ signal }) => expectData(api.GET("/api/v1/approvals", { params: { query: { state: "pending", order: "asc" } }, signal })),
 });
 
 const FOLLOW_EVERY_MS = 2_000;

@@ -6250,6 +6250,8 @@ export interface operations {
                 state?: components["schemas"]["ApprovalState"] | null;
                 /** @description Only those of this session. */
                 session_id?: string | null;
+                /** @description By the time of their requests: `asc` for the oldest first. */
+                order?: components["schemas"]["SortOrder"];
             };
             header?: never;
             path?: never;

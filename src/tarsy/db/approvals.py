@@ -24,6 +24,7 @@ from tarsy.domain.approval import Approval, ApprovalRequest, ApprovalState, Call
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.interaction import MCPInteractionKind
 from tarsy.domain.live_events import StoredLiveEvent
+from tarsy.domain.session_sort import SortOrder
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import WorkState
 
@@ -55,7 +56,8 @@ _ONE = sa.text(f"{_READ} WHERE a.id = :id AND s.deleted_at IS NULL")
 _LIST = sa.text(
     f"""
     SELECT * FROM ({_READ} WHERE s.deleted_at IS NULL AND (CAST(:session_id AS uuid) IS NULL OR a.session_id = :session_id)) listed
-    WHERE CAST(:state AS text) IS NULL OR state = :state ORDER BY requested_at DESC, id LIMIT {MOST_LISTED}
+    WHERE CAST(:state AS text) IS NULL OR state = :state
+    ORDER BY CASE WHEN :oldest_first THEN requested_at END, requested_at DESC, id LIMIT {MOST_LISTED}
     """
 )
 _HOLD = sa.text("SELECT 1 FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE")
@@ -153,10 +155,12 @@ class ApprovalRepository:
         # An attempt whose commit was lost counts: the second one finds the call started, and it is not run.
         return await retrying(attempt, whole=True)
 
-    async def list(self, *, state: ApprovalState | None = None, session_id: str | None = None) -> Sequence[Approval]:
-        """Return the newest approvals."""
+    async def list(
+        self, *, state: ApprovalState | None = None, session_id: str | None = None, order: SortOrder = SortOrder.DESC
+    ) -> Sequence[Approval]:
+        """Return the newest approvals, or the oldest, in the order of their requests."""
         async with autocommit(self._engine).connect() as connection:
-            return await read_approvals(connection, state=state, session_id=session_id)
+            return await read_approvals(connection, state=state, session_id=session_id, order=order)
 
     async def decide(self, approval_id: str, state: ApprovalState, *, actor: str, reason: str) -> Approval:
         """Approve or reject a call, and wake the work that waits for it.
@@ -183,9 +187,10 @@ class ApprovalRepository:
 
 
 async def read_approvals(
-    connection: AsyncConnection, *, state: ApprovalState | None = None, session_id: str | None = None
+    connection: AsyncConnection, *, state: ApprovalState | None = None, session_id: str | None = None, order: SortOrder = SortOrder.DESC
 ) -> Sequence[Approval]:
-    rows = await connection.execute(_LIST, {"state": state and state.value, "session_id": session_id})
+    values = {"state": state and state.value, "session_id": session_id, "oldest_first": order is SortOrder.ASC}
+    rows = await connection.execute(_LIST, values)
     return [read(Approval, row) for row in rows.mappings()]
 
 

@@ -9,6 +9,7 @@ from tarsy.api.router import api_router
 from tarsy.api.schemas.approvals import ApprovalListView, ApprovalView, DecisionRequest
 from tarsy.api.services import AuthorDep, Services, ServicesDep
 from tarsy.domain.approval import ApprovalState
+from tarsy.domain.session_sort import SortOrder
 
 router = api_router(tag="approvals")
 
@@ -20,9 +21,10 @@ async def list_approvals(
     services: ServicesDep,
     state: Annotated[ApprovalState | None, Query(description="Only those in this state.")] = None,
     session_id: Annotated[UUID | None, Query(description="Only those of this session.")] = None,
+    order: Annotated[SortOrder, Query(description="By the time of their requests: `asc` for the oldest first.")] = SortOrder.DESC,
 ) -> ApprovalListView:
     """Tool calls that need a person's approval, the newest first, at most 200."""
-    found = await services.repositories.approvals.list(state=state, session_id=str(session_id) if session_id else None)
+    found = await services.repositories.approvals.list(state=state, session_id=str(session_id) if session_id else None, order=order)
     return ApprovalListView(approvals=[ApprovalView.model_validate(one) for one in found])
 
 
