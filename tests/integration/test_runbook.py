@@ -117,6 +117,7 @@ async def test_our_token_and_compression_are_not_offered_to_strangers(server: Se
         ("http://127.0.0.1:port/a", "cannot be read"),
         ("http://[::1", "cannot be read"),
         ("http://\0/", "cannot be read"),
+        ("https://xn--/a.md", "cannot be read"),
     ],
 )
 async def test_an_address_that_is_not_allowed_is_not_asked(url: str, reason: str, source: RunbookSource) -> None:
@@ -156,6 +157,7 @@ async def test_endless_redirects_end(server: Server, source: RunbookSource) -> N
         (Reply(b"  \n"), "is empty"),
         (Reply(b"\x1f\x8b", headers={"Content-Type": "text/plain", "Content-Encoding": "gzip"}), "compressed"),
         (Reply(b"", 302, {"Location": "http://[::1"}), "Invalid URL in location header"),
+        (Reply(b"", 302, {"Location": "https://xn--/"}), "cannot be reached"),
     ],
 )
 async def test_an_answer_that_is_no_runbook_is_refused(server: Server, source: RunbookSource, reply: Reply, reason: str) -> None:
@@ -205,6 +207,9 @@ async def test_a_failure_is_not_remembered(server: Server, source: RunbookSource
         ("https://github.com/o/r/blob/main/a.md?plain=1#L3", "https://raw.githubusercontent.com/o/r/main/a.md"),
         ("https://www.github.com/o/r/raw/v1/a.md", "https://raw.githubusercontent.com/o/r/v1/a.md"),
         ("https://github.com/o/r/blob/refs/heads/main/a%20b.md", "https://raw.githubusercontent.com/o/r/refs/heads/main/a%20b.md"),
+        ("https://github.com/o/r/blob/main/What%3F.md?plain=1", "https://raw.githubusercontent.com/o/r/main/What%3F.md"),
+        ("https://github.com/o/r/blob/main/C%23.md", "https://raw.githubusercontent.com/o/r/main/C%23.md"),
+        ("https://github.com/o/r/blob/main/a%0Ab.md", "https://raw.githubusercontent.com/o/r/main/a%0Ab.md"),
         ("https://github.com/o/r", "https://github.com/o/r"),
         ("https://github.com/o/r/tree/main/docs", "https://github.com/o/r/tree/main/docs"),
         ("https://raw.githubusercontent.com/o/r/main/a.md", "https://raw.githubusercontent.com/o/r/main/a.md"),

@@ -100,7 +100,7 @@ class RunbookSource:
                         address = self._allowed(str(target))
         except TimeoutError as error:
             raise RunbookRefusedError(f"{shown} did not answer within {self.timeout:g} s") from error
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, UnicodeError) as error:
             reason = str(error) or type(error).__name__
             raise RunbookRefusedError(f"{shown} cannot be reached: {reason}") from error
         raise RunbookRefusedError(f"{_without_query(address)} redirects too often")
@@ -146,14 +146,16 @@ def allowed_url(text: str, hosts: frozenset[str]) -> httpx.URL:
     """
     try:
         url = httpx.URL(text.strip())
-    except (httpx.InvalidURL, TypeError) as error:
+        host = url.host
+    # The last if the host is an international name that cannot be decoded.
+    except (httpx.InvalidURL, TypeError, UnicodeError) as error:
         raise RunbookRefusedError(f"the address cannot be read: {error}") from error
-    if url.scheme not in {"http", "https"} or not url.host:
+    if url.scheme not in {"http", "https"} or not host:
         raise RunbookRefusedError("only http and https addresses are fetched")
     if url.userinfo:
         raise RunbookRefusedError("addresses with credentials are not fetched")
-    if url.host.rstrip(".").lower() not in hosts:
-        raise RunbookRefusedError(f"{url.host} is not among the allowed domains (system.runbooks.allowed_domains)")
+    if host.rstrip(".").lower() not in hosts:
+        raise RunbookRefusedError(f"{host} is not among the allowed domains (system.runbooks.allowed_domains)")
     return url
 
 
@@ -161,9 +163,10 @@ def raw_url(url: httpx.URL) -> httpx.URL:
     """Return the address of a file's text for one that shows it as a page on GitHub; any other address as it is."""
     if url.host.lower() not in {"github.com", "www.github.com"}:
         return url
-    match url.path.split("/", 4):
-        case ["", owner, repository, "blob" | "raw", rest] if rest:
-            return url.copy_with(host=_RAW_HOST, path=f"/{owner}/{repository}/{rest}", query=None, fragment=None)
+    # Still encoded: a decoded "?", "#" or line break would not be part of the path.
+    match url.raw_path.partition(b"?")[0].split(b"/", 4):
+        case [b"", owner, repository, b"blob" | b"raw", rest] if rest:
+            return url.copy_with(host=_RAW_HOST, raw_path=b"/".join([b"", owner, repository, rest]), fragment=None)
         case _:
             return url
 
