@@ -63,9 +63,8 @@ class RunSpans:
             if record.stage.status.is_final:
                 continue
             self._stages.setdefault(record.stage.id, record.stage)
-            for one in record.executions:
-                if not one.execution.status.is_final:
-                    self._executions.setdefault(one.execution.id, _OpenExecution(one.execution, one.execution.started_at))
+            for one in (one.execution for top in record.executions for one in top.tree if not one.execution.status.is_final):
+                self._executions.setdefault(one.id, _OpenExecution(one, one.started_at))
 
     def committed(self, step: Step) -> None:
         """Note what begins with a step and export what ends with it, from the inside out: an execution may end together with its session."""

@@ -146,24 +146,50 @@ class Halting:
         await self.inner.aclose()
 
 
-async def test_a_session_that_another_process_continues_is_still_one_trace(database_url: str, collector: Collector) -> None:
-    model = Halting(in_process_client(env={}, recordings=lambda _: STORY.recording))
-    async with replace(STORY, env=collector.env, llm=model).running(database_url) as first:
+async def run_in_two_processes(story: Scenario, database_url: str) -> None:
+    """Run a scenario whose first process stops at the second call of an agent."""
+    model = Halting(in_process_client(env={}, recordings=lambda _: story.recording))
+    async with replace(story, llm=model).running(database_url) as first:
         assert first.pool is not None
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(first.pool.run)
                 await model.halted.wait()
                 first.pool.stop_now()
-    async with replace(STORY, env=collector.env).continued(database_url) as second:
+    async with story.continued(database_url) as second:
         assert second.pool is not None
         await second.pool.run_waiting(INVESTIGATION)
+
+
+async def test_a_session_that_another_process_continues_is_still_one_trace(database_url: str, collector: Collector) -> None:
+    await run_in_two_processes(replace(STORY, env=collector.env), database_url)
     assert {format_trace_id(int.from_bytes(span.trace_id)) for span in collector.spans} == {UUID(SESSION_ID).hex}
     assert collector.named("invoke_workflow chain").parent_span_id == b""
     agent_span = collector.named("invoke_agent Investigator")
     below = sorted(span.name for span in collector.spans if span.parent_span_id == agent_span.span_id)
     # The call that was under way when the first process stopped, and the one that the second made instead.
     assert below == ["chat model-1", "chat model-1", "chat model-1", "chat model-1", "execute_tool k8s.pods"]
+
+
+async def test_a_sub_agent_that_another_process_continues_has_its_span(database_url: str, collector: Collector) -> None:
+    pods = f"{TRACK}/1.PodAgent"
+    lead = agent(mcp_servers=(), sub_agents=(agent("PodAgent", description="Knows the pods"),))
+    story = Scenario(
+        chain(stage(lead), scoring=None),
+        [
+            says(TRACK, 0, calls("a", "tarsy.run_agent", name="PodAgent", task="Which pods restart?")),
+            says(pods, 0, calls("p", "k8s.pods")),
+            says(pods, 1, "web-1 restarts."),
+            says(TRACK, 1, "It is the disk."),
+            says(f"1.{SUMMARY}", 0, "Disk."),
+        ],
+        [answers(pods, "p", "k8s.pods", "web-1 CrashLoopBackOff")],
+        env=collector.env,
+    )
+    await run_in_two_processes(story, database_url)
+    sub_agent = collector.named("invoke_agent PodAgent")
+    assert sub_agent.parent_span_id == collector.named("invoke_workflow look").span_id
+    assert "execute_tool k8s.pods" in {span.name for span in collector.spans if span.parent_span_id == sub_agent.span_id}
 
 
 def runs_in_memory() -> list[object]:
