@@ -71,6 +71,7 @@ TOOLS = [
     tool("log_and_progress"),
     tool("cut_character"),
     tool("babble"),
+    tool("blank"),
     tool("mumble"),
     tool("shout"),
     tool(
@@ -214,6 +215,9 @@ def call(name: str, arguments: dict[str, Any], request_id: Any, meta: dict[str, 
             for _ in range(100):
                 send({"method": "notifications/message", "params": {"level": "info", "data": "password=hunter2 " * 2000}})
             time.sleep(0.1)
+            answer(request_id, "done")
+        case "blank":
+            send({"method": "notifications/message", "params": {"level": " " * 300_000, "data": "x"}})
             answer(request_id, "done")
         case "mumble":
             sys.stdout.write("password=hunter2 " * (2 * 1024 * 1024) + "\n")

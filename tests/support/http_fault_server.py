@@ -61,6 +61,8 @@ class HttpFault:
     # The `_meta` of each call.
     metas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     more_tools: list[str] = field(default_factory=list[str])
+    # Listed as they are.
+    odd_tools: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     refuses_to_list: bool = False
     # So many have to shake hands at the same time before anybody gets an answer.
     expected_guests: int = 1
@@ -111,7 +113,7 @@ class HttpFault:
                 schema = {"type": "object", "properties": {"text": {"type": "string"}}}
                 names = (*TOOLS, *self.more_tools)
                 listed = [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": name in READ_ONLY}} for name in names]
-                return _result(message, {"tools": listed})
+                return _result(message, {"tools": [*listed, *self.odd_tools]})
             case "tools/call":
                 self.calls.append(message["params"]["name"])
                 self.metas.append(message["params"].get("_meta", {}))

@@ -19,6 +19,11 @@ def clip(text: str, limit: int, *, notice: str = "… [{omitted} characters omit
     return text[:limit] + notice.format(omitted=len(text) - limit)
 
 
+def clip_at_word(text: str, limit: int) -> str:
+    """Return the beginning of `text`, cut between words, so that no secret is cut in two and slips past its pattern."""
+    return "".join(text[:limit].rsplit(None, 1)[:1])
+
+
 def clip_bytes(text: str, limit: int) -> str:
     """As `clip`, with a limit in bytes of UTF-8."""
     kept = text.encode("utf-8", "surrogatepass")[:limit].decode("utf-8", "ignore")

@@ -17,7 +17,7 @@ from tarsy.domain.tool import LOST_CALL, Tag, ToolCatalog, ToolDefinition, ToolN
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
 from tarsy.kit.groups import for_each, single_errors
-from tarsy.kit.text import in_thread_if_long
+from tarsy.kit.text import clip_at_word, in_thread_if_long
 from tarsy.tools.connection import OnOutput
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.masking import Masker
@@ -280,8 +280,7 @@ def limited_output(on_output: OnOutput) -> OnOutput:
             return
         pieces -= 1
         if len(text) > left or not pieces:
-            # Cut between words, so that no secret is cut in two and slips past its pattern.
-            text = f"{(text if len(text) <= left else text[:left].rsplit(None, 1)[0]).rstrip()}\n… [more output is not shown]\n"
+            text = f"{(text if len(text) <= left else clip_at_word(text, left)).rstrip()}\n… [more output is not shown]\n"
             left = 0
         left -= len(text)
         on_output(text)

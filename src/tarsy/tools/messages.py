@@ -163,10 +163,18 @@ def render(result: CallResult) -> str:
         # The protocol asks servers to send structured content as text, too: such a text has all its words.
         words = frozenset(_WORD.findall("\n".join(parts)))
         if next(islice(_values(structured), _COMPARED_VALUES, None), None) is not None:
-            parts += () if words else (orjson.dumps(structured, option=orjson.OPT_INDENT_2).decode(),)
+            parts += () if words else (_indented(structured),)
         elif not words or any(word not in words for value in _values(structured) for word in _WORD.findall(value)):
             parts.append(json.dumps(structured, ensure_ascii=False, indent=2))
     return "\n".join(part for part in parts if part) or "(no output)"
+
+
+def _indented(value: Any) -> str:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        # It writes no integers above 64 bits.
+        return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def clip_content(text: str) -> str:

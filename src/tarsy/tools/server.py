@@ -1,11 +1,11 @@
 """One tool server as one execution uses it: connected once, reconnected when lost, its tools listed and filtered."""
 
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
-import orjson
 import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
@@ -15,7 +15,7 @@ from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName, approval_reason
 from tarsy.domain.tool_pin import Fingerprints, PinMode, ToolPin, digest, pin_problem
 from tarsy.kit.clock import Clock, milliseconds_since
-from tarsy.kit.text import clip
+from tarsy.kit.text import clip, clip_at_word
 from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import Endpoint, HttpEndpoint, credentials, endpoint_of
@@ -225,7 +225,7 @@ class ToolServer:
                 problem = "it can be called only as a task"
             elif is_deeper_than(MAX_DEPTH, tool.input_schema):
                 problem = f"its schema has more than {MAX_DEPTH} levels"
-            elif (schema_size := len(orjson.dumps(tool.input_schema))) > MAX_SCHEMA_BYTES:
+            elif (schema_size := _json_bytes(tool.input_schema)) > MAX_SCHEMA_BYTES:
                 problem = f"its schema has more than {MAX_SCHEMA_BYTES} bytes"
             elif total + (size := schema_size + min(len(_description(tool)), MAX_DESCRIPTION)) > MAX_CATALOG_BYTES:
                 problem = f"the tools of its server have more than {MAX_CATALOG_BYTES} bytes"
@@ -339,10 +339,14 @@ def _fingerprints(listed: Iterable[ListedTool]) -> Fingerprints:
     }
 
 
+def _json_bytes(value: object) -> int:
+    # A schema may hold integers above 64 bits.
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+
+
 def _description(tool: ListedTool) -> str:
     text = tool.description or tool.title or ""
-    # Cut between words, so that no secret is cut in two and slips past its pattern.
-    return text if len(text) <= MAX_DESCRIPTION else f"{text[:MAX_DESCRIPTION].rsplit(None, 1)[0]} …"
+    return text if len(text) <= MAX_DESCRIPTION else f"{clip_at_word(text, MAX_DESCRIPTION)} …"
 
 
 def _masked(value: Any, masker: Masker) -> Any:

@@ -7,7 +7,7 @@ import anyio
 import psutil
 
 from support.http_fault_server import http_fault_server
-from support.opening import fault, server, stdio
+from support.opening import fault, opened, server, stdio
 from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedProbe, ResolvedTransport
 from tarsy.domain.tool import ApprovalPolicy, ServerHealth, ServerState
@@ -128,6 +128,23 @@ async def test_tools_that_change_without_notice_are_seen_all_the_same() -> None:
                 while "brand_new" not in (monitor.known_tools("remote") or ()):  # noqa: ASYNC110 - the monitor has no event for us
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()
+
+
+async def test_a_server_with_odd_tools_is_monitored_and_used_like_any_other() -> None:
+    async with http_fault_server() as remote:
+        remote.odd_tools += [
+            {"name": "large", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}, "n": {"maximum": 2**70}}}},
+            {"name": "blank", "description": " " * 20_000 + "x", "inputSchema": {"type": "object"}},
+        ]
+        config = server("remote", ResolvedTransport(type="http", url=remote.url))
+        monitor = HealthMonitor({"remote": config}, env={}, interval=0.02)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(monitor.run)
+            await until(monitor, "remote", ServerState.CONNECTED)
+            tasks.cancel_scope.cancel()
+        assert (monitor.known_tools("remote") or frozenset()) >= {"large", "blank", "echo"}
+        async with opened(config) as tools:
+            assert (await tools.call("remote.large", '{"text": "x", "n": 1180591620717411303424}')).content == "x"
 
 
 async def test_a_crashed_server_is_started_again() -> None:

@@ -258,6 +258,12 @@ async def test_a_tool_that_babbles_is_watched_for_a_while_only() -> None:
         assert "hunter2" not in "".join(tools.output)
 
 
+async def test_progress_of_nothing_but_blanks_does_not_end_the_connection() -> None:
+    async with opened(fault()) as tools:
+        assert (await tools.call("fault.blank")).content == "done"
+    assert "".join(tools.output) == "\n… [more output is not shown]\n"
+
+
 async def test_megabytes_outside_the_protocol_hold_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masking all of them would: only their beginning is masked, and shown."""
     masked: list[int] = []

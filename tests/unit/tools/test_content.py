@@ -93,3 +93,8 @@ def test_structured_content_of_very_many_values_is_shown_only_without_a_text() -
     rows = {"rows": list(range(20_000))}
     assert render(result({"type": "text", "text": "20000 rows"}, structured=rows)) == "20000 rows"
     assert render(result(structured=rows)).splitlines()[2:4] == ["    0,", "    1,"]
+
+
+def test_integers_above_64_bits_are_shown() -> None:
+    for rows in ([2**70], [2**70, *range(20_000)]):
+        assert json.loads(render(result(structured={"rows": rows}))) == {"rows": rows}
