@@ -9,7 +9,7 @@ import structlog
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.tool import ServerHealth, ServerState
-from tarsy.domain.tool_pin import pin_problem
+from tarsy.domain.tool_pin import ToolPin, pin_problem
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.kit.text import clip
 from tarsy.tools.executor import McpToolExecutor, close_all, probe
@@ -103,45 +103,59 @@ class HealthMonitor:
                 await close_all(servers)
 
     async def _watch(self, server: ToolServer) -> None:
-        logged, listing = None, None
         executor = McpToolExecutor({server.name: server}, call_timeout=PROBE_SECONDS, clock=self._clock)
+        # The listing after which the server was probed last, and why the probe failed.
         probed, refusal = None, None
+        # The listing that was compared with the accepted tools last, and the difference.
+        compared, difference = None, None
         for check in itertools.count(1):
-            problem = await _check(server)
-            if problem is None and server.listing is not probed and server.name in self._configs:
-                probed, refusal = server.listing, await probe(executor, self._configs[server.name])
-                refusal = refusal and server.masker.mask(clip(refusal, MAX_REFUSAL))
-            problem = problem or refusal
-            # It may have been removed while this check ran.
-            if (before := self._reports.get(server.name)) is not None:
-                state = ServerState.CONNECTED if problem is None else ServerState.FAILED
-                now = self._clock.now()
-                since = before.since if before.state is state else now
-                # A failed server keeps the tools it had.
-                tools = server.tools or before.tools
-                reasons = server.listing.needs_approval if server.listing and problem is None else before.needs_approval
-                self._reports[server.name] = replace(
-                    before,
-                    state=state,
-                    error=problem,
-                    checked_at=now,
-                    since=since,
-                    tools=tools,
-                    needs_approval=reasons,
-                    fingerprints=server.fingerprints or before.fingerprints,
-                )
-                if before.state is not state:
-                    log.info("tool_server.state", server=server.name, state=state, problem=problem)
-                if self._read_pin is not None and server.fingerprints and server.listing is not listing:
-                    listing, pin = server.listing, await self._read_pin(server.name)
-                    changed = pin_problem(server.name, before.pin, pin, server.fingerprints, named=before.named_tools)
-                    if changed is not None and changed != logged:
-                        log.warning("tool_server.tools_changed", server=server.name, problem=server.masker.mask(changed))
-                    logged = changed
+            try:
+                problem = await _check(server)
+                if problem is None and server.listing is not probed and server.name in self._configs:
+                    probed, refusal = server.listing, await probe(executor, self._configs[server.name])
+                    refusal = refusal and server.masker.mask(clip(refusal, MAX_REFUSAL))
+                if self._read_pin is not None and server.fingerprints and server.listing is not compared:
+                    compared, pin = server.listing, await self._read_pin(server.name)
+                    difference = self._warn_of_changes(server, pin, known=difference)
+                self._report(server, problem or refusal)
+            except Exception as error:  # a boundary: an error of ours concerns the check of this server alone
+                log.exception("tool_server.check_broke", server=server.name)
+                self._report(server, f"The check of tool server '{server.name}' broke ({type(error).__name__}); the log has more.")
             await anyio.sleep(self._interval)
             if check % CHECKS_PER_LISTING == 0:
                 # Not every server reports when its tools change.
                 server.forget_listing()
+
+    def _report(self, server: ToolServer, problem: str | None) -> None:
+        before = self._reports.get(server.name)
+        if before is None:
+            # It was removed while the check ran.
+            return
+        state, now = ServerState.CONNECTED if problem is None else ServerState.FAILED, self._clock.now()
+        reasons = server.listing.needs_approval if server.listing and problem is None else before.needs_approval
+        self._reports[server.name] = replace(
+            before,
+            state=state,
+            error=problem,
+            checked_at=now,
+            since=before.since if before.state is state else now,
+            # A failed server keeps the tools it had.
+            tools=server.tools or before.tools,
+            needs_approval=reasons,
+            fingerprints=server.fingerprints or before.fingerprints,
+        )
+        if before.state is not state:
+            log.info("tool_server.state", server=server.name, state=state, problem=problem)
+
+    def _warn_of_changes(self, server: ToolServer, pin: ToolPin | None, *, known: str | None) -> str | None:
+        """Log how the tools differ from the accepted ones, unless that is `known`; return it."""
+        report = self._reports.get(server.name)
+        if report is None:
+            return known
+        difference = pin_problem(server.name, report.pin, pin, server.fingerprints, named=report.named_tools)
+        if difference is not None and difference != known:
+            log.warning("tool_server.tools_changed", server=server.name, problem=server.masker.mask(difference))
+        return difference
 
 
 async def _check(server: ToolServer) -> str | None:

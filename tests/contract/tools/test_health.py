@@ -5,12 +5,14 @@ from contextlib import suppress
 
 import anyio
 import psutil
+from structlog.testing import capture_logs
 
 from support.http_fault_server import http_fault_server
 from support.opening import fault, opened, server, stdio
 from support.own_processes import children
 from tarsy.config.resolve.resolved import ResolvedProbe, ResolvedTransport
 from tarsy.domain.tool import ApprovalPolicy, ServerHealth, ServerState
+from tarsy.domain.tool_pin import ToolPin
 from tarsy.setup.checks import FindingStatus, check_server
 from tarsy.tools.health import HealthMonitor
 
@@ -145,6 +147,28 @@ async def test_a_server_with_odd_tools_is_monitored_and_used_like_any_other() ->
         assert (monitor.known_tools("remote") or frozenset()) >= {"large", "blank", "echo"}
         async with opened(config) as tools:
             assert (await tools.call("remote.large", '{"text": "x", "n": 1180591620717411303424}')).content == "x"
+
+
+async def test_a_check_that_breaks_is_logged_and_reported_and_the_next_one_is_made() -> None:
+    async def read_pin(name: str) -> ToolPin | None:
+        if name == "bad" and not mended.is_set():
+            raise RuntimeError("out of order")
+        return None
+
+    mended = anyio.Event()
+    async with http_fault_server() as remote:
+        servers = {name: server(name, ResolvedTransport(type="http", url=remote.url)) for name in ("good", "bad")}
+        monitor = HealthMonitor(servers, env={}, interval=0.02, read_pin=read_pin)
+        async with anyio.create_task_group() as tasks:
+            with capture_logs() as logs:
+                tasks.start_soon(monitor.run)
+                await until(monitor, "good", ServerState.CONNECTED)
+                bad = await until(monitor, "bad", ServerState.FAILED)
+            assert bad.error == "The check of tool server 'bad' broke (RuntimeError); the log has more."
+            assert {entry["server"] for entry in logs if entry["event"] == "tool_server.check_broke"} == {"bad"}
+            mended.set()
+            await until(monitor, "bad", ServerState.CONNECTED)
+            tasks.cancel_scope.cancel()
 
 
 async def test_a_crashed_server_is_started_again() -> None:
