@@ -1,9 +1,9 @@
 """One tool server as one execution uses it: connected once, reconnected when lost, its tools listed and filtered."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import anyio
 import structlog
@@ -54,6 +54,18 @@ class LostCall:
     reaction: str
 
 
+@dataclass(frozen=True, slots=True)
+class ListingVersion:
+    """The connection over which tools were listed, and its count of tool changes then."""
+
+    connection: ToolServerConnection
+    tool_changes: int
+
+    @classmethod
+    def now(cls, connection: ToolServerConnection) -> Self:
+        return cls(connection, connection.tool_changes)
+
+
 class ToolServer:
     """A server's connection and tools, for the life of one execution."""
 
@@ -87,10 +99,10 @@ class ToolServer:
         # Held while a connection is made or its tools are listed.
         self._lock = anyio.Lock()
         self._connection: ToolServerConnection | None = None
-        # The connection over which the tools were last listed, and its count of tool changes then.
-        self._listed_on: tuple[ToolServerConnection, int] | None = None
-        # The same of the last listing that ended, with tools that were compared with the accepted ones or with a problem.
-        self._compared_on: tuple[ToolServerConnection, int] | None = None
+        # Of the last listing that began.
+        self._listed: ListingVersion | None = None
+        # Of the last listing that ended, with tools that were compared with the accepted ones or with a problem.
+        self._compared: ListingVersion | None = None
         self._endpoint: Endpoint | None = None
         self._misconfigured = ""
         try:
@@ -121,22 +133,18 @@ class ToolServer:
     async def ensure_listed(self) -> None:
         """Connect and list the tools once, and again when the server reports that they changed. A failure ends up in `problem`."""
         async with self._lock:
-            connection, strict = self._connection, self._config.pin is PinMode.STRICT
-            known = self._compared_on if strict else self._listed_on
-            changed = connection is not None and connection.is_alive and (connection, connection.tool_changes) != known
-            if self.listing is not None and not changed:
+            if self.listing is not None and not self._has_changed():
                 return
             started_at, started = self._clock.now(), self._clock.monotonic()
             error: str | None = None
             reasons: Mapping[str, str] = {}
             try:
-                try:
-                    listed = await self._request_tools()
-                except ConnectionLost:
-                    # Listing does no harm, so it is repeated over a new connection.
-                    listed = await self._request_tools()
+                listed = await self._list_tools()
                 self.fingerprints = _fingerprints(listed)
                 await self._require_accepted()
+                selected = self._selected(listed)
+                reasons = self._approval_reasons(selected)
+                self.tools = await self._definitions(selected, reasons)
             except NotAccepted as refused:
                 error, self.tools = self.masker.mask(str(refused)), ()
                 log.warning("tool_server.not_accepted", server=self.name, problem=error)
@@ -146,21 +154,7 @@ class ToolServer:
                 if self.tools:
                     # Only the update failed: the known tools are still worth trying, with `pin: strict` after they have been listed.
                     return
-            else:
-                configured, allowed = self._config.tools, self._allowed
-                # Each name once, because a vendor refuses a call that offers one twice.
-                selected = {
-                    tool.name: tool
-                    for tool in listed
-                    if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
-                }
-                reasons = self._approval_reasons(selected.values())
-                usable, size = self._usable(selected.values())
-                if size > _QUICK_BYTES:
-                    self.tools = await to_thread.run_sync(self._definitions, usable, reasons)
-                else:
-                    self.tools = self._definitions(usable, reasons)
-            self._compared_on = self._listed_on
+            self._compared = self._listed
             names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
             self.listing = ToolListing(
                 server=self.name, tools=names, needs_approval=reasons, error=error, started_at=started_at, duration_ms=took
@@ -172,12 +166,10 @@ class ToolServer:
         Raises:
             ToolServerError: there is no result, for another reason than a lost connection.
         """
-        bare = ToolName.parse(tool.name)
-        if bare is None:
-            raise ValueError(tool.name)
+        bare = tool.name.removeprefix(f"{self.name}.")
         connection = await self._live_connection()
         try:
-            return await connection.call(bare.tool, arguments, on_output)
+            return await connection.call(bare, arguments, on_output)
         except ConnectionLost as error:
             try:
                 connection = await self._live_connection()
@@ -188,7 +180,7 @@ class ToolServer:
             if not (error.never_ran or tool.safe_to_repeat):
                 return LostCall(error, "The server is back.")
         try:
-            return await connection.call(bare.tool, arguments, on_output)
+            return await connection.call(bare, arguments, on_output)
         except ConnectionLost as error:
             return LostCall(error, "The call was made a second time, with the same end.")
 
@@ -215,6 +207,28 @@ class ToolServer:
         if self._connection is not None and not self._shared:
             self._connection.abort()
 
+    def _has_changed(self) -> bool:
+        """Return whether the server has reported a change of its tools since they were listed."""
+        connection = self._connection
+        known = self._compared if self._config.pin is PinMode.STRICT else self._listed
+        return connection is not None and connection.is_alive and ListingVersion.now(connection) != known
+
+    def _selected(self, listed: Iterable[ListedTool]) -> Collection[ListedTool]:
+        """Return the tools that agents may use, each name once: a vendor refuses a call that offers one twice."""
+        configured, allowed = self._config.tools, self._allowed
+        return {
+            tool.name: tool
+            for tool in listed
+            if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
+        }.values()
+
+    async def _definitions(self, selected: Iterable[ListedTool], reasons: Mapping[str, str]) -> tuple[ToolDefinition, ...]:
+        """Return those of the tools that can be offered to a model, masked."""
+        usable, size = self._usable(selected)
+        if size > _QUICK_BYTES:
+            return await to_thread.run_sync(self._masked_definitions, usable, reasons)
+        return self._masked_definitions(usable, reasons)
+
     def _usable(self, listed: Iterable[ListedTool]) -> tuple[list[ListedTool], int]:
         """Return the tools that can be offered to a model, and their size; log the others with the reason."""
         usable: list[ListedTool] = []
@@ -236,7 +250,7 @@ class ToolServer:
                 log.warning("tool_server.tool_left_out", server=self.name, tool=self.masker.mask(clip(tool.name, 200)), reason=problem)
         return usable, total
 
-    def _definitions(self, tools: Iterable[ListedTool], reasons: Mapping[str, str]) -> tuple[ToolDefinition, ...]:
+    def _masked_definitions(self, tools: Iterable[ListedTool], reasons: Mapping[str, str]) -> tuple[ToolDefinition, ...]:
         return tuple(
             ToolDefinition(
                 name=str(ToolName(self.name, tool.name)),
@@ -272,9 +286,16 @@ class ToolServer:
             if problem := pin_problem(self.name, PinMode.STRICT, pin, self.fingerprints, named=self._config.tools):
                 raise NotAccepted(self.name, problem)
 
+    async def _list_tools(self) -> tuple[ListedTool, ...]:
+        try:
+            return await self._request_tools()
+        except ConnectionLost:
+            # Listing does no harm, so it is repeated over a new connection.
+            return await self._request_tools()
+
     async def _request_tools(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()
-        self._listed_on = (connection, connection.tool_changes)
+        self._listed = ListingVersion.now(connection)
         with anyio.move_on_after(LIST_SECONDS):
             return await connection.list_tools()
         raise Unreachable(self.name, f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s")
@@ -282,14 +303,14 @@ class ToolServer:
     async def _live_connection(self) -> ToolServerConnection:
         async with self._lock:
             connection = await self._connect()
-        if self._config.pin is PinMode.STRICT and self._compared_on != (connection, connection.tool_changes):
+        if self._config.pin is PinMode.STRICT and self._compared != ListingVersion.now(connection):
             # A server that was restarted may have other tools than the accepted ones.
             await self.ensure_listed()
             if self.problem is not None:
                 raise NotAccepted(self.name, self.problem)
             # Listing may have made another connection.
             connection = self._connection or connection
-            if self._compared_on != (connection, connection.tool_changes):
+            if self._compared != ListingVersion.now(connection):
                 problem = f"The tools of tool server '{self.name}' could not be listed again"
                 raise NotAccepted(
                     self.name, f"{problem}, so agents do not use it until they are known to be the accepted ones (pin: strict)"
