@@ -157,6 +157,16 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
     }
 
 
+async def test_an_alert_that_quotes_a_table_of_many_commas_is_no_body_of_many_values(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tarsy.intake.fields.MAX_VALUES", 1_000)
+    async with world(database_url) as api:
+        quoted = await _send(api, {"title": "Import failed", "excerpt": "7,cart,[open],{}\n" * 1_000})
+        many = await _send(api, {"title": "Import failed", "rows": [7] * 1_000})
+    assert (quoted.status_code, many.status_code) == (202, 413)
+
+
 async def test_of_events_that_are_nested_too_deeply_each_keeps_only_its_own_part_of_the_request(database_url: str) -> None:
     event = '{"specversion": "1.0", "id": "%d", "source": "s", "type": "t", "subject": "%d", "data": ' + "[" * 950 + "]" * 950 + "}"
     body = f"[{','.join(event % (number, number) for number in range(100))}]"

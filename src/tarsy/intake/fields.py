@@ -12,6 +12,7 @@ from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 from tarsy.domain.alert import Severity
+from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import clip, whole_characters
 
 # One line of a list.
@@ -68,8 +69,12 @@ def parse_json(text: str) -> Any:
     Raises:
         TooManyValuesError: it has more values than are read, or an object of it has more fields.
     """
-    # Counted before it is parsed; commas and brackets within texts count too.
-    if text.lstrip()[:1] in {"{", "["} and text.count(",") + text.count("{") + text.count("[") > MAX_VALUES:
+    # Counted before it is parsed: first with the commas and brackets within texts, then without them, but with the names of fields.
+    if (
+        text.lstrip()[:1] in {"{", "["}
+        and text.count(",") + text.count("{") + text.count("[") > MAX_VALUES
+        and has_more_values(text.encode(errors="surrogatepass"), MAX_VALUES)
+    ):
         raise TooManyValuesError(f"The body has more than {MAX_VALUES} JSON values. Send fewer alerts in one request.")
     try:
         if len(text) <= QUICK_CHARACTERS:
