@@ -79,8 +79,8 @@ def parse_json(text: str) -> Any:
     try:
         if len(text) <= QUICK_CHARACTERS:
             return json.loads(text)
-        value, end = _parse_in_parts(text, _skip(text, 0), levels=4)
-        return value if _skip(text, end) == len(text) else None
+        value, end = _parse_in_parts(text, skip_space(text, 0), levels=4)
+        return value if skip_space(text, end) == len(text) else None
     except (ValueError, IndexError, RecursionError):
         return None
 
@@ -97,32 +97,34 @@ def _parse_in_parts(text: str, start: int, *, levels: int) -> tuple[Any, int]:
     """
     if not levels or text[start] not in "{[":
         return _DECODER.raw_decode(text, start)
-    closing = "}" if text[start] == "{" else "]"
     members: dict[str, Any] = {}
     items: list[Any] = []
-    place = _skip(text, start + 1)
-    while text[place] != closing or members or items:
-        if closing == "}":
+    value, closing = (members, "}") if text[start] == "{" else (items, "]")
+    place = skip_space(text, start + 1)
+    if text[place] == closing:
+        return value, place + 1
+    while True:
+        if value is members:
             name, place = _DECODER.raw_decode(text, place)
-            place = _skip(text, place)
+            place = skip_space(text, place)
             if not isinstance(name, str) or text[place] != ":":
                 raise ValueError(text[place])
-            members[name], place = _parse_in_parts(text, _skip(text, place + 1), levels=levels - 1)
+            members[name], place = _parse_in_parts(text, skip_space(text, place + 1), levels=levels - 1)
             if len(members) > MAX_FIELDS:
                 raise TooManyValuesError(_TOO_MANY_FIELDS)
         else:
             item, place = _parse_in_parts(text, place, levels=levels - 1)
             items.append(item)
-        place = _skip(text, place)
+        place = skip_space(text, place)
         if text[place] == closing:
-            break
+            return value, place + 1
         if text[place] != ",":
             raise ValueError(text[place])
-        place = _skip(text, place + 1)
-    return (members if closing == "}" else items), place + 1
+        place = skip_space(text, place + 1)
 
 
-def _skip(text: str, place: int) -> int:
+def skip_space(text: str, place: int) -> int:
+    """Return the first place from `place` on that is no white space of JSON, which may be the end of the text."""
     found = _SPACE.match(text, place)
     return found.end() if found else place
 
@@ -161,6 +163,10 @@ class Fields:
     def text(self, *names: str, limit: int = MAX_ANNOTATION) -> str:
         """Return the first of `names` that holds text or a number, cleaned, or an empty text."""
         return next((found for name in names if (found := plain_text(self.values.get(name), limit))), "")
+
+    def joined(self, name: str) -> str:
+        """Return the first ten texts of the list `name`, separated by commas."""
+        return ", ".join(plain_text(item, MAX_LABEL) for item in self.list(name)[:10])
 
     def word(self, *names: str) -> str:
         """Do the same in lower case, for comparisons."""

@@ -28,7 +28,7 @@ from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.authentication import TOKEN_PARAMETER
 from tarsy.intake.delivery import parse_request
-from tarsy.intake.fields import QUICK_CHARACTERS, TooManyValuesError
+from tarsy.intake.fields import QUICK_CHARACTERS, TooManyValuesError, skip_space
 from tarsy.intake.service import SenderRefusedError
 from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import clip
@@ -45,7 +45,6 @@ MAX_ALERT_VALUES = 100_000
 # As many as a person would fix before trying again.
 SHOWN_PROBLEMS = 5
 _FOREIGN = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
-_WHITESPACE = " \t\n\r"
 # A DNS name; only such a value is returned in a header.
 _ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
 
@@ -287,11 +286,11 @@ def _source_of_data(text: str) -> str:
     decoder = json.JSONDecoder(parse_int=str, parse_float=str)
     found, beside = "", 0
     try:
-        start = _skip(text, 0)
-        position = _skip(text, start + 1) if text[start] == "{" else len(text)
+        start = skip_space(text, 0)
+        position = skip_space(text, start + 1) if text[start] == "{" else len(text)
         while text[position] != "}":
             name, end_of_name = decoder.raw_decode(text, position)
-            begin = _skip(text, _skip(text, end_of_name) + 1)  # the colon
+            begin = skip_space(text, skip_space(text, end_of_name) + 1)  # the colon
             _, end = decoder.raw_decode(text, begin)
             if name == "data":
                 found = text[begin:end]
@@ -299,18 +298,12 @@ def _source_of_data(text: str) -> str:
                 beside += end - position
             if beside > MAX_REST_BYTES:
                 break
-            position = _skip(text, end)
+            position = skip_space(text, end)
             if text[position] == ",":
-                position = _skip(text, position + 1)
+                position = skip_space(text, position + 1)
     except (ValueError, IndexError, RecursionError):
         # Pydantic reports where it is not JSON.
         return ""
     if beside > MAX_REST_BYTES:
         raise AlertRefusedError(f"The request has more than {MAX_REST_BYTES} characters beside `data`. {_FOREIGN}")
     return found
-
-
-def _skip(text: str, position: int) -> int:
-    while text[position] in _WHITESPACE:
-        position += 1
-    return position

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, plain_text, severity_of, title, web_address
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, located, severity_of, title, web_address
 
 SOURCE = "azure-monitor"
 _PORTAL = "https://portal.azure.com/#view/Microsoft_Azure_Monitoring_Alerts/AlertDetails.ReactView/alertId/"
@@ -22,8 +22,8 @@ def parse(request: WebhookRequest) -> Alert | None:
     if not essentials.text("alertId", "alertRule"):
         return None
     resolved = essentials.word("monitorCondition") == "resolved"
-    rule, targets = essentials.text("alertRule", limit=MAX_LABEL), _joined(essentials, "alertTargetIDs")
-    resource = _joined(essentials, "configurationItems") or targets.rpartition("/")[2]
+    rule, targets = essentials.text("alertRule", limit=MAX_LABEL), essentials.joined("alertTargetIDs")
+    resource = essentials.joined("configurationItems") or targets.rpartition("/")[2]
     # Named by the alert, not by the rule: a rule can fire for several dimensions of one resource.
     identity = essentials.text("alertId", "originAlertId", limit=MAX_LABEL) or fingerprint(rule, targets)
     alert_id = essentials.text("alertId", limit=MAX_LABEL)
@@ -53,14 +53,10 @@ def _labels(request: WebhookRequest, essentials: Fields, resource: str) -> dict[
         for item in criterion.each("dimensions")
     ]
     own = essentials.picked(alertname="alertRule", signal="signalType", monitoring_service="monitoringService", severity="severity")
-    target = _joined(essentials, "alertTargetIDs").lower().split("/")
+    target = essentials.joined("alertTargetIDs").lower().split("/")
     group = target[target.index("resourcegroups") + 1] if "resourcegroups" in target[:-1] else ""
     custom = request.body.at("data").labels("customProperties")
     return labels([*own.items(), ("resource", resource), ("resource_group", group), *dimensions, *custom.items()])
-
-
-def _joined(fields: Fields, name: str) -> str:
-    return ", ".join(plain_text(item, MAX_LABEL) for item in fields.list(name)[:10])
 
 
 ADAPTER = Adapter(SOURCE, matches, parse)

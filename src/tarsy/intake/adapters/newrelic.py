@@ -6,7 +6,7 @@ https://docs.newrelic.com/docs/alerts-applied-intelligence/new-relic-alerts/adva
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, plain_text, severity_of, title
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, fingerprint, labels, severity_of, title
 
 SOURCE = "newrelic"
 _ENDINGS = {"closed", "deactivated", "resolved"}
@@ -24,7 +24,7 @@ def parse(request: WebhookRequest) -> Alert | None:
     resolved = body.word("state", "current_state") in _ENDINGS
     headline = body.text("title", "details", "condition_name")
     lists = {"entity": "impactedEntities", "policy": "alertPolicyNames", "condition": "alertConditionNames"}
-    joined = {label: ", ".join(plain_text(item, MAX_LABEL) for item in body.list(name)[:10]) for label, name in lists.items()}
+    joined = {label: body.joined(name) for label, name in lists.items()}
     older = body.picked(policy="policy_name", condition="condition_name", account="account_name", workflow="workflowName")
     targets = [pair for target in body.each("targets") for pair in [("entity", target.text("name")), *target.labels("labels").items()]]
     return Alert(

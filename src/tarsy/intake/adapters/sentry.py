@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tarsy.domain.alert import Alert, AlertStatus, Links
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
-from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, parse_time, plain_text, severity_of, tags, title
+from tarsy.intake.fields import MAX_ANNOTATION, MAX_LABEL, Fields, fingerprint, labels, parse_time, severity_of, tags, title
 
 SOURCE = "sentry"
 # Events are many; the issue that they belong to is one, and stands for the problem.
@@ -64,7 +64,7 @@ def _issue(request: WebhookRequest, subject: Fields, data: Fields) -> Alert:
 
 def _metric(request: WebhookRequest, data: Fields) -> Alert:
     alert, action = data.at("metric_alert"), request.body.word("action")
-    rule, projects = alert.at("alert_rule"), ", ".join(plain_text(project, MAX_LABEL) for project in alert.list("projects")[:10])
+    rule, projects = alert.at("alert_rule"), alert.joined("projects")
     headline = _STATE.sub("", data.text("description_title")) or rule.text("name") or alert.text("title")
     return Alert(
         source=SOURCE,
