@@ -1,6 +1,6 @@
 """The ports of agents and sessions: protocols that adapters implement. Type checking `wiring` proves that they fit."""
 
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -16,7 +16,7 @@ from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ResolvedProvider
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
 from tarsy.domain.step import Committed, Step, StoredRun
-from tarsy.domain.tool import Tag, ToolCatalog, ToolOutcome, ToolResult
+from tarsy.domain.tool import OnOutput, Tag, ToolCatalog, ToolOutcome, ToolResult
 from tarsy.domain.usage import Price
 
 
@@ -69,7 +69,7 @@ class ToolExecutor(Protocol):
         """Return the tools of all servers. The first call connects to them."""
         ...
 
-    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         """Run one call; `on_output` receives the output of the tool while it runs."""
         ...
 

@@ -246,7 +246,7 @@ class ToolTurn:
         if known := self._known.get(call.id):
             result = ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=started_at)
         elif self._is_held_back(call):
-            result = ToolResult(call=call, content=held_back_note(call.name), is_error=True, refused=True, started_at=started_at)
+            result = ToolResult.refusal(call, held_back_note(call.name), started_at)
         elif self._resumed and not (
             # For a tool that does not exist, the toolbox answers as before.
             definition is None
@@ -256,7 +256,7 @@ class ToolTurn:
             # Arguments are stored masked: with a secret among them, the same call cannot be made again.
             or (definition.safe_to_repeat and not is_masked(call.arguments))
         ):
-            result = ToolResult(call=call, content=unknown_outcome_note(call.name), is_error=True, refused=True, started_at=started_at)
+            result = ToolResult.refusal(call, unknown_outcome_note(call.name), started_at)
         else:
             event_id = self._events.get(call.id, "")
             content = f"{call.name} did not answer before the time of this iteration was up."

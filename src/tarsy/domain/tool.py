@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar, assert_never
+from typing import Any, ClassVar, Self, assert_never
 
 from tarsy.domain.approval import CallDecided
 from tarsy.domain.conversation import ToolCall
@@ -179,10 +179,19 @@ class ToolResult:
     # What was decided about a call that needs an approval.
     decision: CallDecided | None = None
 
+    @classmethod
+    def refusal(cls, call: ToolCall, content: str, started_at: datetime) -> Self:
+        """Return the result of a call that was not made."""
+        return cls(call=call, content=content, started_at=started_at, is_error=True, refused=True)
+
     @property
     def is_trusted(self) -> bool:
         """Return whether the content was written by the operator, so that agents may follow instructions in it."""
         return self.call.name == LOAD_SKILL_TOOL and not self.is_error
+
+
+# Receives what a tool says while it runs.
+OnOutput = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,11 @@ from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder, PromptContext
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.sections import agent_section, handed_over
-from tarsy.agent.toolbox.approval import Approvals, ApprovedTools
+from tarsy.agent.toolbox.approval import Approvals
 from tarsy.agent.toolbox.read_result import ReadResult, shown_document
 from tarsy.agent.toolbox.recent_changes import RecentChanges
 from tarsy.agent.toolbox.skills import AgentSkills, LoadSkill
-from tarsy.agent.toolbox.toolbox import BuiltInTool, DryRunTools, toolbox
+from tarsy.agent.toolbox.toolbox import BuiltInTool, toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import Claim, ClaimLostError
@@ -243,10 +243,6 @@ class AgentRunner:
             clock=services.clock,
         )
 
-        def approving(tools: ToolExecutor) -> ToolExecutor:
-            approved = ApprovedTools(tools, approvals)
-            return DryRunTools(approved, clock=services.clock) if config.dry_run else approved
-
         path = _open_account(job, stage, execution, config.budget)
         is_live = config.provider.type is not ProviderType.REPLAY
         ceilings = Ceilings(job.ledger, place, path, services.prices, recorded=overrides.recorded_inputs, is_live=is_live)
@@ -270,7 +266,8 @@ class AgentRunner:
                     mask=services.mask,
                     clock=services.clock,
                     dispatching=with_sub_agents,
-                    approving=approving,
+                    approvals=approvals,
+                    dry_run=config.dry_run,
                 ),
                 ceilings=ceilings,
                 evidence=evidence,

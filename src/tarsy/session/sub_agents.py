@@ -9,7 +9,8 @@ import anyio
 from tarsy.agent.execution import AgentServices, ExecutionResult, StopState
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.fence import result_line
-from tarsy.agent.toolbox.toolbox import CallRefusedError, OnOutput, ToolWrapper
+from tarsy.agent.toolbox.toolbox import CallRefusedError
+from tarsy.agent.toolbox.wrapper import ToolWrapper
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.domain.claim import Claim
@@ -20,7 +21,7 @@ from tarsy.domain.recording import sub_track_of
 from tarsy.domain.run_input import AnyInput, CutShort
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step
-from tarsy.domain.tool import RUN_AGENT_TOOL, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import RUN_AGENT_TOOL, OnOutput, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import milliseconds_since
 from tarsy.session.plan import pending_execution
@@ -96,7 +97,7 @@ class SubAgents(ToolWrapper):
         try:
             report = await self._dispatch(call, started_at)
         except CallRefusedError as refusal:
-            return ToolResult(call=call, content=str(refusal), is_error=True, refused=True, started_at=started_at)
+            return ToolResult.refusal(call, str(refusal), started_at)
         return replace(report, duration_ms=milliseconds_since(started, clock))
 
     async def _dispatch(self, call: ToolCall, started_at: datetime) -> ToolResult:

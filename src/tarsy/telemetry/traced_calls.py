@@ -11,7 +11,7 @@ from tarsy.agent.ports import LLMClient, ToolExecutor, ToolServers
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMHealth
-from tarsy.domain.tool import Tag, ToolCatalog, ToolResult
+from tarsy.domain.tool import OnOutput, Tag, ToolCatalog, ToolResult
 from tarsy.domain.usage import TokenUsage
 from tarsy.telemetry import conventions as names
 from tarsy.telemetry.tracing import Tracing, fail, is_traced
@@ -146,7 +146,7 @@ class _TracedTools:
     async def list_tools(self) -> ToolCatalog:
         return await self._inner.list_tools()
 
-    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         attributes = {
             names.OPERATION: names.EXECUTE_TOOL,
             names.TOOL: call.name,

@@ -17,6 +17,7 @@ import structlog
 from anyio import to_thread
 from pydantic import ValidationError
 
+from tarsy.domain.tool import OnOutput
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import Endpoint, HttpEndpoint, StdioEndpoint
 from tarsy.tools.failures import (
@@ -56,7 +57,6 @@ LINE_EXCERPT = 300
 DATA_EXCERPT = 2_000
 MASKED_EXCERPT = 16 * 1024
 
-OnOutput = Callable[[str], None]
 T = TypeVar("T")
 
 

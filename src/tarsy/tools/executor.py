@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import anyio
@@ -13,16 +13,15 @@ import structlog
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import LOST_CALL, Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
+from tarsy.domain.tool import LOST_CALL, OnOutput, Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
 from tarsy.kit.groups import for_each, single_errors
 from tarsy.kit.text import clip_at_word, in_thread_if_long
-from tarsy.tools.connection import OnOutput
 from tarsy.tools.failures import ToolServerError
 from tarsy.tools.masking import Masker
 from tarsy.tools.messages import CallResult, clip_content, render
-from tarsy.tools.pool import ConnectionPool
+from tarsy.tools.pool import CLOSE_SECONDS, ConnectionPool
 from tarsy.tools.server import LostCall, ReadPin, ToolServer
 
 log = structlog.get_logger(__name__)
@@ -33,9 +32,6 @@ MAX_PIECES = 1_000
 
 # How many tool names are suggested for a wrong one.
 MAX_SUGGESTIONS = 5
-
-# How long a stopped server, its process tree included, may take to end before its connection is cut.
-CLOSE_SECONDS = 10.0
 
 
 # ---- opening and closing
@@ -182,20 +178,6 @@ class MaskedTools:
 # ---- calling
 
 
-@dataclass(frozen=True, slots=True)
-class UnmaskedResult:
-    """The result of a call, before it is masked and timed."""
-
-    content: str
-    is_error: bool = False
-    is_timeout: bool = False
-    refused: bool = False
-
-
-def refusal(text: str) -> UnmaskedResult:
-    return UnmaskedResult(text, is_error=True, refused=True)
-
-
 class McpToolExecutor:
     """Lists and calls the tools of the servers that an agent may use."""
 
@@ -216,42 +198,42 @@ class McpToolExecutor:
 
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         """Run one call. Failures are results; `on_output` gets the tool's progress."""
-        started_at, started = self._clock.now(), self._clock.monotonic()
-        outcome = await self._outcome(call, on_output)
-        return ToolResult(
-            call=call,
-            content=outcome.content,
-            started_at=started_at,
-            duration_ms=milliseconds_since(started, self._clock),
-            is_error=outcome.is_error,
-            is_timeout=outcome.is_timeout,
-            refused=outcome.refused,
-        )
+        started = self._clock.monotonic()
+        begun = ToolResult(call=call, content="", started_at=self._clock.now())
+        ended = await self._checked_call(begun, on_output)
+        return replace(ended, duration_ms=milliseconds_since(started, self._clock))
 
-    async def _outcome(self, call: ToolCall, on_output: OnOutput) -> UnmaskedResult:
+    async def _checked_call(self, begun: ToolResult, on_output: OnOutput) -> ToolResult:
         """Check the call against the tools of its server, then make it."""
+        call = begun.call
+
+        def refused(reason: str) -> ToolResult:
+            return ToolResult.refusal(call, reason, begun.started_at)
+
         name = ToolName.parse(call.name)
         known = ", ".join(self._servers) or "none"
         if name is None:
-            return refusal(f"'{call.name}' is not a tool: names are written server.tool. Tool servers: {known}.")
+            return refused(f"'{call.name}' is not a tool: names are written server.tool. Tool servers: {known}.")
         server = self._servers.get(name.server)
         if server is None:
-            return refusal(f"There is no tool server '{name.server}'. Tool servers: {known}.")
+            return refused(f"There is no tool server '{name.server}'. Tool servers: {known}.")
         await server.ensure_listed()
         tool = next((tool for tool in server.tools if tool.name == call.name.strip()), None)
         if tool is None and server.problem:
-            return refusal(f"'{call.name}' cannot be used. {server.problem}")
+            return refused(f"'{call.name}' cannot be used. {server.problem}")
         if tool is None:
             names = [tool.name for tool in server.tools]
             close = difflib.get_close_matches(call.name, names, n=MAX_SUGGESTIONS, cutoff=0.5) or names[:MAX_SUGGESTIONS]
             hint = f" Did you mean: {', '.join(close)}?" if close else " It offers no tools."
-            return refusal(f"'{call.name}' is not a tool that may be used on server '{server.name}'.{hint}")
+            return refused(f"'{call.name}' is not a tool that may be used on server '{server.name}'.{hint}")
         arguments = parse_arguments(call.arguments, tool.parameters_schema)
         if isinstance(arguments, ArgumentProblem):
-            return refusal(arguments.message)
-        return await self._call(server, tool, arguments, on_output)
+            return refused(arguments.message)
+        return await self._call(begun, server, tool, arguments, on_output)
 
-    async def _call(self, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput) -> UnmaskedResult:
+    async def _call(
+        self, begun: ToolResult, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput
+    ) -> ToolResult:
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
         result: CallResult | LostCall | None = None
         try:
@@ -259,15 +241,15 @@ class McpToolExecutor:
                 result = await server.call(tool, arguments, limited_output(on_output))
         except ToolServerError as error:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
-            return UnmaskedResult(str(error), is_error=True)
+            return replace(begun, content=str(error), is_error=True)
         if isinstance(result, CallResult):
-            return UnmaskedResult(clip_content(render(result)), is_error=bool(result.is_error))
+            return replace(begun, content=clip_content(render(result)), is_error=bool(result.is_error))
         # The end of the call was not seen.
         fate = f"{LOST_CALL}: {'it can be called again without harm' if tool.safe_to_repeat else 'check before calling it again'}."
         if isinstance(result, LostCall):
-            return UnmaskedResult(f"{result.error}. {result.reaction} {fate}", is_error=True)
+            return replace(begun, content=f"{result.error}. {result.reaction} {fate}", is_error=True)
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {fate} Ask for less, or use another tool."
-        return UnmaskedResult(text, is_error=True, is_timeout=True)
+        return replace(begun, content=text, is_error=True, is_timeout=True)
 
 
 def limited_output(on_output: OnOutput) -> OnOutput:

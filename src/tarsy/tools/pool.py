@@ -16,7 +16,7 @@ from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
 from tarsy.tools.endpoint import Endpoint, uses_session_id
 
-# As long as an execution waits for its own connections.
+# How long a stopped server, its process tree included, may take to end before its connection is cut.
 CLOSE_SECONDS = 10.0
 # How many servers may be ending after their executions have left them. Above it, an execution waits for its own.
 MOST_ENDING = 32

@@ -1,14 +1,14 @@
 """Tools of a recording: the same results for the same calls, without any server."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, datetime
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
-from tarsy.domain.tool import Tag, ToolCatalog, ToolListing, ToolName, ToolResult
+from tarsy.domain.tool import OnOutput, Tag, ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 
 
@@ -64,7 +64,7 @@ class RecordedTools:
         )
         return ToolCatalog(catalog.tools, catalog.warnings, listings)
 
-    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         del on_output  # progress is not recorded
         found = self._servers.result(self._track, call)
         now = datetime.now(UTC)

@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
-from tarsy.domain.tool import ToolDefinition, ToolListing, ToolName, approval_reason
+from tarsy.domain.tool import OnOutput, ToolDefinition, ToolListing, ToolName, approval_reason
 from tarsy.domain.tool_pin import Fingerprints, PinMode, ToolPin, digest, pin_problem
 from tarsy.kit.clock import Clock, milliseconds_since
 from tarsy.kit.text import clip, clip_at_word
@@ -160,7 +160,7 @@ class ToolServer:
                 server=self.name, tools=names, needs_approval=reasons, error=error, started_at=started_at, duration_ms=took
             )
 
-    async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: Callable[[str], None]) -> CallResult | LostCall:
+    async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput) -> CallResult | LostCall:
         """Run a tool, over a new connection if the old one is gone; a second time only if that does no harm.
 
         Raises:

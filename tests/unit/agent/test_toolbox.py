@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from tarsy.agent.toolbox.approval import Approvals, ApprovedTools
-from tarsy.agent.toolbox.toolbox import MAX_CONCURRENT_TOOLS, CallRefusedError, OnOutput, ToolWrapper, toolbox
+from tarsy.agent.toolbox.approval import Approvals
+from tarsy.agent.toolbox.toolbox import MAX_CONCURRENT_TOOLS, CallRefusedError, toolbox
+from tarsy.agent.toolbox.wrapper import ToolWrapper
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import ExecutionPlace
-from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.tool import OnOutput, ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Masker, Unmasked
 
@@ -166,14 +167,7 @@ async def test_tools_that_need_an_approval_are_withheld_where_no_person_can_be_a
 
     servers, place = Guarded(), ExecutionPlace(claim=Claim(INVESTIGATION, "w", "s", "t", "s"), stage_id="g", execution_id="x", track="t")
     approvals = Approvals(store=None, place=place, servers={}, evidence_ids={}, mask=Unmasked(), clock=CLOCK)
-    tools = toolbox(
-        servers,
-        (),
-        tool_calling=ToolCalling.NATIVE,
-        mask=Unmasked(),
-        clock=CLOCK,
-        approving=lambda inner: ApprovedTools(inner, approvals),
-    )
+    tools = toolbox(servers, (), tool_calling=ToolCalling.NATIVE, mask=Unmasked(), clock=CLOCK, approvals=approvals)
     assert (await tools.list_tools()).names == ("k8s.pods",)
     assert (await tools.execute(ToolCall("c", "k8s.delete", "{}"), ignored)).refused
     assert servers.asked == []

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 from tarsy.agent.ports import ApprovalStore, Mask, ToolExecutor
 from tarsy.agent.prompt.nudges import decision_note, masked_arguments_note
-from tarsy.agent.toolbox.toolbox import OnOutput, ToolWrapper
+from tarsy.agent.toolbox.wrapper import ToolWrapper
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.approval import Approval, ApprovalRequest, ApprovalState, CallDecided, CallDecision, call_hash, decision_of
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import ExecutionPlace, Wait
 from tarsy.domain.run_input import AnyInput
-from tarsy.domain.tool import ToolCatalog, ToolDefinition, ToolName, ToolResult, is_masked
+from tarsy.domain.tool import OnOutput, ToolCatalog, ToolDefinition, ToolName, ToolResult, is_masked
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock
 
@@ -53,7 +53,7 @@ class ApprovedTools(ToolWrapper):
         tool, store, claim = self._tools.get(call.name), self._approvals.store, self._approvals.place.claim
         if tool is None or store is None:
             return await super().execute(call, on_output)
-        result = ToolResult(call=call, content="", is_error=True, refused=True, started_at=self._approvals.clock.now())
+        result = ToolResult.refusal(call, "", self._approvals.clock.now())
         request = self._request(call, tool)
         if isinstance(request, ArgumentProblem):
             return replace(result, content=request.message)

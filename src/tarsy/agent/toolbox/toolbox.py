@@ -12,30 +12,17 @@ from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.ports import ToolExecutor
 from tarsy.agent.prompt.nudges import dry_run_note
 from tarsy.agent.react.feedback import format_unknown_tool
+from tarsy.agent.toolbox.approval import Approvals, ApprovedTools
+from tarsy.agent.toolbox.wrapper import ToolWrapper
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.tool import BUILT_IN_SERVER, LOST_CALL, ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
+from tarsy.domain.tool import BUILT_IN_SERVER, LOST_CALL, OnOutput, ToolCalling, ToolCatalog, ToolDefinition, ToolListing, ToolResult
 from tarsy.kit.clock import Clock, milliseconds_since
 
 log = structlog.get_logger(__name__)
 
 # A model that makes thirty calls at once should not open thirty connections.
 MAX_CONCURRENT_TOOLS = 8
-
-OnOutput = Callable[[str], None]
-
-
-class ToolWrapper:
-    """A ToolExecutor around another one that passes everything on; subclasses override what they do differently."""
-
-    def __init__(self, inner: ToolExecutor) -> None:
-        self._inner = inner
-
-    async def list_tools(self) -> ToolCatalog:
-        return await self._inner.list_tools()
-
-    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
-        return await self._inner.execute(call, on_output)
 
 
 class LimitedTools(ToolWrapper):
@@ -62,7 +49,7 @@ class BudgetedTools(ToolWrapper):
         started_at, started = self._clock.now(), self._clock.monotonic()
         if met := self._ceilings.refusal(call):
             content = f"{call.name} was not called: this investigation has met {met.description}. Conclude with what you know."
-            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
+            return ToolResult.refusal(call, content, started_at)
         left = self._ceilings.seconds_left
         with anyio.move_on_after(math.inf if left is None else left):
             return await super().execute(call, on_output)
@@ -125,7 +112,7 @@ class BuiltInTools(ToolWrapper):
         try:
             content = await tool.run(call.arguments)
         except CallRefusedError as refusal:
-            return ToolResult(call=call, content=str(refusal), is_error=True, refused=True, started_at=started_at)
+            return ToolResult.refusal(call, str(refusal), started_at)
         return ToolResult(call=call, content=content, started_at=started_at, duration_ms=milliseconds_since(started, self._clock))
 
 
@@ -145,7 +132,7 @@ class DryRunTools(ToolWrapper):
         tool = self._catalog.find(call.name)
         if tool and not tool.may_change:
             return await super().execute(call, on_output)
-        return ToolResult(call=call, content=dry_run_note(call.name), is_error=True, refused=True, started_at=self._clock.now())
+        return ToolResult.refusal(call, dry_run_note(call.name), self._clock.now())
 
 
 class GuardedTools(ToolWrapper):
@@ -175,7 +162,7 @@ class GuardedTools(ToolWrapper):
         started_at = self._clock.now()
         if self._catalog.find(call.name) is None:
             content = format_unknown_tool(call.name, self._catalog.tools, self._tool_calling)
-            return ToolResult(call=call, content=content, is_error=True, refused=True, started_at=started_at)
+            return ToolResult.refusal(call, content, started_at)
         try:
             return await super().execute(call, on_output)
         except ClaimLostError:
@@ -196,12 +183,18 @@ def toolbox(  # noqa: PLR0913 - a parameter for each wrapper
     mask: Callable[[str], str],
     clock: Clock,
     dispatching: Callable[[ToolExecutor], ToolExecutor] = lambda tools: tools,
-    approving: Callable[[ToolExecutor], ToolExecutor] = lambda tools: tools,
+    approvals: Approvals | None = None,
+    dry_run: bool = False,
 ) -> ToolExecutor:
     """Wrap the tool servers, which mask their results; `absent` are warnings about missing servers, `dispatching` adds sub-agents.
 
-    Outermost first: guard → budget → approval → built-in tools → sub-agents → limits → masking → MCP.
+    Outermost first: guard → budget → dry run → approval → built-in tools → sub-agents → limits → masking → MCP.
     """
-    offered = approving(BuiltInTools(dispatching(LimitedTools(servers)), built_in, clock=clock))
-    counted = BudgetedTools(offered, ceilings, clock=clock) if ceilings else offered
-    return GuardedTools(counted, absent, tool_calling=tool_calling, mask=mask, clock=clock)
+    tools: ToolExecutor = BuiltInTools(dispatching(LimitedTools(servers)), built_in, clock=clock)
+    if approvals:
+        tools = ApprovedTools(tools, approvals)
+    if dry_run:
+        tools = DryRunTools(tools, clock=clock)
+    if ceilings:
+        tools = BudgetedTools(tools, ceilings, clock=clock)
+    return GuardedTools(tools, absent, tool_calling=tool_calling, mask=mask, clock=clock)

@@ -1,14 +1,14 @@
 """Tool servers of evals: the world of a case in the place of a chain's servers, masked as their results are."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.recording import RecordedTool, Recording
-from tarsy.domain.tool import Tag, ToolCatalog, ToolListing, ToolName, ToolResult
+from tarsy.domain.tool import OnOutput, Tag, ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import SystemClock
@@ -70,19 +70,16 @@ class WorldTools:
         )
         return ToolCatalog(tuple(self._tools.values()), (), tuple(listings))
 
-    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         del on_output  # a world answers at once
         started_at = SystemClock().now()
 
-        def refused(message: str) -> ToolResult:
-            return ToolResult(call=call, content=message, started_at=started_at, is_error=True, refused=True)
-
         tool, name = self._tools.get(call.name.strip()), ToolName.parse(call.name)
         if tool is None or name is None:
-            return refused(f"There is no tool '{call.name}'. There are: {', '.join(self._tools)}.")
+            return ToolResult.refusal(call, f"There is no tool '{call.name}'. There are: {', '.join(self._tools)}.", started_at)
         arguments = parse_arguments(call.arguments, tool.parameters_schema)
         if isinstance(arguments, ArgumentProblem):
-            return refused(arguments.message)
+            return ToolResult.refusal(call, arguments.message, started_at)
         answer = self._worlds[name.server].answer(tool.name, arguments)
         return ToolResult(call=call, content=clip_content(answer.text), started_at=started_at, is_error=answer.is_error)
 
@@ -115,7 +112,7 @@ class ForkedTools:
     async def list_tools(self) -> ToolCatalog:
         return await self._world.list_tools()
 
-    async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         # By the arguments as well as the id: another model may use the same id for another call.
         found = self._recorded.get(_key(call.id, call.name, call.arguments))
         if found is None:
