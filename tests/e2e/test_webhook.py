@@ -389,6 +389,38 @@ async def test_senders_come_in_by_their_own_proof_or_by_a_token_of_the_api(
     assert answer.status_code == status, answer.text
 
 
+@pytest.mark.parametrize("proof", [Token(("t",)), Basic("u", ("p",)), Signature(Scheme.SENTRY, ("s",)), None])
+async def test_who_cannot_be_the_named_sender_is_refused_before_the_body_is_read(database_url: str, proof: Any) -> None:
+    policy = Policy(default_alert_type="kubernetes", proofs={"sentry": proof} if proof else {})
+    login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
+    head = b"POST /api/v1/webhook/sentry HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 16000000\r\n\r\n"
+    async with world(database_url, auth=login, policy=policy) as api:
+        with anyio.fail_after(60):
+            async with await anyio.connect_tcp("127.0.0.1", api.port) as stream:
+                await stream.send(head)
+                answer = await stream.receive()
+    assert answer.startswith(b"HTTP/1.1 401 ")
+
+
+async def test_the_body_of_a_wrong_signature_is_not_parsed_and_that_of_a_stranger_is_small(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tarsy.intake.fields.MAX_VALUES", 1_000)
+    policy = replace(OPEN_POLICY, proofs={"sentry": Signature(Scheme.SENTRY, ("s",))}, topics={"cloudwatch": (TOPIC,)})
+    login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
+    many = json.dumps([7] * 2_000).encode()
+    async with world(database_url, auth=login, policy=policy) as api:
+
+        async def signed(secret: bytes) -> int:
+            signature = hmac.new(secret, many, hashlib.sha256).hexdigest()
+            answer = await api.client.post("/api/v1/webhook/sentry", content=many, headers={"Sentry-Hook-Signature": signature})
+            return answer.status_code
+
+        assert [await signed(b"wrong"), await signed(b"s")] == [401, 413]
+        large = [await api.client.post(f"/api/v1/webhook{named}", content=b"x" * 1_100_000) for named in ("", "/cloudwatch", "/our-own")]
+    assert [answer.status_code for answer in large] == [413, 413, 413]
+
+
 async def test_sns_is_believed_by_its_certificate_and_its_subscription_is_confirmed(database_url: str) -> None:
     now = datetime.now(UTC)
     signer, asked = new_signer(now), list[str]()

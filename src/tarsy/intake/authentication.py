@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from tarsy.config.schema.routes import Scheme
-from tarsy.intake.delivery import WebhookRequest
+from tarsy.intake.delivery import RequestHead
 from tarsy.intake.fields import Fields, parse_time
 from tarsy.intake.sns import certificate_address
 
@@ -83,14 +83,14 @@ class Signature:
 Proof = Token | Basic | Signature
 
 
-def check_sender(proof: Proof, request: WebhookRequest, *, now: datetime) -> Refusal | None:
-    """Return why `request` does not satisfy `proof`, or None if it does."""
-    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
+def check_sender(proof: Proof, head: RequestHead, body: bytes | None, *, now: datetime) -> Refusal | None:
+    """Return why a request does not satisfy `proof`, or None if it does. Without the body, a signature only has to be present."""
+    scheme, _, credential = head.headers.get("authorization", "").partition(" ")
     match proof:
         case Token():
             given = [credential.strip()] if scheme.lower() == "bearer" else []
-            if TOKEN_PARAMETER in request.query:
-                given.append(request.query[TOKEN_PARAMETER])
+            if TOKEN_PARAMETER in head.query:
+                given.append(head.query[TOKEN_PARAMETER])
             return _compare(given, proof.secrets)
         case Basic():
             given = list[str]()
@@ -102,7 +102,7 @@ def check_sender(proof: Proof, request: WebhookRequest, *, now: datetime) -> Ref
                     given = [""]
             return _compare(given, [f"{proof.username}:{password}" for password in proof.passwords if password])
         case Signature():
-            return _check_signature(proof, request, now)
+            return _check_signature(proof, head, body, now)
         case _:
             assert_never(proof)
 
@@ -118,8 +118,8 @@ def check_sns(body: Fields, topics: Collection[str], *, now: datetime) -> Refusa
     return None if certificate_address(body) else Refusal.WRONG
 
 
-def _check_signature(proof: Signature, request: WebhookRequest, now: datetime) -> Refusal | None:
-    header = request.headers.get((proof.header or _HEADERS[proof.scheme]).lower(), "")
+def _check_signature(proof: Signature, head: RequestHead, body: bytes | None, now: datetime) -> Refusal | None:
+    header = head.headers.get((proof.header or _HEADERS[proof.scheme]).lower(), "")
     match proof.scheme:
         case Scheme.PAGERDUTY:
             # Several signatures while a secret is being replaced.
@@ -132,9 +132,11 @@ def _check_signature(proof: Signature, request: WebhookRequest, now: datetime) -
             assert_never(proof.scheme)
     trimmed = (part.strip() for part in parts)
     given = [part.removeprefix(prefix).lower() for part in trimmed if part and part.startswith(prefix)]
-    signed, at = request.raw, now
+    if body is None:
+        return None if given else Refusal.MISSING
+    signed, at = body, now
     if proof.timestamp_header:
-        stamp = request.headers.get(proof.timestamp_header.lower(), "")
+        stamp = head.headers.get(proof.timestamp_header.lower(), "")
         signed, at = stamp.encode() + b":" + signed, parse_time(stamp)
     expected = [hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in proof.secrets if secret]
     # The signature is checked first: only then is the time the sender's.

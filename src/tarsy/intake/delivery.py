@@ -1,4 +1,4 @@
-"""A webhook request, and the alerts and changes that an adapter finds in it."""
+"""A webhook request: its head, its parsed body, and the alerts and changes that an adapter finds in that."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,16 +15,10 @@ _MAX_FORM_FIELDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookRequest:
-    """A request of a monitoring system. Nothing in it is trusted. Header names are in lower case."""
+class RequestHead:
+    """A webhook request before its body is read. Nothing in it is trusted but the author. Header names are in lower case."""
 
-    # The body, or the field of a form that holds it.
-    text: str
-    # `text` as JSON; None if it is not JSON.
-    value: Any = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    # The bytes that a signature covers.
-    raw: bytes = b""
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     # The sender that the URL names.
     source: str | None = None
@@ -33,6 +27,17 @@ class WebhookRequest:
     # Set in the URL; they replace those of the route and of the alert.
     alert_type: str | None = None
     runbook_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRequest:
+    """The parsed body of a webhook request, with its headers. Nothing in it is trusted. Header names are in lower case."""
+
+    # The body, or the field of a form that holds it.
+    text: str
+    # `text` as JSON; None if it is not JSON.
+    value: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def body(self) -> Fields:

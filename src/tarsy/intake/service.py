@@ -13,14 +13,15 @@ from tarsy.config.problems import nearest
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.db.incident.refusals import RefusalRepository
 from tarsy.db.session.admission import Admission
+from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.acceptance import AlertAcceptance, DeliveryMetrics, NoMetrics
 from tarsy.intake.adapters.cloudwatch import SOURCE as CLOUDWATCH
 from tarsy.intake.adapters.registry import ADAPTERS, UNKNOWN_SOURCE, matching_adapter, parse_delivery
 from tarsy.intake.answer import Answer
 from tarsy.intake.authentication import Refusal, check_sender, check_sns
 from tarsy.intake.commands import IncidentCommands
-from tarsy.intake.delivery import WebhookRequest
-from tarsy.intake.fields import QUICK_CHARACTERS
+from tarsy.intake.delivery import RequestHead, parse_request
+from tarsy.intake.fields import QUICK_CHARACTERS, Fields
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.maintenance import IncidentMaintenance
 from tarsy.intake.policy import Policy
@@ -88,28 +89,45 @@ class IncidentService:
             refusals=Refusals(RefusalRepository(engine), metrics),
         )
 
-    async def receive(self, request: WebhookRequest) -> Answer:
-        """Authenticate a webhook request, read its alerts and changes, and store them.
+    def body_limit(self, head: RequestHead) -> int:
+        """Return how many bytes of a request's body are read: strangers do not choose how much memory a request takes.
+
+        Raises:
+            SenderRefusedError: its head alone shows that it does not come from the sender that its URL names.
+        """
+        refusal = self._refusal(head.source, head, None)
+        if refusal and self._is_proved_before_parsing(head):
+            raise SenderRefusedError(head.source or UNKNOWN_SOURCE, refusal)
+        return MAX_ALERT_BYTES if refusal else self.policy.max_body_bytes
+
+    async def receive(self, head: RequestHead, body: bytes, text: str) -> Answer:
+        """Authenticate a webhook request, read its alerts and changes, and store them. `text` is its decoded `body`.
 
         Raises:
             SenderRefusedError: the request does not prove that it comes from its sender.
             CertificateUnavailableError: the certificate of SNS cannot be fetched now; SNS should try again.
             UnknownSenderError: its sender's name is a misspelt one, and the body is of no known shape.
+            TooManyValuesError: it is JSON of more values than are read.
             AlertRefusedError: an alert's type has no chain.
             NoProviderError: there is no model to investigate with.
         """
-        named = request.source
-        is_known = named in ADAPTERS or named in self.policy.senders
+        named, is_proved, is_long = head.source, self._is_proved_before_parsing(head), len(text) > QUICK_CHARACTERS
+        if is_proved:
+            self._require_proof(named, head, body)
+        # Reading thousands of alerts would block the event loop.
+        parse = partial(parse_request, text, head.headers)
+        request = await to_thread.run_sync(parse) if is_long else parse()
+        is_known = self._is_known(named)
         adapter = None if is_known else matching_adapter(request)
         source = adapter.source if adapter else named
         if named and not is_known and not adapter and (near := nearest(named, {*ADAPTERS, *self.policy.senders}, cutoff=MISSPELT)):
             raise UnknownSenderError(named, near)
-        refusal = await self._refusal(request, source)
-        if refusal:
-            raise SenderRefusedError(source or UNKNOWN_SOURCE, refusal)
-        # Reading thousands of alerts would block the event loop.
-        read = partial(parse_delivery, request, request.source, self.policy.mappings)
-        delivery = await to_thread.run_sync(read) if len(request.text) > QUICK_CHARACTERS else read()
+        if source and source in self.policy.topics and is_envelope(request.body):
+            await self._require_sns(source, request.body)
+        elif not is_proved:
+            self._require_proof(source, head, body)
+        read = partial(parse_delivery, request, named, self.policy.mappings)
+        delivery = await to_thread.run_sync(read) if is_long else read()
         if named in self.policy.senders and delivery.source != named:
             delivery = replace(delivery, alerts=tuple(replace(alert, instance=named or "") for alert in delivery.alerts))
         # The request is authentic: a subscription to a configured topic can be confirmed.
@@ -121,17 +139,30 @@ class IncidentService:
                     log.warning("sns.subscription_left", reason=reason)
                 case None:
                     pass
-        author = request.author or source or UNKNOWN_SOURCE
-        return await self.acceptance.accept(delivery, author=author, alert_type=request.alert_type, runbook_url=request.runbook_url)
+        author = head.author or source or UNKNOWN_SOURCE
+        return await self.acceptance.accept(delivery, author=author, alert_type=head.alert_type, runbook_url=head.runbook_url)
 
-    async def _refusal(self, request: WebhookRequest, source: str | None) -> Refusal | None:
-        """Return why the request is not accepted as its sender's; None if it is."""
-        policy, now = self.policy, self.clock.now()
-        if source and source in policy.topics and is_envelope(request.body):
-            if refusal := check_sns(request.body, policy.topics[source], now=now):
-                return refusal
-            certificate = await self.sns.certificate(certificate_address(request.body) or "")
-            return None if certificate and is_signed(request.body, certificate, now=now) else Refusal.WRONG
-        if source and source in policy.proofs:
-            return check_sender(policy.proofs[source], request, now=now)
-        return None if request.author else Refusal.MISSING
+    def _is_known(self, source: str | None) -> bool:
+        return source in ADAPTERS or source in self.policy.senders
+
+    def _is_proved_before_parsing(self, head: RequestHead) -> bool:
+        """Return whether the sender authenticates by more than parsed JSON, which has the signature of SNS and the names that URLs lack."""
+        return self._is_known(head.source) and head.source not in self.policy.topics
+
+    def _require_proof(self, source: str | None, head: RequestHead, body: bytes | None) -> None:
+        if refusal := self._refusal(source, head, body):
+            raise SenderRefusedError(source or UNKNOWN_SOURCE, refusal)
+
+    def _refusal(self, source: str | None, head: RequestHead, body: bytes | None) -> Refusal | None:
+        """Return why the request is not accepted as its sender's, or None if it is; without its body, as far as its head shows."""
+        if source and source in self.policy.proofs:
+            return check_sender(self.policy.proofs[source], head, body, now=self.clock.now())
+        return None if head.author else Refusal.MISSING
+
+    async def _require_sns(self, source: str, body: Fields) -> None:
+        now = self.clock.now()
+        if refusal := check_sns(body, self.policy.topics[source], now=now):
+            raise SenderRefusedError(source, refusal)
+        certificate = await self.sns.certificate(certificate_address(body) or "")
+        if not certificate or not is_signed(body, certificate, now=now):
+            raise SenderRefusedError(source, Refusal.WRONG)

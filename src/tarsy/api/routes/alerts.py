@@ -3,12 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any, cast
 from uuid import UUID
 
-from anyio import to_thread
 from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -27,8 +24,8 @@ from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.budget import UNLIMITED
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.authentication import TOKEN_PARAMETER
-from tarsy.intake.delivery import parse_request
-from tarsy.intake.fields import QUICK_CHARACTERS, TooManyValuesError, skip_space
+from tarsy.intake.delivery import RequestHead
+from tarsy.intake.fields import TooManyValuesError, skip_space
 from tarsy.intake.service import SenderRefusedError
 from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import clip
@@ -194,17 +191,8 @@ async def _receive(
     identity = identity or await identify_token(request.query_params.get(TOKEN_PARAMETER, ""), services.auth, services.tokens)
     # A login counts only if it may submit alerts; a sender with a signature or token of its own needs none.
     author = identity.author if identity and not missing_role("submitAlert", identity) else None
-    # Strangers do not choose how much memory a request takes: a login, or the name of a sender that has to authenticate, allows more.
-    is_known = author or source in service.policy.proofs or source in service.policy.topics
-    body = await read_body(request, service.policy.max_body_bytes if is_known else MAX_ALERT_BYTES)
-    text = decode(body)
-    if not text.strip():
-        raise AlertRefusedError("The alert is empty.")
-    check_runbook_url(runbook)
-    parse = partial(parse_request, text, request.headers)
-    received = replace(
-        await to_thread.run_sync(parse) if len(text) > QUICK_CHARACTERS else parse(),
-        raw=body,
+    head = RequestHead(
+        headers=dict(request.headers.items()),
         query=dict(request.query_params),
         source=source,
         author=author,
@@ -212,7 +200,12 @@ async def _receive(
         runbook_url=runbook,
     )
     try:
-        return WebhookAccepted.of(await service.receive(received))
+        body = await read_body(request, service.body_limit(head))
+        text = decode(body)
+        if not text.strip():
+            raise AlertRefusedError("The alert is empty.")
+        check_runbook_url(runbook)
+        return WebhookAccepted.of(await service.receive(head, body, text))
     except SenderRefusedError:
         if identity:
             require("submitAlert", identity)
