@@ -296,7 +296,8 @@ def _ssl_argument(url: URL) -> str | ssl.SSLContext | None:
     """Return the TLS settings of libpq as asyncpg's `ssl` argument; certificate files need a context of their own."""
     values = {name: value if isinstance(value := url.query.get(name), str) or value is None else value[0] for name in _SSL_KEYS}
     mode, root, certificate = values["sslmode"] or values["ssl"], values["sslrootcert"], values["sslcert"]
-    if root is None and certificate is None:
+    # With a context asyncpg does not fall back to a connection without TLS: `allow` and `prefer` with a file are as strict as `require`.
+    if mode == "disable" or (root is None and certificate is None):
         return mode
     # As in libpq, "system" stands for the certificates that the system trusts, and the name of the server is checked.
     context = ssl.create_default_context(cafile=None if root == "system" else root)

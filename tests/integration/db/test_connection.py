@@ -114,6 +114,12 @@ def test_the_certificates_of_the_system_are_named_as_libpq_names_them() -> None:
     assert (arguments["ssl"].verify_mode, arguments["ssl"].check_hostname) == (ssl.CERT_REQUIRED, True)
 
 
+@pytest.mark.parametrize("file", ["sslrootcert=system", "sslcert=/etc/ssl/client.pem&sslkey=/etc/ssl/client.key"])
+def test_a_connection_without_tls_ignores_the_certificates_that_its_url_names(file: str) -> None:
+    _, arguments = connect_arguments(f"postgresql://user@db.example/tarsy?sslmode=disable&{file}")
+    assert arguments["ssl"] == "disable"
+
+
 def test_certificates_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     (tmp_path / "empty.pem").touch()
     for query in (f"sslrootcert={tmp_path}/none.pem", f"sslrootcert={tmp_path}/empty.pem", f"sslcert={tmp_path}/none.pem"):
