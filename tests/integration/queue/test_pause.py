@@ -45,6 +45,15 @@ async def test_what_is_paused_is_not_begun_until_the_pause_ends(
     ]
 
 
+async def test_a_second_pause_of_the_same_chain_replaces_the_first_with_its_time(engine: AsyncEngine) -> None:
+    pauses = PauseRepository(engine)
+    (first,) = await pauses.pause(None, actor="alice", reason="costs", now=False)
+    (second,) = await pauses.pause(None, actor="bob", reason="an upgrade", now=True)
+    assert (second.actor, second.reason, second.parks_running) == ("bob", "an upgrade", True)
+    assert second.since > first.since
+    assert await pauses.current() == [second]
+
+
 async def test_other_chains_go_on_and_questions_are_held_too(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await open_followup(engine, ground, made, CHAT_ANSWER)
     await PauseRepository(engine).pause("chaos", actor="alice", reason="", now=False)

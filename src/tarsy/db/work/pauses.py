@@ -30,7 +30,7 @@ class PauseRepository:
         async with self._engine.begin() as connection:
             wanted = insert(pauses).values(values)
             # Work that the first one parked stays parked until the pause ends.
-            await connection.execute(wanted.on_conflict_do_update(index_elements=["chain_id"], set_=values))
+            await connection.execute(wanted.on_conflict_do_update(index_elements=["chain_id"], set_={**values, "since": sa.func.now()}))
             details = {"chain_id": chain_id, "reason": reason, "now": now}
             return await _publish(connection, actor, AuditAction.WORK_PAUSED, details)
 
