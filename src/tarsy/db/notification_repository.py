@@ -227,7 +227,7 @@ class NotificationRepository:
         async with self._engine.begin() as connection:
             row = await lock_claimed(connection, claim)
             await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
-            await release(connection, row, RetryLater(seconds))
+            await release(connection, row, RetryLater(seconds, is_failure=counts))
 
     async def send_again(self, notification_id: str, *, actor: str, expires_at: datetime, targets: Collection[str]) -> Notification:
         """Make a notification that was given up, or has expired, ready for delivery under the same idempotency key.

@@ -140,9 +140,11 @@ class Requeue:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """Retry the failed work after a delay."""
+    """Retry the work after a delay."""
 
     seconds: float
+    # Whether it has failed; a delay that was asked for is no failure.
+    is_failure: bool = True
 
 
 @dataclass(frozen=True, slots=True)

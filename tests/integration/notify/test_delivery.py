@@ -127,6 +127,22 @@ async def test_a_receiver_that_asks_for_time_gets_it_and_it_counts_as_no_failure
         assert [one.attempts for one in await world.stored()] == [0]
 
 
+async def test_waits_that_a_receiver_asked_for_leave_all_retries_to_a_notification_that_fails_later(
+    database_url: str, receiver: VendorServer
+) -> None:
+    async with notify_world(database_url, {"hook": hook(receiver)}, [STARTED]) as world:
+        await notified(world)
+        for _ in range(RETRY.max_attempts):
+            receiver.replies.append(json_reply(429, {}, {"Retry-After": "120"}))
+            assert await world.deliver("hook") == 1
+            await world.make_due()
+        async with world.intake.engine.begin() as connection:
+            await connection.exec_driver_sql("UPDATE notifications SET event = '{}'")
+        assert await world.deliver("hook") == 1
+        [row] = await world.rows("SELECT status, attempts, error FROM notifications")
+        assert (row["status"], row["attempts"], row["error"]) == (NotificationStatus.PENDING, 1, "internal error: ValidationError")
+
+
 async def test_a_receiver_that_asks_for_more_time_than_is_left_gets_only_that(database_url: str, receiver: VendorServer) -> None:
     async with notify_world(database_url, {"hook": hook(receiver)}, [STARTED]) as world:
         await notified(world)

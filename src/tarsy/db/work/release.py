@@ -107,8 +107,9 @@ def _columns(row: sa.RowMapping, outcome: Release) -> dict[str, Any]:
                 "handed_back_at": None if outcome.recovered else row["now"],
                 **({"rank": WOKEN_RANK} if outcome.woken else {}),
             }
-        case RetryLater(seconds):
-            return {"state": WorkState.READY.value, "attempts": row["attempts"] + 1, "not_before": _after(seconds)}
+        case RetryLater():
+            attempts = row["attempts"] + outcome.is_failure
+            return {"state": WorkState.READY.value, "attempts": attempts, "not_before": _after(outcome.seconds)}
         case Park():
             return {
                 "state": WorkState.PARKED.value,
