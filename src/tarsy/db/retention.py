@@ -11,7 +11,7 @@ from tarsy.db.audit import AuditAction
 from tarsy.db.connection import autocommit, transaction_limit
 from tarsy.db.processes import CLEAN_UP, record_upkeep
 from tarsy.db.retry import took_too_long
-from tarsy.domain.notification import NotificationStatus
+from tarsy.domain.notification import DELIVERY_PREFIX, NotificationStatus
 from tarsy.domain.work import WorkState
 
 # An arbitrary number that no other lock uses. One process at a time hides and erases sessions.
@@ -73,17 +73,17 @@ _ERASE_INCIDENTS = (
     _erase_older("changes", "at"),
     _erase_older("mutes", "ends"),
 )
-# With their rows of work, which belong to no session; those that are still to be delivered are kept.
-_ERASE_NOTIFICATIONS = sa.text(
+# Those that are still to be delivered are kept.
+_ERASE_NOTIFICATIONS = _erase_older("notifications", "created_at", condition=f"status <> '{NotificationStatus.PENDING}'")
+# It belongs to no session, and stays when its notification is erased: here, or with a session or an incident.
+_ERASE_WORK_OF_NOTIFICATIONS = sa.text(
     f"""
-    WITH erased AS (
-        DELETE FROM notifications WHERE id IN (
-            SELECT id FROM notifications WHERE created_at < now() - CAST(:age AS interval) AND status <> '{NotificationStatus.PENDING}'
-            ORDER BY created_at LIMIT :batch FOR UPDATE SKIP LOCKED
-        ) RETURNING id
-    ),
-    work AS (DELETE FROM work w USING erased e WHERE w.subject_id = e.id)
-    SELECT id FROM erased
+    DELETE FROM work WHERE id IN (
+        SELECT id FROM work w
+        WHERE starts_with(w.kind, '{DELIVERY_PREFIX}') AND w.state <> '{WorkState.CLAIMED}'
+            AND NOT EXISTS (SELECT FROM notifications n WHERE n.id = w.subject_id)
+        LIMIT :batch FOR UPDATE SKIP LOCKED
+    )
     """
 )
 _ERASE_DELIVERIES = _erase_older("webhook_deliveries", "received_at", key="key")
@@ -127,8 +127,11 @@ class PostgresRetentionStore:
 
         Return how many rows were erased, the answers to webhooks and the notifications not counted.
         """
-        erased = sum([await self._in_batches(statement, timedelta(days=days)) for statement in _ERASE_INCIDENTS])
-        await self._in_batches(_ERASE_NOTIFICATIONS, timedelta(days=days))
+        age = timedelta(days=days)
+        erased = sum([await self._in_batches(statement, age) for statement in _ERASE_INCIDENTS])
+        await self._in_batches(_ERASE_NOTIFICATIONS, age)
+        # In large batches: each reads the whole table.
+        await self._in_batches(_ERASE_WORK_OF_NOTIFICATIONS, age, batch=EVENT_BATCH)
         await self._in_batches(_ERASE_DELIVERIES, timedelta(days=min(days, DELIVERY_DAYS)))
         return erased
 

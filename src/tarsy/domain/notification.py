@@ -305,6 +305,10 @@ def thread_of(delivered: Sequence[Notification], event: NotificationEvent) -> Me
     )
 
 
+# The beginning of the kinds of work that deliver notifications.
+DELIVERY_PREFIX = "notification:"
+
+
 def delivery_kind(target: str) -> WorkKind:
     """Return the kind of work of deliveries to a target. Each target has its own, so that a receiver that hangs delays no other."""
-    return WorkKind(f"notification:{target}")
+    return WorkKind(f"{DELIVERY_PREFIX}{target}")

@@ -13,6 +13,7 @@ from support.notify_world import message, notify_world
 from support.statements import log_statements
 from tarsy.db.notification_repository import last_events
 from tarsy.db.retention import PostgresRetentionStore
+from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.notification import EventKind, MessageThread, Notification, NotificationRule, NotificationStatus
 from tarsy.domain.notification_text import Markup
@@ -302,6 +303,21 @@ async def test_old_notifications_are_erased_with_their_work_and_pending_ones_are
         await PostgresRetentionStore(world.intake.engine).erase_incidents(days=90)
         assert [one.status for one in await world.stored()] == [NotificationStatus.PENDING]
         assert len(await world.rows("SELECT id FROM work WHERE kind = 'notification:chat'")) == 1
+
+
+async def test_the_work_of_notifications_that_were_erased_with_their_session_is_erased_too(database_url: str) -> None:
+    async with notify_world(database_url, {"chat": Mailbox()}, [ALL]) as world:
+        for number in (1, 2):
+            await world.intake.take(alert(f"f{number}", problem=f"p{number}"))
+            await world.intake.finish(await world.intake.begin())
+            await world.feed().advance()
+            if number == 1:
+                assert await world.deliver("chat")
+        for session in await world.intake.sessions():
+            await SessionRepository(world.intake.engine).purge(str(session["id"]), actor="alice")
+        assert await world.stored() == []
+        await PostgresRetentionStore(world.intake.engine).erase_incidents(days=90)
+        assert await world.rows("SELECT kind, state FROM work") == []
 
 
 async def test_what_falls_into_quiet_hours_is_not_sent_before_they_end(database_url: str) -> None:
