@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import autocommit
 from tarsy.db.rows import Row, read
+from tarsy.db.tables import session_spending
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, alert_title
 from tarsy.domain.usage import (
     DayUsage,
@@ -63,6 +64,10 @@ ADD_TO_SESSION_SPENDING = """
         calls = u.calls + excluded.calls, total_tokens = u.total_tokens + excluded.total_tokens,
         cost_usd = u.cost_usd + excluded.cost_usd, unpriced_calls = u.unpriced_calls + excluded.unpriced_calls,
         estimated_calls = u.estimated_calls + excluded.estimated_calls"""
+# The stored sum is 0 also if no call had a known price.
+KNOWN_COST = sa.case(
+    ((session_spending.c.cost_usd > 0) | (session_spending.c.unpriced_calls == 0), session_spending.c.cost_usd), else_=sa.null()
+)
 # Requests for lists of tools are no calls.
 ADD_TO_TOOL_DAYS = f"""
     INSERT INTO tool_days AS u (day, shard, server, tool, calls, failed_calls, duration_ms)

@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.agent.executive_summary import summary_source
-from tarsy.db.rows import judged_of, read
+from tarsy.db.rows import judged_of, read, spending_of
 from tarsy.db.run.actions import read_actions
 from tarsy.db.tables import alert_sessions, approvals, chat_user_messages, incidents, session_spending, timeline_events, work
+from tarsy.db.usage import KNOWN_COST
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
 from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.citation import CitationCounts
@@ -24,7 +25,6 @@ from tarsy.domain.notification import EventKind, NotificationEvent
 from tarsy.domain.session import SlackThread
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.timeline import TimelineEventType
-from tarsy.domain.usage import Spending
 
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+ [^`\n]+)`")
@@ -52,7 +52,7 @@ _SESSION = (
             approvals.c.session_id == _session.id, approvals.c.state == ApprovalState.PENDING.value, approvals.c.expires_at > sa.func.now()
         )
         .label("has_approvals"),
-        session_spending.c.cost_usd.label("usd"),
+        KNOWN_COST.label("cost_usd"),
         session_spending.c.unpriced_calls,
         session_spending.c.estimated_calls,
     )
@@ -173,7 +173,7 @@ async def _with_details(
                 summary=row["executive_summary"] or "",
                 command=first_command(row["final_analysis"] or ""),
                 quotations=str(read(CitationCounts, row["citations"])) if row["citations"] else "",
-                cost=str(read(Spending, row)) if row["usd"] is not None else "",
+                cost=str(spending_of(row)),
             )
         case _:
             return event

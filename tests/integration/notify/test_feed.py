@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import anyio
 import pytest
+import sqlalchemy as sa
 
 from support.claims import release_claim
 from support.intake_world import RESOLVED, alert
@@ -14,6 +15,7 @@ from support.statements import log_statements
 from tarsy.db.notification_repository import last_events
 from tarsy.db.retention import PostgresRetentionStore
 from tarsy.db.session.repository import SessionRepository
+from tarsy.db.tables import session_spending
 from tarsy.domain.alert import Severity
 from tarsy.domain.notification import EventKind, MessageThread, Notification, NotificationRule, NotificationStatus
 from tarsy.domain.notification_text import Markup
@@ -71,6 +73,25 @@ async def test_the_events_of_a_session_and_its_incident_become_notifications(dat
         assert event.link == f"https://tarsy.example/sessions/{event.session_id}"
         assert resolved.event.link == f"https://tarsy.example/incidents/{event.incident_id}"
         assert verdict.text.splitlines()[0] == "Fault found: Disk f1 is full"
+
+
+@pytest.mark.parametrize(
+    ("usd", "unpriced", "shown"),
+    [("0", 2, "2 calls of unknown price"), ("0.5", 1, "$0.5000 and 1 call of unknown price"), ("0", 0, "$0.00")],
+)
+async def test_a_verdict_says_what_its_session_cost_as_far_as_prices_are_known(
+    database_url: str, usd: str, unpriced: int, shown: str
+) -> None:
+    async with notify_world(database_url, {"chat": Mailbox()}, [replace(ALL, on=frozenset({EventKind.VERDICT}))]) as world:
+        await world.intake.take(alert())
+        begun = await world.intake.begin()
+        async with world.intake.engine.begin() as connection:
+            spent = {"session_id": begun.subject.id, "calls": 3, "total_tokens": 30, "cost_usd": Decimal(usd), "unpriced_calls": unpriced}
+            await connection.execute(sa.insert(session_spending).values(spent))
+        await world.intake.finish(begun, ANALYSIS, JUDGED)
+        await world.feed().advance()
+        [verdict] = await world.stored()
+        assert verdict.event.cost == shown
 
 
 async def test_every_sender_of_an_incident_can_be_matched_and_gets_its_note_whoever_was_first(database_url: str) -> None:

@@ -123,6 +123,24 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
     assert (reported.count("$0.0600"), reported.count("$0.0300")) == (1, 1)
 
 
+async def test_an_incident_whose_model_has_no_price_does_not_cost_nothing(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario, incident = story(tmp_path, "unheard-of"), str(uuid4())
+    scenario = replace(scenario, chain=scenario.chain.model_copy(update={"executive_summary": None}))
+    async with scenario.continued(database_url) as running, serving(running.services) as api:
+        async with running.engine.begin() as connection:
+            await connection.execute(sa.text(INCIDENT), {"id": incident})
+        await running.services.repositories.sessions.insert(replace(scenario.session(), incident_id=incident))
+        assert running.pool is not None
+        await running.pool.run_waiting(INVESTIGATION)
+        detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
+        (listed,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
+    assert detail["cost"] == listed["cost"] == {"usd": None, "unpriced_calls": 1, "estimated_calls": 0}
+    await to_thread.run_sync(partial(app, ["incidents", "list", "--database-url", database_url], standalone_mode=False))
+    assert "$0.00" not in capsys.readouterr().out
+
+
 async def test_a_cost_with_an_answer_that_was_cut_off_is_marked_as_an_estimate(
     database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

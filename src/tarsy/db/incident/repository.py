@@ -15,6 +15,7 @@ from tarsy.db.errors import NotFoundError
 from tarsy.db.incident.rows import InvestigationProgress, incident_of, member_of
 from tarsy.db.rows import judged_of, read, spending_of
 from tarsy.db.tables import SEVERITY_RANK, alert_sessions, alerts, incident_activity, incidents, session_spending
+from tarsy.db.usage import KNOWN_COST
 from tarsy.db.work.queue_position import QueuePosition, queue_positions
 from tarsy.domain.alert import Severity
 from tarsy.domain.incident import Incident, IncidentState, Member
@@ -131,15 +132,15 @@ _LAST = alert_sessions.alias("last")
 _RANK = sa.literal_column(f"({SEVERITY_RANK})", sa.Integer)
 
 
-def _spent(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
+def _spent(amount: sa.ColumnElement[Any]) -> sa.ScalarSelect[Any]:
     sessions = session_spending.join(alert_sessions, alert_sessions.c.id == session_spending.c.session_id)
     of_incident = alert_sessions.c.incident_id == incidents.c.id
-    return sa.select(sa.func.sum(column)).select_from(sessions).where(of_incident).correlate(incidents).scalar_subquery()
+    return sa.select(sa.func.sum(amount)).select_from(sessions).where(of_incident).correlate(incidents).scalar_subquery()
 
 
 _SUMMARIES = sa.select(
     incidents,
-    _spent(session_spending.c.cost_usd).label("cost_usd"),
+    _spent(KNOWN_COST).label("cost_usd"),
     _spent(session_spending.c.unpriced_calls).label("unpriced_calls"),
     _spent(session_spending.c.estimated_calls).label("estimated_calls"),
     _LAST.c.status.label("last_status"),
