@@ -1,6 +1,7 @@
 """Replays recordings of whole sessions in a temporary database, up to a given call if a live model continues from there."""
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -115,8 +116,9 @@ class PartlyLiveClient:
     async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
         if (request.track, request.turn) not in self._played:
             request = replace(request, provider=self._live, backend=fitting_backend(request.backend, self._live))
-        async for chunk in self._inner.generate(request):
-            yield chunk
+        async with aclosing(self._inner.generate(request)) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def health(self) -> LLMHealth:
         return await self._inner.health()
