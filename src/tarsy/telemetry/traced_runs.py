@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import assert_never
 
 from opentelemetry.util.types import AttributeValue
 
-from tarsy.domain.claim import Claim
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, WorkKind
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
 from tarsy.domain.session import AlertSession, SessionClose
-from tarsy.domain.stage import Stage, StageClose
+from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Step
 from tarsy.session.ports import History
@@ -29,63 +30,72 @@ class _OpenExecution:
     )
 
 
+@dataclass(slots=True)
+class _OpenRun:
+    """A claimed investigation, chat answer or score, with its stages and executions that have begun and not ended."""
+
+    claim: Claim
+    # Of an investigation, which has a span of its own.
+    session: AlertSession | None
+    stages: dict[str, Stage] = field(default_factory=dict[str, Stage])
+    executions: dict[str, _OpenExecution] = field(default_factory=dict[str, _OpenExecution])
+
+
 class RunSpans:
-    """Follows the sessions that this process works on by their claims, committed steps and stored history, and exports a span when one ends."""
+    """Follows the runs of this process by their claims, committed steps and stored history, and exports a span when one ends."""
 
     def __init__(self, tracing: Tracing) -> None:
         self.tracing = tracing
-        # Those that have begun and not ended; sessions with their claim.
-        self._sessions: dict[str, tuple[Claim, AlertSession]] = {}
-        self._stages: dict[str, Stage] = {}
-        self._executions: dict[str, _OpenExecution] = {}
+        # By session and kind: of each kind, one run of a session has a claim.
+        self._runs: dict[tuple[str, WorkKind], _OpenRun] = {}
 
     def session_of(self, execution_id: str) -> str | None:
         """Return the session of an execution that has not ended, or None if it does not run here."""
-        known = self._executions.get(execution_id)
-        return known.execution.session_id if known else None
+        return next((session_id for (session_id, _), run in self._runs.items() if execution_id in run.executions), None)
 
     def claimed(self, claim: Claim, subject: object) -> None:
-        if isinstance(subject, AlertSession):
-            self._sessions[subject.id] = claim, subject
+        if claim.session is not None:
+            self._runs[claim.session, claim.kind] = _OpenRun(claim, subject if isinstance(subject, AlertSession) else None)
 
     def released(self, claim: Claim) -> None:
-        """Forget a session, unless this process has claimed it again: the process that resumes it reads back what it needs."""
-        held = self._sessions.get(claim.session or "")
-        if held and held[0] != claim:
-            return
-        self._sessions.pop(claim.session or "", None)
-        self._executions = {id_: one for id_, one in self._executions.items() if one.execution.session_id != claim.session}
-        self._stages = {id_: one for id_, one in self._stages.items() if one.session_id != claim.session}
+        """Forget a run, unless this process has claimed it again: the process that resumes it reads back what it needs."""
+        run = self._runs.get((claim.session or "", claim.kind))
+        if run and run.claim == claim:
+            del self._runs[claim.session_id, claim.kind]
 
     def read_back(self, records: Iterable[StageRecord]) -> None:
-        """Learn the open stages and executions of a session that is resumed here."""
+        """Learn the open stages and executions of a run that is resumed here."""
         for record in records:
-            if record.stage.status.is_final:
+            run = self._runs.get((record.stage.session_id, _kind_of(record.stage)))
+            if run is None or record.stage.status.is_final:
                 continue
-            self._stages.setdefault(record.stage.id, record.stage)
+            run.stages.setdefault(record.stage.id, record.stage)
             for one in (one.execution for top in record.executions for one in top.tree if not one.execution.status.is_final):
-                self._executions.setdefault(one.id, _OpenExecution(one, one.started_at))
+                run.executions.setdefault(one.id, _OpenExecution(one, one.started_at))
 
     def committed(self, step: Step) -> None:
         """Note what begins with a step and export what ends with it, from the inside out: an execution may end together with its session."""
-        for stage in step.stages:
-            self._stages[stage.id] = stage
-        for execution in step.executions:
-            self._executions[execution.id] = _OpenExecution(execution, execution.started_at)
+        run = self._runs.get((step.session_id, step.claim.kind))
+        if run is None:
+            return
+        run.stages |= {stage.id: stage for stage in step.stages}
+        run.executions |= {execution.id: _OpenExecution(execution, execution.started_at) for execution in step.executions}
         for call in step.llm_interactions:
-            if call.error_code and (known := self._executions.get(call.execution_id)):
+            if call.error_code and (known := run.executions.get(call.execution_id)):
                 failure = {names.MODEL: call.model, names.ERROR: call.error_code, "tarsy.turn": call.turn}
                 known.events.append(("tarsy.model_call_failed", call.started_at, failure))
         for change in step.execution_changes:
-            self._change_execution(change)
+            self._change_execution(run, change)
         for close in step.stage_closes:
-            if stage := self._stages.pop(close.stage_id, None):
+            if stage := run.stages.pop(close.stage_id, None):
                 self._export_stage(stage, close)
-        if step.session_close and (held := self._sessions.pop(step.session_id, None)):
-            self._export_session(held[1], step.session_close)
+        if step.session_close and run.session:
+            self._export_session(run.session, step.session_close)
+        if step.session_close or step.work_close:
+            del self._runs[step.session_id, step.claim.kind]
 
-    def _change_execution(self, change: ExecutionChange) -> None:
-        known = self._executions.get(change.execution_id)
+    def _change_execution(self, run: _OpenRun, change: ExecutionChange) -> None:
+        known = run.executions.get(change.execution_id)
         if known is None:
             return
         if change.status is RunStatus.ACTIVE:
@@ -94,7 +104,7 @@ class RunSpans:
             fallback = {"tarsy.provider": change.llm_provider, names.MODEL: change.model_name or ""}
             known.events.append(("tarsy.fallback", change.at, fallback))
         if change.status and change.status.is_final:
-            del self._executions[change.execution_id]
+            del run.executions[change.execution_id]
             self._export_execution(known, change, change.status)
 
     def _export_execution(self, known: _OpenExecution, change: ExecutionChange, status: RunStatus) -> None:
@@ -156,6 +166,19 @@ class RunSpans:
         fail(span, None if close.status is SessionStatus.COMPLETED else close.status.value)
         span.end(nanoseconds(close.completed_at))
         self.tracing.workflow_seconds.record((close.completed_at - started_at).total_seconds(), {names.WORKFLOW: session.chain_id})
+
+
+def _kind_of(stage: Stage) -> WorkKind:
+    """Return the kind of work whose run a stage is part of."""
+    match stage.stage_type:
+        case StageType.CHAT:
+            return CHAT_ANSWER
+        case StageType.SCORING:
+            return SCORING
+        case StageType.INVESTIGATION | StageType.SYNTHESIS | StageType.CHALLENGE | StageType.ACTION | StageType.EXEC_SUMMARY:
+            return INVESTIGATION
+        case _:
+            assert_never(stage.stage_type)
 
 
 class TracedHistory:

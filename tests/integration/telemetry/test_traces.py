@@ -6,8 +6,9 @@ import sys
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import anyio
 import grpc
@@ -39,17 +40,19 @@ from support.paths import FAULT_SERVER
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.db.run.journal import PostgresJournal
-from tarsy.domain.claim import INVESTIGATION, ClaimLostError
-from tarsy.domain.execution import AgentExecution
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError
+from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.session import AlertSession
-from tarsy.domain.stage import Stage
+from tarsy.domain.stage import Stage, StageClose, StageType
+from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Committed, Step
 from tarsy.domain.tool import ApprovalPolicy
 from tarsy.llm.grpc_client import GrpcLLMClient
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.service import start_service
 from tarsy.telemetry.traced_calls import TracedService
+from tarsy.telemetry.traced_runs import RunSpans
 from tarsy.telemetry.tracing import Tracing, is_traced
 
 TRACK = "0.look/1.Investigator"
@@ -219,6 +222,76 @@ async def test_work_that_ends_without_its_release_leaves_nothing_in_memory(
         await running.pool.run_waiting(INVESTIGATION)
         assert called.is_set()
         assert len(runs_in_memory()) == len(before)
+
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def execution_in(begun: Stage) -> AgentExecution:
+    return AgentExecution(
+        id=str(uuid4()),
+        session_id=SESSION_ID,
+        stage_id=begun.id,
+        agent_name=f"{begun.stage_name} agent",
+        agent_index=1,
+        llm_backend="langchain",
+        llm_provider="one",
+        model_name="m",
+        tool_calling="native",
+        status=RunStatus.ACTIVE,
+        started_at=AT,
+    )
+
+
+def stage_of(kind: StageType, index: int) -> Stage:
+    return Stage(
+        id=str(uuid4()),
+        session_id=SESSION_ID,
+        stage_name=kind.value,
+        stage_index=index,
+        stage_type=kind,
+        expected_agent_count=1,
+        status=RunStatus.ACTIVE,
+        started_at=AT,
+    )
+
+
+def end_of(claim: Claim, begun: Stage, execution: AgentExecution) -> Step:
+    change = ExecutionChange(execution_id=execution.id, at=AT, status=RunStatus.COMPLETED)
+    close = StageClose(stage_id=begun.id, status=RunStatus.COMPLETED, completed_at=AT)
+    return Step(claim=claim, execution_changes=(change,), stage_closes=(close,))
+
+
+def test_the_release_of_a_chat_answer_leaves_the_spans_of_a_score_of_the_same_session(collector: Collector) -> None:
+    tracing = Tracing(collector.env)
+    spans, claims = RunSpans(tracing), [Claim(kind, str(uuid4()), str(uuid4()), "t", SESSION_ID) for kind in (CHAT_ANSWER, SCORING)]
+    stages = [stage_of(StageType.CHAT, 2), stage_of(StageType.SCORING, 3)]
+    executions = [execution_in(one) for one in stages]
+    for claim, begun, execution in zip(claims, stages, executions, strict=True):
+        spans.claimed(claim, None)
+        spans.committed(Step(claim=claim, stages=(begun,), executions=(execution,)))
+    spans.released(claims[0])
+    for claim, begun, execution in zip(claims, stages, executions, strict=True):
+        spans.committed(end_of(claim, begun, execution))
+    tracing.close()
+    assert sorted(span.name for span in collector.spans) == ["invoke_agent scoring agent", "invoke_workflow scoring"]
+
+
+def test_the_loss_of_a_claim_leaves_the_spans_of_a_session_that_the_same_process_has_claimed_again(collector: Collector) -> None:
+    tracing = Tracing(collector.env)
+    spans, lost, look = RunSpans(tracing), Claim(INVESTIGATION, "w", SESSION_ID, "first", SESSION_ID), stage_of(StageType.INVESTIGATION, 0)
+    again, execution = replace(lost, token="second"), execution_in(look)
+    spans.claimed(lost, None)
+    spans.claimed(again, None)
+    spans.committed(Step(claim=again, stages=(look,), executions=(execution,)))
+    spans.released(lost)
+    spans.committed(end_of(again, look, execution))
+    other, second = stage_of(StageType.INVESTIGATION, 1), execution_in(look)
+    spans.committed(Step(claim=again, stages=(other,), executions=(second,)))
+    spans.released(again)
+    spans.committed(end_of(again, other, second))
+    tracing.close()
+    assert sorted(span.name for span in collector.spans) == ["invoke_agent investigation agent", "invoke_workflow investigation"]
 
 
 async def test_a_tool_server_gets_the_trace_in_meta(database_url: str, collector: Collector) -> None:
