@@ -197,7 +197,8 @@ def ended_early(
         case PlannedStage() as planned if status is RunStatus.TIMED_OUT and (
             planned.stage_type is StageType.EXEC_SUMMARY or planned.is_optional
         ):
-            return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=reason)
+            summary = reason if stages[-1].stage_type is StageType.EXEC_SUMMARY else None
+            return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=summary)
         case _:
             pass
     return FinishSession(status=session_status_of(status), final_analysis=analysis, partial=True, error=reason)

@@ -135,7 +135,7 @@ def test_a_session_is_complete_without_its_actions_however_they_end() -> None:
     stages = plan(settled)
     done = finished_stages(stages, [concluded()])
     late = ended_early(stages, done, RunStatus.TIMED_OUT, "too late", "It is full.")
-    assert (late.status, late.partial) == (SessionStatus.COMPLETED, False)
+    assert (late.status, late.partial, late.executive_summary_error) == (SessionStatus.COMPLETED, False, "too late")
     failed = finished_stages(stages, [concluded(), record(1, ACTION, "", RunStatus.FAILED)])
     # Its summary needs little, and is tried.
     assert ended_by_ceiling(stages, failed, "its ceiling") is None
@@ -143,3 +143,9 @@ def test_a_session_is_complete_without_its_actions_however_they_end() -> None:
     finish = next_step(stages, [*failed, summary])
     assert isinstance(finish, FinishSession)
     assert (finish.status, finish.final_analysis, finish.partial) == (SessionStatus.COMPLETED, "It is full.", False)
+
+
+def test_a_session_without_a_summary_that_is_out_of_time_for_its_actions_lacks_none() -> None:
+    stages = plan(acting(executive_summary=None))
+    late = ended_early(stages, finished_stages(stages, [concluded()]), RunStatus.TIMED_OUT, "too late", "It is full.")
+    assert (late.status, late.executive_summary_error) == (SessionStatus.COMPLETED, None)
