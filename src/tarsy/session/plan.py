@@ -295,7 +295,7 @@ def actions_left_out(chain: ResolvedChain, begun: Collection[int], verdict: Judg
     """Return a sentence for each stage of a completed session that acts and was not begun; `begun` are the indices of those that were begun."""
     barred = (f'Stage "{name}" was left out: neither a route nor a person chose this chain.' for name in chain.acting_left_out)
     left = (stage for stage in plan(chain) if stage.stage_type is StageType.ACTION and stage.index not in begun)
-    other = "a stage before it failed, or a ceiling was met"
+    other = "a stage before it failed, a ceiling was met, or the session's time was up"
     not_begun = (f'Stage "{stage.name}" was not begun: {why_not_acted(verdict, stage.min_confidence) or other}.' for stage in left)
     return (*barred, *not_begun)
 

@@ -153,7 +153,7 @@ def with_actions(route: Route) -> None:
         }
         for number, outcome in enumerate(outcomes)
     ]
-    left_out = ['Stage "roll back" was not begun: a stage before it failed, or a ceiling was met.']
+    left_out = ['Stage "roll back" was not begun: a stage before it failed, a ceiling was met, or the session\'s time was up.']
     route.fulfill(response=response, json={**response.json(), "actions": actions, "actions_left_out": left_out})
 
 

@@ -115,6 +115,15 @@ def test_a_stage_does_not_act_on_anything_less_and_says_why(found: StageRecord, 
     )
 
 
+def test_a_stage_that_was_not_begun_on_a_sure_verdict_names_all_that_may_be_the_reason() -> None:
+    # As after a time-out during the challenge, which leaves the session completed.
+    left_out = actions_left_out(acting(challenge=ResolvedChallenge()), {0, 1}, found_verdict([concluded()]))
+    assert left_out == tuple(
+        f'Stage "{name}" was not begun: a stage before it failed, a ceiling was met, or the session\'s time was up.'
+        for name in ("first", "second")
+    )
+
+
 def test_stages_that_nobody_chose_are_named() -> None:
     settled = acting()
     unchosen = settled.model_copy(update={"stages": settled.investigating, "acting_left_out": ("first",)})
