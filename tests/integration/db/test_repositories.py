@@ -10,8 +10,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.agent_scenario import agent, chain, stage
 from support.api_rows import claim_state
 from support.statements import log_statements
+from tarsy.config.resolve.resolved import ResolvedChallenge
 from tarsy.db.connection import create_engine
 from tarsy.db.errors import BadCursorError, NotFoundError
 from tarsy.db.masking_key import masking_key
@@ -23,10 +25,12 @@ from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.tables import agent_executions as executions
 from tarsy.db.tables import alert_sessions, llm_interactions, stages, work
 from tarsy.db.work.parking import CancelAnswer
+from tarsy.domain.execution import AgentType
 from tarsy.domain.live_events import SESSIONS_CHANNEL, session_channel
 from tarsy.domain.session import NewSession
 from tarsy.domain.skill import text_hash
 from tarsy.domain.status import SESSION_TRANSITIONS, SessionStatus, sources_of
+from tarsy.session.plan import plan
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SNAPSHOT = {"stages": [{"name": "a", "synthesis": None}, {"name": "b", "synthesis": {"agent_name": "S"}}]}
@@ -162,6 +166,17 @@ async def test_a_row_shows_how_far_a_session_is_and_what_it_cost(sessions: Sessi
     # Two stages, one synthesis, the executive summary.
     assert shown[running.id].stage_count == 4
     assert (shown[running.id].total_tokens, shown[waiting.id].total_tokens) == (42, 0)
+
+
+@pytest.mark.parametrize("changes", [{}, {"challenge": ResolvedChallenge()}, {"executive_summary": None}])
+async def test_a_row_counts_the_stages_that_the_progress_of_its_session_counts(
+    sessions: SessionRepository, changes: dict[str, Any]
+) -> None:
+    act = stage(agent("Remediator", type=AgentType.ACTION), name="act")
+    resolved = chain(stage(agent("A"), agent("B"), name="look"), stage(agent("A"), name="conclude"), act, **changes)
+    await sessions.insert(new(chain_snapshot=resolved.model_dump(mode="json")))
+    (shown,) = (await sessions.list()).sessions
+    assert shown.stage_count == len(plan(resolved))
 
 
 async def _add_stage_with_call(engine: AsyncEngine, session_id: str) -> None:

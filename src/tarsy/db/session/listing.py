@@ -69,7 +69,7 @@ class SessionSummary:
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
-    # Stages that the chain will have run when it is through, syntheses and the executive summary included.
+    # Stages that the chain may run, with those that are added to the configured ones.
     stage_count: int
     current_stage_name: str | None = None
     current_stage_index: int | None = None
@@ -89,9 +89,10 @@ class SessionPage:
     next_cursor: str | None
 
 
-# Stages with their syntheses, and the executive summary.
+# As many as `session.plan` makes of the chain: stages with their syntheses, the challenge and its revision, and the executive summary.
 _STAGE_COUNT = """
     (SELECT count(*) + count(nullif(planned -> 'synthesis', 'null')) FROM jsonb_array_elements(s.chain_snapshot -> 'stages') AS planned)
+    + CASE WHEN s.chain_snapshot ? 'challenge' THEN 2 ELSE 0 END
     + CASE WHEN s.chain_snapshot -> 'executive_summary' = 'null'::jsonb THEN 0 ELSE 1 END"""
 # From the audit log, which also has sessions that were running, and old ones.
 CANCELLED_BY = """
