@@ -144,7 +144,7 @@ class ProcessMetrics(MetricGroup):
         self.connections = self.gauge("tarsy_live_connections", "Clients connected for live updates.", across_processes="livesum")
         self.event_lag = self.histogram(
             "tarsy_event_lag_seconds",
-            "From a status change to its arrival in this process, while clients follow live updates here.",
+            "From a status change, by any process, to its notification in this process.",
             buckets=_STEP_SECONDS,
         )
         self.database = self.gauge("tarsy_database_connections", "Database connections of the pool.", "state", across_processes="livesum")
