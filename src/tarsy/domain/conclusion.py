@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+from tarsy.domain.citation import CitationCounts
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, TimelineStatus
@@ -13,38 +13,31 @@ from tarsy.domain.tool import BUILT_IN_SERVER
 from tarsy.domain.verdict import Challenge, Ruling, ceiling_sentence, parse_challenge
 
 
-@dataclass(frozen=True, slots=True)
-class StageConclusions:
-    """The names of a stage's agents that have a conclusion, in their order, each with the conclusion."""
-
-    stage_type: StageType
-    analyses: tuple[tuple[str, str], ...]
-
-
-def conclusions_of(record: StageRecord) -> StageConclusions:
-    """Return the conclusions of a stored stage, ended or not."""
-    # Not only of completed agents: one that was stopped while it corrected its answer has a conclusion too.
-    analyses = tuple((one.execution.agent_name, one.conclusion) for one in record.executions if one.conclusion)
-    return StageConclusions(record.stage.stage_type, analyses)
-
-
 def concluding_executions(records: Sequence[StageRecord]) -> tuple[ExecutionRecord, ...]:
-    """Return the executions whose conclusions `best_analysis` is made of."""
+    """Return the executions whose conclusions are the analysis of a session, with its verdict and its citations, however it ends.
+
+    They are of the newest stage in which an agent has concluded: the agents that completed; if none did, those that were stopped with
+    a conclusion, as an agent is that was correcting its answer.
+    """
     for record in reversed(records):
-        found = tuple(one for one in record.executions if one.conclusion)
-        if record.stage.stage_type.concludes and found:
-            return found
+        concluded = tuple(one for one in record.executions if one.conclusion)
+        if record.stage.stage_type.concludes and concluded:
+            return tuple(one for one in concluded if one.execution.status is RunStatus.COMPLETED) or concluded
     return ()
 
 
-def best_analysis(stages: Sequence[StageConclusions]) -> str | None:
-    """Return the conclusions of the newest stage that has any, ended or not; those of several agents are joined."""
-    for stage in reversed(stages):
-        if stage.stage_type.concludes and stage.analyses:
-            if len(stage.analyses) == 1:
-                return stage.analyses[0][1]
-            return "\n\n".join(f"## {agent}\n\n{analysis}" for agent, analysis in stage.analyses)
-    return None
+def best_analysis(records: Sequence[StageRecord]) -> str | None:
+    """Return the analysis of a session; the conclusions of several agents are joined. None if no agent has concluded."""
+    concluding = concluding_executions(records)
+    if len(concluding) == 1:
+        return concluding[0].conclusion
+    return "\n\n".join(f"## {one.execution.agent_name}\n\n{one.conclusion}" for one in concluding) or None
+
+
+def citation_counts(records: Sequence[StageRecord]) -> CitationCounts | None:
+    """Return the citation counts of the analysis of a session; None if its citations were not checked."""
+    counts = [one.citations for one in concluding_executions(records) if one.citations]
+    return sum(counts, CitationCounts()) if counts else None
 
 
 def challenge_of(record: ExecutionRecord) -> Challenge | None:

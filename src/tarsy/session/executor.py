@@ -16,9 +16,8 @@ from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.stage_context import formatter_for, judged_text
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
 from tarsy.domain.action import actions_of
-from tarsy.domain.citation import CitationCounts
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.conclusion import best_analysis, concluding_executions, conclusions_of, lack_content, partial_reason
+from tarsy.domain.conclusion import best_analysis, citation_counts, lack_content, partial_reason
 from tarsy.domain.followup import SessionScore
 from tarsy.domain.history import StageRecord, with_end
 from tarsy.domain.session import AlertSession, SessionClose, SessionConclusion
@@ -37,7 +36,6 @@ from tarsy.session.plan import (
     StageOutcome,
     actions_left_out,
     challenge_context,
-    concluded,
     ended_by_ceiling,
     ended_early,
     found_verdict,
@@ -89,7 +87,7 @@ class SessionExecutor:
                 break
             self.progress.progress(session.id, stage_name=planned.name, stage_index=planned.index, stage_count=len(stages))
             if planned.stage_type is StageType.EXEC_SUMMARY and lack_content(records):
-                finish = FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done))
+                finish = FinishSession(status=SessionStatus.COMPLETED)
                 break
             remarks: tuple[TimelineEvent, ...] = ()
             if not records and (ledger.periods or limits_dollars(chain)):
@@ -100,8 +98,7 @@ class SessionExecutor:
             conclusion: SessionConclusion | None = None
             if planned.stage_type in {StageType.ACTION, StageType.EXEC_SUMMARY}:
                 # People who are asked to approve an action read it.
-                partial = partial_reason(records, with_tools=_has_tools(chain))
-                conclusion = _conclusion(records, concluded(done), partial)
+                conclusion = _conclusion(records, partial_reason(records, with_tools=_has_tools(chain)))
             if conclusion and planned.stage_type is StageType.EXEC_SUMMARY:
                 analysis = clip_bytes(conclusion.final_analysis or "", context_limit(planned.agents[0].provider))
                 summarised = summary_source(analysis, conclusion.verdict, conclusion.analysis_partial_reason, actions_of(records))
@@ -128,21 +125,21 @@ class SessionExecutor:
             # No later stage reads a summary.
             if planned.stage_type is not StageType.EXEC_SUMMARY:
                 records = with_end(await self.history.timelines(session.id), ran.close)
-            if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.description)):
+            has_analysis = best_analysis(records) is not None
+            if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.description, has_analysis=has_analysis)):
                 break
         await self._finish(claimed, chain, finish, records, Closing(stages=ended))
         return RunEnd.WRITTEN
 
     async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
-        """End a session that was cancelled or timed out: close what is open and keep the best analysis so far."""
+        """End a session that was cancelled or timed out: close what is open."""
         chain = chain_of(claimed.subject.chain_snapshot)
         timed_out = f"the session did not end within {chain.session_timeout:g} s"
         reason = timed_out if status is RunStatus.TIMED_OUT else "cancelled"
         records = await self.history.timelines(claimed.subject.id)
         stages = plan(chain)
         closing = close_unfinished(records, status, reason=reason, at=self.clock.now())
-        analysis = best_analysis([conclusions_of(record) for record in records])
-        finish = ended_early(stages, finished_stages(stages, records), status, reason, analysis)
+        finish = ended_early(stages, finished_stages(stages, records), status, reason)
         await self._finish(claimed, chain, finish, records, closing)
         return RunEnd.WRITTEN
 
@@ -183,14 +180,13 @@ class SessionExecutor:
     ) -> None:
         """Store the end of the session: its analysis, its verdict, and a request to score it if the chain wants that."""
         session = claimed.subject
-        reason: str | None = None
-        if finish.final_analysis is not None:
+        if finish.ceiling:
+            reason = ceiling_sentence(finish.ceiling)
+        elif finish.partial:
+            reason = f"The session ended before all its stages were done: {finish.error}"
+        else:
             reason = partial_reason(records, with_tools=_has_tools(chain))
-            if finish.ceiling:
-                reason = ceiling_sentence(finish.ceiling)
-            elif finish.partial:
-                reason = f"The session ended before all its stages were done: {finish.error}"
-        found = _conclusion(records, finish.final_analysis, reason)
+        found = _conclusion(records, reason)
         close = SessionClose(
             status=finish.status,
             completed_at=self.clock.now(),
@@ -250,16 +246,15 @@ def _has_tools(chain: ResolvedChain) -> bool:
     return any(agent.mcp_servers for stage in chain.investigating for top in stage.agents for agent in top.tree)
 
 
-def _conclusion(records: Sequence[StageRecord], analysis: str | None, partial: str | None) -> SessionConclusion:
-    """Return what a session has found; `partial` is why its analysis is partial."""
-    concluding = concluding_executions(records) if analysis is not None else ()
-    counts = [one.citations for one in concluding if one.citations]
+def _conclusion(records: Sequence[StageRecord], partial: str | None) -> SessionConclusion:
+    """Return what a session has found; `partial` is why its analysis, if it has one, is partial."""
+    analysis = best_analysis(records)
     return SessionConclusion(
         final_analysis=analysis,
-        analysis_is_partial=partial is not None,
-        analysis_partial_reason=partial,
-        verdict=found_verdict(records) if concluding else None,
-        citations=sum(counts, CitationCounts()) if counts else None,
+        analysis_is_partial=analysis is not None and partial is not None,
+        analysis_partial_reason=None if analysis is None else partial,
+        verdict=found_verdict(records),
+        citations=citation_counts(records),
     )
 
 

@@ -11,7 +11,7 @@ from tarsy.agent.prompt.stage_context import ContextFormatter
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, chain_of
 from tarsy.domain.action import why_not_acted
 from tarsy.domain.budget import UNLIMITED, Ceiling
-from tarsy.domain.conclusion import StageConclusions, best_analysis, challenge_of, concluding_executions
+from tarsy.domain.conclusion import challenge_of, concluding_executions
 from tarsy.domain.evidence import agent_prefix
 from tarsy.domain.execution import AgentExecution, AgentType
 from tarsy.domain.history import StageRecord
@@ -80,7 +80,6 @@ class StageOutcome:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishSession:
     status: SessionStatus
-    final_analysis: str | None = None
     partial: bool = False
     executive_summary: str | None = None
     executive_summary_error: str | None = None
@@ -157,18 +156,19 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], skip
         succeeded = last.status is RunStatus.COMPLETED
         return FinishSession(
             status=SessionStatus.COMPLETED,
-            final_analysis=concluded(done),
             executive_summary=last.analyses[0][1] if succeeded and last.analyses else None,
             executive_summary_error=None if succeeded else last.error or f"ended {last.status}",
         )
     if last.status is not RunStatus.COMPLETED and not last.planned.is_optional:
         error = last.error or f"stage '{last.planned.name}' ended {last.status}"
-        return FinishSession(status=session_status_of(last.status), final_analysis=concluded(done), partial=True, error=error)
+        return FinishSession(status=session_status_of(last.status), partial=True, error=error)
     following = (stage for stage in stages if stage.index > last.planned.index and stage.index not in skipped)
-    return next(following, FinishSession(status=SessionStatus.COMPLETED, final_analysis=concluded(done)))
+    return next(following, FinishSession(status=SessionStatus.COMPLETED))
 
 
-def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], ceiling: str) -> FinishSession | None:
+def ended_by_ceiling(
+    stages: Sequence[PlannedStage], done: Sequence[StageOutcome], ceiling: str, *, has_analysis: bool
+) -> FinishSession | None:
     """Return how a session ends whose ceiling was met in the stages in `done`; None if what is left needs little, and is tried.
 
     A missing synthesis or summary is no failure: the findings stand.
@@ -177,17 +177,14 @@ def ended_by_ceiling(stages: Sequence[PlannedStage], done: Sequence[StageOutcome
     succeeded = done[-1].status is RunStatus.COMPLETED or done[-1].planned.stage_type is StageType.ACTION
     if left and left[0].stage_type is not StageType.INVESTIGATION and succeeded:
         return None
-    analysis = concluded(done)
-    if analysis is None:
+    if not has_analysis:
         return FinishSession(status=SessionStatus.FAILED, error=done[-1].error, ceiling=ceiling)
     summary = f"not written because of {ceiling}" if stages[-1].stage_type is StageType.EXEC_SUMMARY else None
-    return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=summary, ceiling=ceiling)
+    return FinishSession(status=SessionStatus.COMPLETED, executive_summary_error=summary, ceiling=ceiling)
 
 
-def ended_early(
-    stages: Sequence[PlannedStage], done: Sequence[StageOutcome], status: RunStatus, reason: str, analysis: str | None
-) -> FinishSession:
-    """Return how a session ends that was stopped after `done`: with the best `analysis` so far, also of the stage that had not ended.
+def ended_early(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], status: RunStatus, reason: str) -> FinishSession:
+    """Return how a session ends that was stopped after `done`.
 
     If only a challenge, actions or the summary were left when it timed out, it is complete.
     """
@@ -198,15 +195,10 @@ def ended_early(
             planned.stage_type is StageType.EXEC_SUMMARY or planned.is_optional
         ):
             summary = reason if stages[-1].stage_type is StageType.EXEC_SUMMARY else None
-            return FinishSession(status=SessionStatus.COMPLETED, final_analysis=analysis, executive_summary_error=summary)
+            return FinishSession(status=SessionStatus.COMPLETED, executive_summary_error=summary)
         case _:
             pass
-    return FinishSession(status=session_status_of(status), final_analysis=analysis, partial=True, error=reason)
-
-
-def concluded(done: Sequence[StageOutcome]) -> str | None:
-    """Return the best analysis of the stages that have ended."""
-    return best_analysis([StageConclusions(outcome.planned.stage_type, outcome.analyses) for outcome in done])
+    return FinishSession(status=session_status_of(status), partial=True, error=reason)
 
 
 def challenge_stages(chain: ResolvedChain, concluding: PlannedStage, places: Iterator[int]) -> tuple[PlannedStage, ...]:

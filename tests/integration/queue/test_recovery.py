@@ -1,6 +1,7 @@
 """Work whose worker fell silent: taken back once, continued three times at most, closed to whoever held it before."""
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -16,6 +17,7 @@ from support.claims import KINDS, MAX_RECOVERIES, claimed, release_claim, take, 
 from support.followups import open_followup
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
+from support.stage_records import Ran
 from support.timeline_entries import streaming
 from tarsy.db import connection
 from tarsy.db.retry import is_transient
@@ -208,8 +210,8 @@ async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothi
     assert [event["type"] for event in reported] == [last, "stage.completed"]
 
 
-async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int, text: str) -> None:
-    """An agent of a stage that has not ended comes to its conclusion."""
+async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int, ran: Ran) -> None:
+    """An agent of a stage that has not ended comes to its conclusion, or is stopped with one."""
     at = datetime.now(UTC)
     execution = AgentExecution(
         id=str(uuid4()),
@@ -221,7 +223,7 @@ async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int,
         llm_provider="p",
         model_name="m",
         tool_calling="native",
-        status=RunStatus.COMPLETED,
+        status=ran.status,
         completed_at=at,
     )
     concluded = replace(
@@ -229,7 +231,8 @@ async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int,
         execution_id=execution.id,
         event_type=TimelineEventType.FINAL_ANALYSIS,
         status=TimelineStatus.COMPLETED,
-        content=text,
+        content=ran.text,
+        metadata=ran.metadata,
         completed_at=at,
     )
     await PostgresJournal(engine, no_user).commit(Step(claim=claim, executions=(execution,)))
@@ -279,27 +282,50 @@ def investigations(engine: AsyncEngine) -> SessionExecutor:
     )
 
 
+def checked(text: str, verified: int, status: RunStatus = RunStatus.COMPLETED) -> Ran:
+    counts = {"cited": verified, "verified": verified, "id_only": 0, "failed": 0, "uncited": 0}
+    return Ran(text, status, {"citations": counts})
+
+
+NETWORK, SWITCH = "It was the network.", " The switch was off.\n"
+
+
+@pytest.mark.parametrize(
+    ("ran", "analysis", "verified"),
+    [
+        ((checked(NETWORK, 3), checked(SWITCH, 1)), "## Agent1\n\nIt was the network.\n\n## Agent2\n\nThe switch was off.", 4),
+        ((checked(NETWORK, 3), checked(SWITCH, 1, RunStatus.CANCELLED)), NETWORK, 3),
+        ((checked(SWITCH, 1, RunStatus.TIMED_OUT),), "The switch was off.", 1),
+    ],
+    ids=["both completed", "one was stopped", "all were stopped"],
+)
 @pytest.mark.parametrize(
     "ends", [cancelled_while_it_waits, cancelled_by_its_worker, out_of_time, given_up, broken], ids=lambda way: way.__name__
 )
-async def test_a_session_keeps_the_same_analysis_however_it_ends_early(
-    engine: AsyncEngine, ground: Ground, made: Scenario, ends: Callable[[AsyncEngine, Ground, Claimed[Any]], Awaitable[None]]
+async def test_a_session_keeps_the_same_analysis_and_citations_however_it_ends_early(
+    engine: AsyncEngine,
+    ground: Ground,
+    made: Scenario,
+    ends: Callable[[AsyncEngine, Ground, Claimed[Any]], Awaitable[None]],
+    ran: Sequence[Ran],
+    analysis: str,
+    verified: int,
 ) -> None:
     await ground.submit(made)
     taken = await take(engine)
     assert taken
     await begin(engine, taken.claim)
     stage_id = str((await ground.fetch("SELECT id FROM stages"))[0]["id"])
-    for index, text in ((1, "It was the network."), (2, " The switch was off.\n")):
-        await conclude(engine, taken.claim, stage_id, index, text)
+    for index, one in enumerate(ran, start=1):
+        await conclude(engine, taken.claim, stage_id, index, one)
     await ends(engine, ground, taken)
     ended = await row(ground, taken.claim)
-    best = "## Agent1\n\nIt was the network.\n\n## Agent2\n\nThe switch was off."
-    assert (ended["final_analysis"], ended["analysis_is_partial"], ended["state"]) == (best, True, "done")
+    assert (ended["final_analysis"], ended["analysis_is_partial"], ended["state"]) == (analysis, True, "done")
+    assert json.loads(ended["citations"])["verified"] == verified
     reported = await ground.fetch(
         "SELECT payload ->> 'final_analysis' AS text FROM events WHERE channel LIKE 'session:%' ORDER BY id DESC LIMIT 1"
     )
-    assert reported == [{"text": best}]
+    assert reported == [{"text": analysis}]
 
 
 async def test_a_session_that_moves_on_in_between_is_not_given_up_however_often_its_workers_die(

@@ -1,18 +1,18 @@
 """When a stage acts on a verdict, and what follows if it does not, or fails."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from support.agent_scenario import agent, chain, stage
+from support.stage_records import Ran, stage_record
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
-from tarsy.domain.execution import AgentExecution, AgentType
-from tarsy.domain.history import ExecutionRecord, StageRecord
-from tarsy.domain.stage import Stage, StageType
-from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
-from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.conclusion import best_analysis
+from tarsy.domain.execution import AgentType
+from tarsy.domain.history import StageRecord
+from tarsy.domain.stage import StageType
+from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.verdict import Verdict, VerdictOutcome, verdict_fields
 from tarsy.session.executor import finished_stages
 from tarsy.session.plan import (
@@ -27,7 +27,6 @@ from tarsy.session.plan import (
     skipped_stages,
 )
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 INVESTIGATION, CHALLENGE, ACTION = StageType.INVESTIGATION, StageType.CHALLENGE, StageType.ACTION
 
 
@@ -38,34 +37,7 @@ def acting(**changes: Any) -> ResolvedChain:
 
 
 def record(index: int, kind: StageType, text: str, status: RunStatus = RunStatus.COMPLETED, **metadata: Any) -> StageRecord:
-    ended = Stage(
-        id=f"s{index}", session_id="x", stage_name=kind, stage_index=index, stage_type=kind, expected_agent_count=1, status=status
-    )
-    ran = AgentExecution(
-        id=f"e{index}",
-        session_id="x",
-        stage_id=ended.id,
-        agent_name="A",
-        agent_index=1,
-        llm_backend="langchain",
-        llm_provider="p",
-        model_name="m",
-        tool_calling="native",
-        status=status,
-    )
-    event = TimelineEvent(
-        id=f"t{index}",
-        session_id="x",
-        stage_id=ended.id,
-        execution_id=ran.id,
-        sequence_number=1,
-        event_type=TimelineEventType.FINAL_ANALYSIS,
-        status=TimelineStatus.COMPLETED,
-        content=text,
-        metadata=metadata,
-        created_at=NOW,
-    )
-    return StageRecord(ended, (ExecutionRecord(ran, (event,)),))
+    return stage_record(index, kind, Ran(text, status, metadata), status=status)
 
 
 def concluded(confidence: str = "high", outcome: VerdictOutcome = VerdictOutcome.FAULT) -> StageRecord:
@@ -143,18 +115,19 @@ def test_a_session_is_complete_without_its_actions_however_they_end() -> None:
     settled = acting()
     stages = plan(settled)
     done = finished_stages(stages, [concluded()])
-    late = ended_early(stages, done, RunStatus.TIMED_OUT, "too late", "It is full.")
+    late = ended_early(stages, done, RunStatus.TIMED_OUT, "too late")
     assert (late.status, late.partial, late.executive_summary_error) == (SessionStatus.COMPLETED, False, "too late")
     failed = finished_stages(stages, [concluded(), record(1, ACTION, "", RunStatus.FAILED)])
     # Its summary needs little, and is tried.
-    assert ended_by_ceiling(stages, failed, "its ceiling") is None
+    assert ended_by_ceiling(stages, failed, "its ceiling", has_analysis=True) is None
     summary = replace(failed[-1], planned=stages[-1], status=RunStatus.COMPLETED, analyses=(("A", "Full."),))
     finish = next_step(stages, [*failed, summary])
     assert isinstance(finish, FinishSession)
-    assert (finish.status, finish.final_analysis, finish.partial) == (SessionStatus.COMPLETED, "It is full.", False)
+    assert (finish.status, finish.partial) == (SessionStatus.COMPLETED, False)
+    assert best_analysis([concluded(), record(1, ACTION, "", RunStatus.FAILED)]) == "It is full."
 
 
 def test_a_session_without_a_summary_that_is_out_of_time_for_its_actions_lacks_none() -> None:
     stages = plan(acting(executive_summary=None))
-    late = ended_early(stages, finished_stages(stages, [concluded()]), RunStatus.TIMED_OUT, "too late", "It is full.")
+    late = ended_early(stages, finished_stages(stages, [concluded()]), RunStatus.TIMED_OUT, "too late")
     assert (late.status, late.executive_summary_error) == (SessionStatus.COMPLETED, None)

@@ -1,22 +1,21 @@
 """When a verdict is challenged, and what comes of it."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from support.agent_scenario import agent, chain, stage
+from support.stage_records import Ran, stage_record
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedChallenge
-from tarsy.domain.execution import AgentExecution, AgentType
-from tarsy.domain.history import ExecutionRecord, StageRecord
-from tarsy.domain.stage import Stage, StageType
-from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
-from tarsy.domain.timeline import TimelineEvent, TimelineEventType
+from tarsy.domain.conclusion import best_analysis
+from tarsy.domain.execution import AgentType
+from tarsy.domain.history import StageRecord
+from tarsy.domain.stage import StageType
+from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, parse_challenge, verdict_fields
 from tarsy.session.executor import finished_stages
 from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, after_challenge, next_step, plan, skipped_stages
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VERDICT = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, mechanism="It is full."))
 REFUTES = "It is not.\n\n```ruling\nresult: refuted\nobjection: The disk is empty.\n```"
 
@@ -27,41 +26,7 @@ def challenged(**settings: Any) -> ResolvedChain:
 
 def record(index: int, kind: StageType, text: str, **metadata: Any) -> StageRecord:
     """A finished stage whose agent concluded `text`."""
-    ended = Stage(
-        id=f"s{index}",
-        session_id="x",
-        stage_name=kind,
-        stage_index=index,
-        stage_type=kind,
-        expected_agent_count=1,
-        status=RunStatus.COMPLETED,
-    )
-    ran = AgentExecution(
-        id=f"e{index}",
-        session_id="x",
-        stage_id=f"s{index}",
-        agent_name="A",
-        agent_index=1,
-        llm_backend="langchain",
-        llm_provider="p",
-        model_name="m",
-        tool_calling="native",
-        status=RunStatus.COMPLETED,
-    )
-    event = TimelineEvent(
-        id=f"t{index}",
-        session_id="x",
-        stage_id=f"s{index}",
-        execution_id=f"e{index}",
-        sequence_number=1,
-        event_type=TimelineEventType.FINAL_ANALYSIS,
-        status=TimelineStatus.COMPLETED,
-        content=text,
-        metadata=metadata,
-        created_at=NOW,
-        completed_at=NOW,
-    )
-    return StageRecord(ended, (ExecutionRecord(ran, (event,)),))
+    return stage_record(index, kind, Ran(text, metadata=metadata))
 
 
 def concluded(confidence: str = "high") -> StageRecord:
@@ -151,7 +116,8 @@ def test_a_challenge_that_fails_costs_the_session_nothing() -> None:
     assert isinstance(step, PlannedStage)
     assert step.stage_type is StageType.EXEC_SUMMARY
     bare = plan(settled.model_copy(update={"executive_summary": None}))
-    assert next_step(bare, done, {2}) == FinishSession(status=SessionStatus.COMPLETED, final_analysis="It is full.")
+    assert next_step(bare, done, {2}) == FinishSession(status=SessionStatus.COMPLETED)
+    assert best_analysis([concluded(), record(1, StageType.CHALLENGE, "")]) == "It is full."
 
 
 def test_a_session_that_is_continued_knows_which_stages_were_passed_over() -> None:

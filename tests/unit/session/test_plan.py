@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.agent_scenario import agent, chain, stage
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, concluded, ended_early, next_step, plan
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, ended_early, next_step, plan
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=5)
 
@@ -40,32 +40,29 @@ def test_a_chain_runs_stage_by_stage_until_one_fails(sizes: list[int], data: st.
     assert isinstance(step, FinishSession)
     if failing >= len(stages) - 1:
         assert step.status is SessionStatus.COMPLETED
-        assert step.final_analysis == f"analysis {len(stages) - 2}"
         assert (step.executive_summary is None) == (failing == len(stages) - 1)
     else:
         assert step.status is SessionStatus.FAILED
         assert len(done) == failing + 1, "nothing runs after a failed stage"
-        assert step.final_analysis == concluded(done)
 
 
 @given(SIZES, st.data())
-def test_a_session_that_is_stopped_keeps_the_best_and_needs_no_time_for_its_summary(sizes: list[int], data: st.DataObject) -> None:
+def test_a_session_that_is_stopped_needs_no_time_for_its_summary(sizes: list[int], data: st.DataObject) -> None:
     stages = plan(_chain(sizes))
     ended = stages[: data.draw(st.integers(0, len(stages)))]
     done = [
         StageOutcome(planned=one, stage_id=one.name, status=RunStatus.COMPLETED, analyses=(("A", f"analysis {one.index}"),))
         for one in ended
     ]
-    late, stopped = (ended_early(stages, done, status, "why", concluded(done)) for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
+    late, stopped = (ended_early(stages, done, status, "why") for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
     enough = len(done) >= len(stages) - 1
     assert (late.status, late.partial) == ((SessionStatus.COMPLETED, False) if enough else (SessionStatus.TIMED_OUT, True))
     assert (late.executive_summary_error == "why") == (len(done) == len(stages) - 1)
     assert (stopped.status, stopped.partial, stopped.error) == (SessionStatus.CANCELLED, True, "why")
-    assert late.final_analysis == stopped.final_analysis == concluded(done)
 
 
 def test_a_chain_whose_summary_is_switched_off_is_complete_after_its_last_stage() -> None:
     stages = plan(chain(stage(agent("A")), executive_summary=None))
     assert [one.stage_type for one in stages] == [StageType.INVESTIGATION]
     done = [StageOutcome(planned=stages[0], stage_id="0", status=RunStatus.COMPLETED, analyses=(("A", "the disk"),))]
-    assert next_step(stages, done) == FinishSession(status=SessionStatus.COMPLETED, final_analysis="the disk")
+    assert next_step(stages, done) == FinishSession(status=SessionStatus.COMPLETED)

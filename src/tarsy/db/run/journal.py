@@ -5,7 +5,6 @@ Locks are always taken in the same order: the claimed row of work, its subject, 
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -15,12 +14,11 @@ from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
 from tarsy.db.outbox import draft_of, stored_event
 from tarsy.db.retry import retrying
-from tarsy.db.run.status import SESSIONS, expire_approvals, interrupt_events
+from tarsy.db.run.status import end_followup, end_session, expire_approvals, interrupt_events
 from tarsy.db.run.step_statement import step_statement
 from tarsy.db.session.followups import request_score
 from tarsy.db.tables import (
     agent_executions,
-    alert_sessions,
     approvals,
     llm_interactions,
     mcp_interactions,
@@ -35,7 +33,7 @@ from tarsy.domain import live_events
 from tarsy.domain.claim import ClaimLostError
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
-from tarsy.domain.session import SessionClose, with_cancellation
+from tarsy.domain.session import with_cancellation
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun
 
@@ -158,7 +156,7 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> tuple[C
     # The subject before the channels: indexing a long analysis takes time, and the shared channel is every session's.
     if step.session_close:
         close = with_cancellation(step.session_close, cancel_requested=row["cancel_requested"])
-        session = (await connection.execute(_session_end(claim.subject_id, close))).one_or_none()
+        session = (await connection.execute(end_session(claim.subject_id, close))).one_or_none()
         if session is None:
             raise ClaimLostError(claim)
         ended += live_events.session_completed(step.session_id, close, alert_type=session.alert_type)
@@ -166,10 +164,7 @@ async def _end(connection: AsyncConnection, step: Step, at: datetime) -> tuple[C
         if step.score and close.status is SessionStatus.COMPLETED:
             await request_score(connection, step.score, chain_id=session.chain_id)
     if followup := step.work_close:
-        judgement = rows.columns(followup.judgement) if followup.judgement else {}
-        texts = rows.storable_json({"error_message": followup.error_message, **judgement})
-        end = subject.statuses.transition(followup.status, completed_at=at, **texts)
-        await connection.execute(end.where(subject.statuses.table.c.id == claim.subject_id))
+        await connection.execute(end_followup(subject.statuses, claim.subject_id, followup))
         ended += live_events.work_completed(step.session_id, claim.kind, claim.subject_id, followup)
     # Events that an agent could not close in time must not stream for ever.
     interrupted = await interrupt_events(connection, step.session_id, subject.stage_types, at)
@@ -185,15 +180,6 @@ async def _stop_agents(
     of_agents = approvals.c.execution_id.in_([change.execution_id for change in stopped])
     expired = await expire_approvals(connection, of_agents, stopped[0].at)
     return await _store(connection, step, [*_announcements(step), *expired])
-
-
-def _session_end(session_id: str, close: SessionClose) -> sa.Update:
-    texts = ("executive_summary", "executive_summary_error", "error_message")
-    values: dict[str, Any] = rows.storable_json({name: getattr(close, name) for name in texts}) | rows.conclusion_row(close)
-    if words := values.pop("verdict_words", None):
-        values["verdict_search"] = sa.func.to_tsvector("simple", words)
-    end = SESSIONS.transition(close.status, completed_at=close.completed_at, **values)
-    return end.where(alert_sessions.c.id == session_id).returning(alert_sessions.c.alert_type, alert_sessions.c.chain_id)
 
 
 async def _store(connection: AsyncConnection, step: Step, announced: Sequence[LiveEvent]) -> tuple[Committed, Sequence[StoredLiveEvent]]:

@@ -4,13 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.rows import read
+from tarsy.db.rows import columns, conclusion_row, read, storable_json
 from tarsy.db.tables import (
     agent_executions,
     alert_sessions,
@@ -23,12 +22,13 @@ from tarsy.db.tables import (
 )
 from tarsy.domain import live_events
 from tarsy.domain.approval import Approval, ApprovalState
-from tarsy.domain.conclusion import StageConclusions, best_analysis
 from tarsy.domain.execution import ExecutionChange
 from tarsy.domain.live_events import LiveEvent
+from tarsy.domain.session import SessionClose
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import FOLLOWUP_TRANSITIONS, RUN_TRANSITIONS, SESSION_TRANSITIONS, RunStatus, TimelineStatus, sources_of
-from tarsy.domain.timeline import TimelineClose, TimelineEventType
+from tarsy.domain.step import WorkClose
+from tarsy.domain.timeline import TimelineClose
 
 # The types of its stages distinguish a run from the other runs of its session.
 StageTypes = Collection[StageType]
@@ -56,6 +56,23 @@ QUESTIONS = StatusTransitions(chat_user_messages, FOLLOWUP_TRANSITIONS)
 SCORES = StatusTransitions(session_scores, FOLLOWUP_TRANSITIONS)
 STAGES = StatusTransitions(stages, RUN_TRANSITIONS)
 EXECUTIONS = StatusTransitions(agent_executions, RUN_TRANSITIONS)
+
+
+def end_session(session_id: str, close: SessionClose) -> sa.Update:
+    """Return the update that ends a session; it returns the alert type and the chain, or no row if the session has ended before."""
+    texts = ("executive_summary", "executive_summary_error", "error_message")
+    values: dict[str, Any] = storable_json({name: getattr(close, name) for name in texts}) | conclusion_row(close)
+    if words := values.pop("verdict_words", None):
+        values["verdict_search"] = sa.func.to_tsvector("simple", words)
+    end = SESSIONS.transition(close.status, completed_at=close.completed_at, **values)
+    return end.where(alert_sessions.c.id == session_id).returning(alert_sessions.c.alert_type, alert_sessions.c.chain_id)
+
+
+def end_followup(statuses: StatusTransitions, subject_id: str, close: WorkClose) -> sa.Update:
+    """Return the update that ends a question or a score."""
+    judgement = columns(close.judgement) if close.judgement else {}
+    texts = storable_json({"error_message": close.error_message, **judgement})
+    return statuses.transition(close.status, completed_at=close.completed_at, **texts).where(statuses.table.c.id == subject_id)
 
 
 async def interrupt_events(connection: AsyncConnection, session_id: str, types: StageTypes, at: datetime) -> list[LiveEvent]:
@@ -101,34 +118,6 @@ async def expire_approvals(connection: AsyncConnection, condition: sa.ColumnElem
     expired = sa.update(approvals).where(condition, table.state == ApprovalState.PENDING.value)
     rows = await connection.execute(expired.values(state=ApprovalState.EXPIRED.value, decided_at=at).returning(approvals))
     return [event for row in rows.mappings() for event in live_events.approval_changed(read(Approval, row))]
-
-
-async def stored_analysis(connection: AsyncConnection, session_id: str) -> str | None:
-    """Return the best analysis among the stored stages of a session."""
-    concluded = (
-        (timeline_events.c.session_id == session_id)
-        & (timeline_events.c.event_type == TimelineEventType.FINAL_ANALYSIS)
-        & (timeline_events.c.status == TimelineStatus.COMPLETED)
-        & (agent_executions.c.status == RunStatus.COMPLETED)
-        & agent_executions.c.parent_execution_id.is_(None)
-    )
-    conclusions = (
-        sa.select(stages.c.stage_index, stages.c.stage_type, agent_executions.c.agent_index, agent_executions.c.agent_name)
-        .add_columns(timeline_events.c.content)
-        .join(agent_executions, agent_executions.c.stage_id == stages.c.id)
-        .join(timeline_events, timeline_events.c.execution_id == agent_executions.c.id)
-        .where(concluded)
-        .order_by(stages.c.stage_index, agent_executions.c.agent_index, timeline_events.c.sequence_number)
-    )
-    # An agent's last conclusion counts.
-    last = {(row.stage_index, row.agent_index): row for row in await connection.execute(conclusions)}
-    by_stage = [list(rows) for _, rows in groupby(last.values(), key=lambda row: row.stage_index)]
-    return best_analysis(
-        [
-            StageConclusions(StageType(rows[0].stage_type), tuple((row.agent_name, text) for row in rows if (text := row.content.strip())))
-            for rows in by_stage
-        ]
-    )
 
 
 def _stages(session_id: str, types: StageTypes) -> sa.Select[tuple[str]]:

@@ -14,17 +14,20 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.incident.briefing import with_current_alerts
-from tarsy.db.rows import Row, read, session_of, storable
-from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusTransitions, stored_analysis
-from tarsy.db.tables import SESSION_COLUMNS, alert_sessions
+from tarsy.db.rows import Row, read, session_of
+from tarsy.db.run.records import read_records, read_timelines
+from tarsy.db.run.status import QUESTIONS, SCORES, SESSIONS, StatusTransitions, end_followup, end_session
+from tarsy.db.tables import SESSION_COLUMNS, alert_sessions, timeline_events
 from tarsy.domain import live_events
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, WorkKind
+from tarsy.domain.conclusion import best_analysis, citation_counts
 from tarsy.domain.followup import ChatUserMessage, SessionScore
 from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus, session_status_of
 from tarsy.domain.step import WorkClose
+from tarsy.domain.timeline import TimelineEventType
 from tarsy.domain.work import ChatWork, End, ScoreWork
 
 
@@ -86,34 +89,29 @@ class SessionSubject(Subject):
         )
 
     async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
-        analysis = await stored_analysis(connection, row["subject_id"])
-        partial_reason = storable(f"The session ended before all its stages were done: {ends.reason}")
+        session_id: str = row["subject_id"]
+        # Other entries of the timelines, which may be large, are not needed here.
+        conclusions = await read_timelines(connection, session_id, timeline_events.c.event_type == TimelineEventType.FINAL_ANALYSIS.value)
+        records = await read_records(connection, session_id, conclusions)
+        analysis = best_analysis(records)
         close = SessionClose(
             status=session_status_of(ends.status),
             completed_at=row["now"],
             final_analysis=analysis,
             analysis_is_partial=analysis is not None,
-            analysis_partial_reason=None if analysis is None else partial_reason,
-            error_message=storable(ends.reason),
+            analysis_partial_reason=None if analysis is None else f"The session ended before all its stages were done: {ends.reason}",
+            citations=citation_counts(records),
+            error_message=ends.reason,
         )
-        ended = self.statuses.transition(
-            close.status,
-            completed_at=close.completed_at,
-            final_analysis=analysis,
-            analysis_is_partial=close.analysis_is_partial,
-            analysis_partial_reason=close.analysis_partial_reason,
-            error_message=close.error_message,
-        ).where(alert_sessions.c.id == row["subject_id"])
-        alert_type = (await connection.execute(ended.returning(alert_sessions.c.alert_type))).scalar_one_or_none()
-        return live_events.session_completed(row["subject_id"], close, alert_type=alert_type) if alert_type is not None else ()
+        ended = (await connection.execute(end_session(session_id, close))).one_or_none()
+        return live_events.session_completed(session_id, close, alert_type=ended.alert_type) if ended else ()
 
 
 class _FollowUp(Subject):
     async def end(self, connection: AsyncConnection, row: Row, ends: End) -> Sequence[LiveEvent]:
-        close = WorkClose(status=ends.status, completed_at=row["now"], error_message=storable(ends.reason))
-        ended = self.statuses.transition(close.status, completed_at=close.completed_at, error_message=close.error_message)
-        found = await connection.execute(ended.where(self.statuses.table.c.id == row["subject_id"]))
-        return live_events.work_completed(row["session_id"], self.kind, row["subject_id"], close) if found.rowcount else ()
+        close = WorkClose(status=ends.status, completed_at=row["now"], error_message=ends.reason)
+        ended = await connection.execute(end_followup(self.statuses, row["subject_id"], close))
+        return live_events.work_completed(row["session_id"], self.kind, row["subject_id"], close) if ended.rowcount else ()
 
 
 class QuestionSubject(_FollowUp):
